@@ -1,0 +1,1 @@
+"""Fetches documentation sites that somebody else made."""

@@ -1,0 +1,45 @@
+"""The exceptions that mkdocs-roaming raises; every message names the place and the cure.
+
+    RoamingError
+    ├── UsageError          what the caller asked for cannot be done as asked
+    ├── PublishError        a site cannot be published
+    │   └── ConversionError     one page's HTML cannot become Markdown
+    ├── ManifestError       a manifest is not one, is broken, or is from a newer version
+    └── LibraryError        a published site cannot be opened or read
+        ├── NoManifest          there is a site, but it publishes no manifest
+        └── WrongSlice          a section's text does not fit its digest
+"""
+
+from __future__ import annotations
+
+
+class RoamingError(Exception):
+    """Anything that goes wrong here and that its user can mend; the message is one line."""
+
+
+class UsageError(RoamingError):
+    """What the caller asked for cannot be done as asked."""
+
+
+class PublishError(RoamingError):
+    """A site cannot be published."""
+
+
+class ConversionError(PublishError):
+    """One page's HTML cannot become Markdown."""
+
+
+class ManifestError(RoamingError):
+    """A manifest is not one, is broken, or is from a newer version."""
+
+
+class LibraryError(RoamingError):
+    """A published site cannot be opened or read."""
+
+
+class NoManifest(LibraryError):  # noqa: N818 -- says what is missing, as FileNotFoundError does
+    """There is a site, but it publishes no manifest."""
+
+
+class WrongSlice(LibraryError):  # noqa: N818 -- as above
+    """A section's text does not fit its digest, even after a second look."""
