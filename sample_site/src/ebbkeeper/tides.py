@@ -11,10 +11,12 @@ class HasLevel(Protocol):
     """Anything with a time and a level."""
 
     @property
-    def time(self) -> str: ...
+    def time(self) -> str:
+        """When it was measured, in UTC."""
 
     @property
-    def level(self) -> float: ...
+    def level(self) -> float:
+        """Metres above some datum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def turning_points(readings: Iterable[HasLevel], *, swing: float = 0.13) -> Iter
     """Find high and low waters in a row of readings.
 
     A turn counts only after the level has moved away from it by `swing`, so the last turn of a row is
-    reported late or not at all.
+    reported late or not at all. The first reading is never a turn.
 
     Args:
         readings: Readings in the order of time.
@@ -45,20 +47,19 @@ def turning_points(readings: Iterable[HasLevel], *, swing: float = 0.13) -> Iter
     Yields:
         High and low waters, in the order of time.
     """
-    top: HasLevel | None = None
-    bottom: HasLevel | None = None
-    for reading in readings:
-        if top is None or reading.level > top.level:
-            top = reading
-        if bottom is None or reading.level < bottom.level:
-            bottom = reading
-        if top.level - reading.level >= swing and _before(bottom, top, reading):
-            yield TurningPoint("high", top.time, top.level)
-            top, bottom = reading, reading
-        elif reading.level - bottom.level >= swing and _before(top, bottom, reading):
-            yield TurningPoint("low", bottom.time, bottom.level)
-            top, bottom = reading, reading
-
-
-def _before(other: HasLevel, turn: HasLevel, now: HasLevel) -> bool:
-    return turn is not now and (other is now or other.time <= turn.time)
+    high: HasLevel | None = None
+    low: HasLevel | None = None
+    course: Literal["unknown", "rising", "falling"] = "unknown"
+    for now in readings:
+        if high is None or now.level > high.level:
+            high = now
+        if low is None or now.level < low.level:
+            low = now
+        if course != "falling" and high.level - now.level >= swing:
+            if course == "rising":
+                yield TurningPoint("high", high.time, high.level)
+            course, low = "falling", now
+        elif course != "rising" and now.level - low.level >= swing:
+            if course == "falling":
+                yield TurningPoint("low", low.time, low.level)
+            course, high = "rising", now
