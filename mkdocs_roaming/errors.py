@@ -1,13 +1,13 @@
 """The exceptions that mkdocs-roaming raises; every message names the place and the cure.
 
-    RoamingError
-    ├── UsageError          what the caller asked for cannot be done as asked
-    ├── PublishError        a site cannot be published
-    │   └── ConversionError     one page's HTML cannot become Markdown
-    ├── ManifestError       a manifest is not one, is broken, or is from a newer version
-    └── LibraryError        a published site cannot be opened or read
-        ├── NoManifest          there is a site, but it publishes no manifest
-        └── WrongSlice          a section's text does not fit its digest
+RoamingError
+├── UsageError          what the caller asked for cannot be done as asked
+├── PublishError        a site cannot be published
+│   └── ConversionError     one page's HTML cannot become Markdown
+├── ManifestError       a manifest is not one, is broken, or is from a newer version
+└── LibraryError        a published site cannot be opened or read
+    ├── NoManifest          there is a site, but it publishes no manifest
+    └── WrongSlice          a section's text does not fit its digest
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
-
-Origin = Literal["html", "markdown"]
-"""What a page's Markdown was made from: its rendered HTML, or Markdown that somebody published."""
+from typing import Protocol
+from urllib.parse import quote, unquote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, before it is published: exactly one of `article` and `markdown` is set.
+    """One page, before it is published.
 
     `path` is the canonical URL's path below the site's URL, decoded, NFC, without query and `index.html`;
     the home page's is `""`. `title` is the nav's title, used where the page has no heading of its own.
@@ -29,12 +29,8 @@ class Page:
 
     path: str
     title: str
-    article: str | None = None
+    article: str
     """The article's HTML, as rendered."""
-    markdown: str | None = None
-    """Markdown that somebody else published (crawled)."""
-    headings: tuple[Heading, ...] = ()
-    """With `markdown`: the headings of the HTML twin, where there is one."""
     source: str | None = None
     """The source file's path, below the docs folder."""
     source_text: str | None = None
@@ -43,11 +39,6 @@ class Page:
     tags: tuple[str, ...] = ()
     url: str | None = None
     """The address, where it isn't the site's URL + `path`."""
-
-    @property
-    def origin(self) -> Origin:
-        """What the Markdown is made from."""
-        return "html" if self.markdown is None else "markdown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +80,36 @@ class Pages(Protocol):
     def pages(self) -> Iterable[Page]:
         """Yield each page once, in nav order where there is one."""
         ...
+
+
+def url_of(site_url: str, path: str) -> str:
+    """Give a page's address, percent-encoded."""
+    return site_url + quote(path, safe=_SAFE)
+
+
+def path_of(site_url: str, url: str) -> str | None:
+    """Give the path of the page that a URL of this site names, fragment and query aside; None for another site's."""
+    if not url.startswith(site_url) and url + "/" != site_url:
+        return None
+    return canonical_path(unquote(urlsplit(url).path[len(urlsplit(site_url).path) :]))
+
+
+def canonical_path(path: str) -> str:
+    """Give a decoded path in the one form that ids are made of: NFC, without a leading slash and `index.html`."""
+    path = unicodedata.normalize("NFC", path).lstrip("/")
+    return re.sub(r"(^|/)index\.html?$", r"\1", path)
+
+
+def markdown_path(path: str) -> str:
+    """Give the file that holds a page's Markdown: `guide/install/` → `guide/install/index.md`."""
+    if not path or path.endswith("/"):
+        return path + "index.md"
+    return re.sub(r"\.html?$", "", path) + ".md"
+
+
+def twin_path(path: str) -> str | None:
+    """Give the second address at which agents try a page's Markdown: `guide/install/` → `guide/install.md`."""
+    return path[:-1] + ".md" if path.endswith("/") and path != "/" else None
+
+
+_SAFE = "/-._~!$&'()*+,;=:@"  # what RFC 3986 lets stand in a path

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mkdocs_roaming.page import Heading
+from mkdocs_roaming.words import estimate_tokens
 
 OPENING = 100
 """The most characters of a section's opening."""
@@ -26,7 +27,8 @@ class Section:
     """A slice of a page's Markdown; `start` and `end` are byte offsets into it, of the section's own text.
 
     `name` is what the id is made of, `parent` the position of the enclosing section on the page (None for the
-    page's own), `opening` the beginning of its text, `targets` the URLs that it links to.
+    page's own), `opening` the beginning of its text, `targets` the URLs that it links to. `digest` is of the
+    slice, `body` of its text below the heading (`""` where there is none), `tokens` an estimate.
     """
 
     level: int
@@ -38,6 +40,9 @@ class Section:
     parent: int | None = None
     opening: str = ""
     targets: tuple[str, ...] = ()
+    digest: str = ""
+    body: str = ""
+    tokens: int = 0
 
 
 def split(markdown: str, *, title: str = "", headings: Sequence[Heading] | None = None) -> tuple[Section, ...]:
@@ -58,8 +63,9 @@ def split(markdown: str, *, title: str = "", headings: Sequence[Heading] | None 
     anchors = _anchors(marks if titled else marks[1:], headings or ())
     if not titled:
         anchors = [None, *anchors]
+    data = markdown.encode("utf-8", "surrogatepass")
     sections = [
-        Section(mark.level, mark.title or title, anchor, start, end, opening=mark.text, targets=mark.targets)
+        _section(mark, mark.title or title, anchor, data, start, end)
         for mark, anchor, start, end in zip(marks, anchors, offsets, offsets[1:], strict=False)
     ]
     return tuple(_with_openings(_with_names(_with_parents(sections))))
@@ -109,18 +115,6 @@ def plain(inline: str) -> str:
     return " ".join("".join(_spoken(token) for token in tokens).split())
 
 
-def body_of(slice_text: str) -> str:
-    """Give a section's text below its heading."""
-    first, _, rest = slice_text.partition("\n")
-    if first.lstrip(" ").startswith("#"):
-        return rest.strip()
-    marks = list(_marks(slice_text))
-    if not marks:
-        return slice_text.strip()
-    lines = slice_text.splitlines(keepends=True)
-    return "".join(lines[marks[0].below :]).strip()
-
-
 # What the text says of itself
 
 
@@ -137,7 +131,9 @@ class _Mark:
 
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:.*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
+_FRONT_MATTER = re.compile(
+    r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
+)
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 _TARGET = re.compile(r"\]\(\s*<?([^)>\s]+)")
 _AUTOLINK = re.compile(r"<(https?://[^>\s]+)>")
@@ -154,8 +150,9 @@ def _body(markdown: str) -> tuple[str, list[int]]:
 
 
 def _only_pointer(body: str, end: int) -> bool:
-    """Tell whether what stands before the title is blank, or a quote: the pointer to llms.txt."""
-    return all(not line.strip() or line.startswith(">") for line in _LINE_END.split(body[:end]))
+    """Tell whether what stands before the title is blank, or the quote that points to llms.txt."""
+    before = body[:end].strip()
+    return not before or (before.startswith(">") and "llms.txt" in before and len(_LINE_END.findall(before)) == 0)
 
 
 def _marks(body: str) -> Iterable[_Mark]:
@@ -217,6 +214,28 @@ def _spoken(token: Token) -> str:
     return token.content if token.type in ("text", "code_inline", "text_special") else ""
 
 
+def _section(mark: _Mark, title: str, anchor: str | None, data: bytes, start: int, end: int) -> Section:
+    slice_ = data[start:end]
+    text = slice_.decode("utf-8", "surrogatepass")
+    body = _below(text, mark.below - mark.line).strip()
+    return Section(
+        mark.level,
+        title,
+        anchor,
+        start,
+        end,
+        opening=mark.text,
+        targets=mark.targets,
+        digest=slice_digest(slice_),
+        body=slice_digest(body.encode("utf-8", "surrogatepass")) if body else "",
+        tokens=estimate_tokens(text),
+    )
+
+
+def _below(text: str, lines: int) -> str:
+    return text[[0, *(end.end() for end in _LINE_END.finditer(text)), len(text)][lines] :]
+
+
 # What the rendered page and the other sections add
 
 
@@ -249,7 +268,7 @@ def _with_parents(sections: Sequence[Section]) -> list[Section]:
 def _with_names(sections: Sequence[Section]) -> list[Section]:
     """Name what ids are made of: the anchor, or `<parent's name>/<slug>` where a heading's text is repeated."""
     slugs = [github_slug(section.title) for section in sections]
-    times = Counter(slugs[1:])
+    times = Counter(slugs)
     named: list[Section] = []
     taken: set[str] = set()
     for section, slug in zip(sections, slugs, strict=True):

@@ -1,0 +1,171 @@
+"""Sections are slices of the page: nothing is lost, nothing is doubled, and ids stay."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mkdocs_roaming.page import Heading
+from mkdocs_roaming.section import OPENING, Ids, github_slug, hash_id, split
+
+POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
+LINES = st.sampled_from(
+    [
+        *("# A", "## B", "### C", "text", "", "```", "````", "~~~", "> # quoted", "- # item", "  # indented"),
+        *("    # code", "Setext", "===", "---", "<div>", "</div>", "| a |", "|---|", "###### six", "####### seven"),
+        *(
+            "#no",
+            "#\tTab",
+            "\u2028# sep",
+            "é # ü",
+            "\x0b# vt",
+            "# \x85 next",
+            "1. # one",
+            "# ",
+            "## closed ##",
+            "\\# esc",
+        ),
+    ]
+)
+
+
+def joined(markdown: str) -> str:
+    data = markdown.encode()
+    return b"".join(data[section.start : section.end] for section in split(markdown)).decode()
+
+
+@given(st.lists(LINES, max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
+@settings(max_examples=300)
+def test_slices_joined_are_the_file(lines: list[str], end: str) -> None:
+    """Whatever stands on a page, its slices put together are the page, byte for byte."""
+    markdown = "# Title" + end + end.join(lines)
+    assert joined(markdown) == markdown
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_split(text: str) -> None:
+    """No text is too odd: after a title, every character lands in exactly one section."""
+    markdown = "# Title\n\n" + text.encode("utf-8", "replace").decode()
+    assert joined(markdown) == markdown
+
+
+@given(st.lists(LINES, max_size=30))
+@settings(max_examples=300)
+def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
+    """A `#` in a fence, an HTML block, a quote or a list is no section."""
+    markdown = "# Title\n\n" + "\n".join(lines)
+    wanted = [
+        int(token.tag[1])
+        for token in MarkdownIt("commonmark").enable("table").parse(markdown)
+        if token.type == "heading_open" and token.level == 0
+    ]
+    assert [section.level for section in split(markdown)] == wanted
+
+
+def test_the_pointer_belongs_to_no_section() -> None:
+    """The line that points to llms.txt is no part of the page's first section."""
+    sections = split(POINTER + "# Title\n\ntext\n")
+    assert sections[0].start == len(POINTER)
+
+
+def test_text_before_the_title_is_kept() -> None:
+    """Text above the first heading belongs to the page's own section, if it isn't the pointer."""
+    sections = split("Hello.\n\n# Title\n\ntext\n")
+    assert (sections[0].start, sections[0].title) == (0, "Title")
+
+
+def test_front_matter_is_cut() -> None:
+    """Front matter is not read as text, nor its last line as a setext underline."""
+    markdown = "---\ntitle: x\n---\n# Title\n"
+    assert split(markdown)[0].start == markdown.index("# Title")
+
+
+def test_a_page_without_headings_is_one_section() -> None:
+    """A text without any heading is one section, named as the caller says."""
+    (section,) = split("Just text.\n", title="Notes")
+    assert (section.title, section.level, section.end) == ("Notes", 1, 11)
+
+
+def test_offsets_are_bytes() -> None:
+    """Offsets count bytes, so any client can slice the file as it was fetched."""
+    markdown = "# Zürich\n\nGrüße 東京\n\n## Ende\n\nß\n"
+    last = split(markdown)[-1]
+    assert markdown.encode()[last.start : last.end].decode() == "## Ende\n\nß\n"
+
+
+def test_titles_are_plain_text() -> None:
+    """A title shows the words of its heading, with code kept and markup gone."""
+    titles = [section.title for section in split("# The `port` *option* & [more](x.md)\n\n## a\\_b &amp; c\n")]
+    assert titles == ["The port option & more", "a_b & c"]
+
+
+def test_the_anchor_names_the_section() -> None:
+    """Ids are made of the path and the heading's anchor, so other edits leave them alone."""
+    headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
+    sections = split("# Install\n\n## From source\n", headings=headings)
+    assert Ids().of_page("guide/install/", sections) == [
+        hash_id("guide/install/#"),
+        hash_id("guide/install/#source"),
+    ]
+
+
+def test_a_repeated_heading_is_named_after_its_parent() -> None:
+    """Two sections called “Examples” keep their ids when they change places."""
+    one = split("# T\n\n## A\n\n### Examples\n\n## B\n\n### Examples\n")
+    other = split("# T\n\n## B\n\n### Examples\n\n## A\n\n### Examples\n")
+    assert [section.name for section in one] == ["", "a", "a/examples", "b", "b/examples"]
+    assert sorted(section.name for section in one) == sorted(section.name for section in other)
+
+
+def test_a_twice_repeated_name_is_numbered() -> None:
+    """Repeated headings below one parent are told apart by their order."""
+    assert [section.name for section in split("# T\n\n## X\n\n## X\n\n## X\n")] == ["", "/x", "/x~2", "/x~3"]
+
+
+def test_an_id_survives_other_edits() -> None:
+    """Adding, moving and editing other sections leaves a section's id as it was."""
+    before = split("# T\n\n## Keep\n\ntext\n\n## Go\n")
+    after = split("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
+    assert Ids().of_page("p/", before)[1] == Ids().of_page("p/", after)[2]
+
+
+def test_forced_collisions_are_resolved_the_same_way_every_time() -> None:
+    """With only sixteen ids for twelve sections, all are different and the same in every build."""
+
+    def ids() -> list[str]:
+        tiny = Ids(lambda key: hash_id(key)[:1])
+        return [tiny.new(f"page/#section-{at}") for at in range(12)]
+
+    assert ids() == ids()
+    assert len(set(ids())) == 12
+
+
+def test_the_opening_is_plain_and_short() -> None:
+    """An opening shows the first ~100 characters of text, without markup, cut at a word."""
+    (section,) = split("# T\n\n> [!NOTE]\n> The **port** is `8124`. " + "Longer and longer. " * 20)
+    assert section.opening.startswith("The port is 8124. Longer")
+    assert len(section.opening) <= OPENING
+    assert section.opening.endswith("…")
+
+
+def test_a_section_without_text_opens_with_its_first_child() -> None:
+    """A bare heading shows what its first subsection says."""
+    sections = split("# T\n\n## A\n\n### B\n\nHello there.\n")
+    assert [section.opening for section in sections] == ["Hello there."] * 3
+
+
+def test_links_are_found_outside_of_code() -> None:
+    """A section knows what it links to; links in code are no links."""
+    (section,) = split("# T\n\n[a](https://x/a.md#b) <https://x/c>\n\n```\n[no](https://x/no)\n```\n")
+    assert section.targets == ("https://x/a.md#b", "https://x/c")
+
+
+def test_slugs_are_githubs() -> None:
+    """Where a page has no HTML, anchors are spelled as GitHub spells them."""
+    assert [github_slug(text) for text in ("What's new?", "A  B", "snake_case", "Über 5.2")] == [
+        "whats-new",
+        "a--b",
+        "snake_case",
+        "über-52",
+    ]
