@@ -1,0 +1,182 @@
+"""Pages whose Markdown is final -> the manifest: ids, nav, links between sections, keywords, aliases."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from mkdocs_roaming.aliases import Previous, find_aliases
+from mkdocs_roaming.keywords import keywords
+from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, sealed
+from mkdocs_roaming.page import NavItem, Page, Site, markdown_path, path_of, url_of
+from mkdocs_roaming.section import Ids, Section, hash_id
+
+MORE = "More"
+"""The nav group of pages that the nav does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A page and its final Markdown file. `full` is the file's byte offset in llms-full.txt, None without one."""
+
+    page: Page
+    markdown: str
+    sections: tuple[Section, ...]
+    full: int | None = None
+
+
+def build(
+    site: Site,
+    pages: Sequence[Written],
+    *,
+    generator: str = "",
+    previous: Previous | None = None,
+    rules: Sequence[Mapping[str, object]] = (),
+    hash_of: Callable[[str], str] = hash_id,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Manifest:
+    """Give the manifest of a site; `pages` stand in nav order.
+
+    `warn` is told what was given up, in one line each: aliases that collide with a living id. `hash_of` makes ids of keys.
+    """
+    ids = Ids(hash_of)
+    page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
+    data = [written.markdown.encode("utf-8", "surrogatepass") for written in pages]
+    entries = [_page(written, own, text, site.url) for written, own, text in zip(pages, page_ids, data, strict=True)]
+    entries = _with_links(entries, pages, site.url)
+    entries = _with_keywords(entries, data, site.language)
+    if previous is not None:
+        aliases = find_aliases(previous, entries, data, warn)
+        entries = [_with_aliases(entry, aliases) for entry in entries]
+    nav = _nav(site.nav, entries, ids)
+    return sealed(
+        Manifest(
+            site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
+            pages=tuple(entries),
+            nav=nav,
+            rules=tuple(rules),
+            anchors=not pages or any(section.anchor for written in pages for section in written.sections),
+            nav_source=site.nav_source,
+            generator=generator,
+        )
+    )
+
+
+def in_nav_order(site: Site, pages: Iterable[Page]) -> list[Page]:
+    """Give the pages in the order of the nav, those that it does not name last, in the order given."""
+    by_path = {page.path: page for page in pages}
+    ordered: dict[str, Page] = {}
+
+    def walk(items: Iterable[NavItem]) -> None:
+        for item in items:
+            if item.path is not None and item.path in by_path:
+                ordered.setdefault(item.path, by_path[item.path])
+            walk(item.children)
+
+    walk(site.nav)
+    return list({**ordered, **by_path}.values())
+
+
+def _page(written: Written, ids: Sequence[str], data: bytes, site_url: str) -> PageEntry:
+    page = written.page
+    return PageEntry(
+        id=ids[0],
+        title=written.sections[0].title,
+        path=page.path,
+        markdown=markdown_path(page.path),
+        digest="sha256:" + hashlib.sha256(data).hexdigest(),
+        bytes=len(data),
+        sections=tuple(
+            SectionEntry(
+                id=id_,
+                level=section.level,
+                title=section.title,
+                start=section.start,
+                end=section.end,
+                digest=section.digest,
+                anchor=section.anchor,
+                body=section.body,
+                tokens=section.tokens,
+                opening=section.opening,
+            )
+            for id_, section in zip(ids, written.sections, strict=True)
+        ),
+        source=page.source,
+        description=page.description,
+        tags=page.tags,
+        full=written.full,
+        tokens=sum(section.tokens for section in written.sections),
+        url=page.url if page.url and page.url != url_of(site_url, page.path) else None,
+    )
+
+
+def _with_links(entries: list[PageEntry], pages: Sequence[Written], site_url: str) -> list[PageEntry]:
+    """Resolve the sections' links to the ids of the sections they lead to."""
+    by_path: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        anchors = {section.anchor: section.id for section in reversed(entry.sections) if section.anchor}
+        anchors[""] = entry.id
+        by_path[entry.path] = by_path[entry.markdown] = anchors
+
+    def resolve(own: str, targets: Iterable[str]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for target in targets:
+            path = path_of(site_url, target.partition("#")[0])
+            anchors = by_path.get(path) if path is not None else None
+            if anchors is not None:
+                found[anchors.get(unquote(target.partition("#")[2]), anchors[""])] = None
+        found.pop(own, None)
+        return tuple(found)
+
+    return [
+        replace(
+            entry,
+            sections=tuple(
+                replace(section, links=resolve(section.id, read.targets)) if read.targets else section
+                for section, read in zip(entry.sections, written.sections, strict=True)
+            ),
+        )
+        for entry, written in zip(entries, pages, strict=True)
+    ]
+
+
+def _with_keywords(entries: list[PageEntry], data: Sequence[bytes], language: str) -> list[PageEntry]:
+    texts = [
+        text[section.start : section.end].decode("utf-8", "replace")
+        for entry, text in zip(entries, data, strict=True)
+        for section in entry.sections
+    ]
+    shown = [f"{section.title} {section.opening}" for entry in entries for section in entry.sections]
+    found = iter(keywords(texts, language, shown=shown))
+    return [
+        replace(entry, sections=tuple(replace(section, keywords=next(found)) for section in entry.sections))
+        for entry in entries
+    ]
+
+
+def _with_aliases(entry: PageEntry, aliases: Mapping[str, tuple[str, ...]]) -> PageEntry:
+    return replace(
+        entry, sections=tuple(replace(section, aliases=aliases.get(section.id, ())) for section in entry.sections)
+    )
+
+
+def _nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: Ids) -> tuple[NavEntry, ...]:
+    pages = {entry.path: entry for entry in entries}
+    left = dict(pages)  # what no item has named yet: a page stands in the nav once
+
+    def entry_of(item: NavItem, above: tuple[str, ...]) -> NavEntry | None:
+        titles = (*above, item.title)
+        page = left.pop(item.path, None) if item.path is not None else None
+        own = page.id if page else ids.new("nav:" + "/".join(titles)) if item.children else None
+        children = tuple(entry for child in item.children if (entry := entry_of(child, titles)))
+        if page is None and not children and item.url is None:
+            return None
+        return NavEntry(item.title, own, page.path if page else None, item.url if own is None else None, children)
+
+    nav = [entry for item in items if (entry := entry_of(item, ()))]
+    orphans = [NavEntry(page.title, page.id, page.path) for page in entries if page.path in left]
+    if orphans and nav:
+        orphans = [NavEntry(MORE, ids.new("nav:" + MORE), children=tuple(orphans))]
+    return (*nav, *orphans)

@@ -1,0 +1,331 @@
+"""The contract between publishing and roaming: what a site consists of, with an id for every section.
+
+Build it, write it, read it back, check it. Readers ignore fields they don't know and refuse a higher version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.page import Alternate
+
+VERSION = 1
+PATH = "roaming/manifest.json"
+SCHEMA_PATH = "roaming/manifest.schema.json"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """What the manifest says of the site; `url` ends in a slash."""
+
+    name: str
+    url: str
+    description: str = ""
+    language: str = "en"
+    version: str | None = None
+    alternates: tuple[Alternate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NavEntry:
+    """An entry of the nav: a group, a page of the site (`page` is its path, `id` the page's), or an outside link."""
+
+    title: str
+    id: str | None = None
+    page: str | None = None
+    url: str | None = None
+    children: tuple[NavEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SectionEntry:
+    """A section: the bytes `start` to `end` of its page's Markdown.
+
+    `digest` is of that slice, `body` of its text below the heading (so a renamed heading is known again);
+    `tokens` is an estimate; `links` are the ids of sections that it links to.
+    """
+
+    id: str
+    level: int
+    title: str
+    start: int
+    end: int
+    digest: str
+    anchor: str | None = None
+    body: str = ""
+    tokens: int = 0
+    opening: str = ""
+    keywords: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page: where it is, where its Markdown is, and its sections, the page's own first.
+
+    `markdown` is resolved against the site's root as the manifest's own address tells it, `full` is the byte
+    offset of the page's Markdown in llms-full.txt, None where there is no such file.
+    """
+
+    id: str
+    title: str
+    path: str
+    markdown: str
+    digest: str
+    bytes: int
+    sections: tuple[SectionEntry, ...]
+    source: str | None = None
+    origin: str = "html"
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    full: int | None = None
+    tokens: int = 0
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A published site: its pages, their sections, its nav and its rules. `digest` is of all the rest."""
+
+    site: SiteEntry
+    pages: tuple[PageEntry, ...]
+    nav: tuple[NavEntry, ...] = ()
+    rules: tuple[Mapping[str, Any], ...] = ()
+    anchors: bool = True
+    nav_source: str = "mkdocs"
+    generator: str = ""
+    digest: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """The estimated tokens of the whole site."""
+        return sum(page.tokens for page in self.pages)
+
+    def sections(self) -> Iterable[SectionEntry]:
+        """Give every section, in page order."""
+        return (section for page in self.pages for section in page.sections)
+
+
+def dump(manifest: Manifest) -> str:
+    """Give the manifest as JSON, its digest computed; default fields are left out."""
+    data = {"version": VERSION, **_shortened(manifest)}
+    data.pop("digest", None)
+    data = {"version": VERSION, "generator": data.pop("generator", ""), "digest": digest_of(data), **data}
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def sealed(manifest: Manifest) -> Manifest:
+    """Give the manifest with its own digest in it."""
+    return dataclasses.replace(manifest, digest=json.loads(dump(manifest))["digest"])
+
+
+def digest_of(data: Mapping[str, Any]) -> str:
+    """Give the digest of a manifest's JSON: SHA-256 of its canonical form without the digest itself."""
+    rest = {key: value for key, value in data.items() if key != "digest"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def load(text: str | bytes, *, where: str = PATH) -> Manifest:
+    """Read a manifest; `where` is named in errors.
+
+    Raises ManifestError where it is no manifest, is broken, or is from a higher version.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
+    if not isinstance(data, dict) or "pages" not in data or "version" not in data:
+        raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
+    version = data["version"]
+    if not isinstance(version, int) or version > VERSION or version < 1:
+        raise ManifestError(f"{where}: version {version!r}, this reads up to {VERSION}; upgrade mkdocs-roaming")
+    try:
+        return _manifest(data)
+    except _Broken as error:
+        raise ManifestError(f"{where}: {error}; build the site again, or run `roaming validate`") from None
+
+
+@cache
+def schema_text() -> str:
+    """Give the published JSON Schema."""
+    return resources.files("mkdocs_roaming").joinpath("manifest.schema.json").read_text("utf-8")
+
+
+def validate(text: str | bytes) -> list[str]:
+    """Check a manifest's JSON against the published schema and its digest; give what is wrong, a line each."""
+    import jsonschema  # a fifth of a second: only here
+
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        return [f"not JSON: {error}"]
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text()))
+    faults = sorted(validator.iter_errors(data), key=lambda fault: [str(part) for part in fault.absolute_path])
+    found = ["/".join(map(str, fault.absolute_path)) + ": " + fault.message[:200] for fault in faults]
+    if not found and data.get("digest") != digest_of(data):
+        found.append("digest: does not fit the rest of the manifest")
+    return found
+
+
+# Writing
+
+
+def _shortened(entry: Any) -> Json:
+    """Turn a dataclass into JSON, leaving out what has its default value."""
+    data: Json = {}
+    for field in dataclasses.fields(entry):
+        value = getattr(entry, field.name)
+        if field.default is not dataclasses.MISSING and value == field.default and field.name not in _ALWAYS:
+            continue
+        data[field.name] = _jsonable(value)
+    return data
+
+
+_ALWAYS = {"anchor", "anchors", "language", "nav_source", "opening", "tokens", "rules", "origin", "nav"}
+
+
+def _jsonable(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return _shortened(value)
+    if isinstance(value, tuple):
+        return [_jsonable(item) for item in value]
+    return value
+
+
+# Reading: nothing that comes from outside is believed before its type is seen
+
+
+class _Broken(Exception):
+    pass
+
+
+def _manifest(data: Json) -> Manifest:
+    site = _get(data, "site", dict, "site")
+    return Manifest(
+        site=SiteEntry(
+            name=_get(site, "name", str, "site"),
+            url=_get(site, "url", str, "site"),
+            description=_get(site, "description", str, "site", ""),
+            language=_get(site, "language", str, "site", "en"),
+            version=_get(site, "version", str, "site", None),
+            alternates=tuple(
+                Alternate(
+                    _get(item, "manifest", str, "alternates"),
+                    _get(item, "language", str, "alternates", None),
+                    _get(item, "version", str, "alternates", None),
+                )
+                for item in _dicts(site, "alternates", "site")
+            ),
+        ),
+        pages=tuple(_page(page, f"pages/{at}") for at, page in enumerate(_dicts(data, "pages", "manifest"))),
+        nav=tuple(_nav(item) for item in _dicts(data, "nav", "manifest")),
+        rules=tuple(_dicts(data, "rules", "manifest")),
+        anchors=_get(data, "anchors", bool, "manifest", True),
+        nav_source=_get(data, "nav_source", str, "manifest", "mkdocs"),
+        generator=_get(data, "generator", str, "manifest", ""),
+        digest=_get(data, "digest", str, "manifest", ""),
+    )
+
+
+def _nav(data: Json, depth: int = 0) -> NavEntry:
+    if depth > _DEEPEST:
+        raise _Broken(f"nav: more than {_DEEPEST} levels")
+    return NavEntry(
+        title=_get(data, "title", str, "nav"),
+        id=_get(data, "id", str, "nav", None),
+        page=_get(data, "page", str, "nav", None),
+        url=_get(data, "url", str, "nav", None),
+        children=tuple(_nav(child, depth + 1) for child in _dicts(data, "children", "nav")),
+    )
+
+
+def _page(data: Json, where: str) -> PageEntry:
+    size = _get(data, "bytes", int, where)
+    sections = tuple(
+        _section(section, f"{where}/sections/{at}", size) for at, section in enumerate(_dicts(data, "sections", where))
+    )
+    if not sections:
+        raise _Broken(f"{where}: no sections")
+    return PageEntry(
+        id=_get(data, "id", str, where),
+        title=_get(data, "title", str, where),
+        path=_get(data, "path", str, where),
+        markdown=_get(data, "markdown", str, where),
+        digest=_get(data, "digest", str, where),
+        bytes=size,
+        sections=sections,
+        source=_get(data, "source", str, where, None),
+        origin=_get(data, "origin", str, where, "html"),
+        description=_get(data, "description", str, where, ""),
+        tags=_strings(data, "tags", where),
+        full=_get(data, "full", int, where, None),
+        tokens=_get(data, "tokens", int, where, 0),
+        url=_get(data, "url", str, where, None),
+    )
+
+
+def _section(data: Json, where: str, size: int) -> SectionEntry:
+    id_ = _get(data, "id", str, where)
+    if not _ID.fullmatch(id_):  # it becomes a file's name
+        raise _Broken(f"{where}: id {id_[:20]!r} is not 8 hex digits")
+    start, end = _get(data, "start", int, where), _get(data, "end", int, where)
+    if not 0 <= start <= end <= size:
+        raise _Broken(f"{where}: bytes {start} to {end} lie outside the page's {size}")
+    return SectionEntry(
+        id=id_,
+        level=_get(data, "level", int, where),
+        title=_get(data, "title", str, where),
+        start=start,
+        end=end,
+        digest=_get(data, "digest", str, where),
+        anchor=_get(data, "anchor", str, where, None),
+        body=_get(data, "body", str, where, ""),
+        tokens=_get(data, "tokens", int, where, 0),
+        opening=_get(data, "opening", str, where, ""),
+        keywords=_strings(data, "keywords", where),
+        links=_strings(data, "links", where),
+        aliases=_strings(data, "aliases", where),
+    )
+
+
+_REQUIRED: Any = object()
+_DEEPEST = 50
+_ID = re.compile(r"[0-9a-f]{8}")
+
+
+def _get(data: Json, key: str, kind: type, where: str, default: Any = _REQUIRED) -> Any:
+    value = data.get(key, default)
+    if value is _REQUIRED:
+        raise _Broken(f"{where}: no {key}")
+    if type(value) is kind or value is default or (value is None and default is not _REQUIRED):
+        return default if value is None else value
+    raise _Broken(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
+
+
+def _dicts(data: Json, key: str, where: str) -> Sequence[Json]:
+    value = data.get(key) or []
+    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        return value
+    raise _Broken(f"{where}: {key} is no list of objects")
+
+
+def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
+    value = data.get(key)
+    if not value:
+        return ()
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise _Broken(f"{where}: {key} is no list of texts")

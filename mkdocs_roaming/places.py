@@ -1,0 +1,157 @@
+"""Where a section stands: looked up by id, alias or address; its parents, children, neighbours and breadcrumb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry
+from mkdocs_roaming.page import path_of, url_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A section in its page: `at` is its position among the page's sections, in the order of the text."""
+
+    page: PageEntry
+    at: int
+
+    @property
+    def section(self) -> SectionEntry:
+        """The section that stands here."""
+        return self.page.sections[self.at]
+
+    @property
+    def id(self) -> str:
+        """The section's id."""
+        return self.section.id
+
+
+class Places:
+    """All places of a manifest."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._places: dict[str, Place] = {}
+        self._aliases: dict[str, str] = {}
+        self._pages: dict[str, PageEntry] = {}
+        self._sources: dict[str, PageEntry] = {}
+        self._groups: dict[str, tuple[NavEntry, tuple[str, ...]]] = {}
+        self._trails: dict[str, tuple[str, ...]] = {}
+        self._spans: dict[str, list[tuple[int | None, int]]] = {}
+        for page in manifest.pages:
+            self._pages.setdefault(page.path, page)
+            if page.source:
+                self._sources.setdefault(page.source, page)
+            for at, section in enumerate(page.sections):
+                self._places.setdefault(section.id, Place(page, at))
+                for alias in section.aliases:
+                    self._aliases.setdefault(alias, section.id)
+        self._walk(manifest.nav, ())
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._places.values())
+
+    def get(self, id_: str) -> Place | None:
+        """Give the place of an id or of an alias."""
+        return self._places.get(id_) or self._places.get(self._aliases.get(id_, ""))
+
+    def group(self, id_: str) -> NavEntry | None:
+        """Give the nav group of an id."""
+        found = self._groups.get(id_)
+        return found[0] if found else None
+
+    def page(self, path: str) -> PageEntry | None:
+        """Give the page of a path, with or without its slashes."""
+        path = path.lstrip("/")
+        return self._pages.get(path) or self._pages.get(path + "/") or self._pages.get(path.rstrip("/"))
+
+    def address(self, text: str) -> Place | None:
+        """Give the place of an address: an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL of the site."""
+        if found := self.get(text):
+            return found
+        where, _, anchor = text.partition("#")
+        if "://" in where:
+            path = path_of(self.manifest.site.url, where)
+            if path is None:
+                return None
+            where = path
+        page = self._sources.get(where.lstrip("/")) or self.page(unquote(where))
+        if page is None:
+            return None
+        return self.anchor(page, unquote(anchor))
+
+    def anchor(self, page: PageEntry, anchor: str) -> Place | None:
+        """Give the place of an anchor on a page; the page's own for an empty one."""
+        if not anchor:
+            return Place(page, 0)
+        return next((Place(page, at) for at, entry in enumerate(page.sections) if entry.anchor == anchor), None)
+
+    def children(self, place: Place) -> list[Place]:
+        """Give the sections directly below, in order."""
+        spans = self._of(place.page)
+        return [Place(place.page, at) for at in range(place.at + 1, spans[place.at][1]) if spans[at][0] == place.at]
+
+    def below(self, place: Place) -> list[Place]:
+        """Give all sections below, in the order of the text."""
+        return [Place(place.page, at) for at in range(place.at + 1, self._of(place.page)[place.at][1])]
+
+    def parent(self, place: Place) -> Place | None:
+        """Give the section above on the same page."""
+        above = self._of(place.page)[place.at][0]
+        return None if above is None else Place(place.page, above)
+
+    def neighbours(self, place: Place) -> tuple[Place | None, Place | None]:
+        """Give the sections before and behind, of the same parent; for a page the pages before and behind."""
+        above = self.parent(place)
+        if above is not None:
+            row = self.children(above)
+            at = row.index(place)
+        else:
+            row = [Place(page, 0) for page in self.manifest.pages]
+            at = next(at for at, other in enumerate(row) if other.page is place.page)
+        return (row[at - 1] if at else None, row[at + 1] if at + 1 < len(row) else None)
+
+    def breadcrumb(self, place: Place) -> tuple[str, ...]:
+        """Give the titles from the nav's top down to the section, its own last."""
+        titles: list[str] = []
+        above: Place | None = place
+        while above is not None and above.at:
+            titles.append(above.section.title)
+            above = self.parent(above)
+        return (*self._trails.get(place.page.path, ()), place.page.title, *reversed(titles))
+
+    def url(self, place: Place) -> str:
+        """Give the section's address on the site, with its anchor where it has one."""
+        page = place.page.url or url_of(self.manifest.site.url, place.page.path)
+        return f"{page}#{place.section.anchor}" if place.at and place.section.anchor else page
+
+    def _walk(self, entries: Iterable[NavEntry], trail: tuple[str, ...]) -> None:
+        for entry in entries:
+            if entry.page is not None:
+                self._trails.setdefault(entry.page, trail)
+            elif entry.id:
+                self._groups.setdefault(entry.id, (entry, trail))
+            self._walk(entry.children, (*trail, entry.title))
+
+    def _of(self, page: PageEntry) -> list[tuple[int | None, int]]:
+        """Give for each section of a page its parent and where what it encloses ends; worked out once a page."""
+        if page.path not in self._spans:
+            self._spans[page.path] = _spans(page.sections)
+        return self._spans[page.path]
+
+
+def _spans(sections: tuple[SectionEntry, ...]) -> list[tuple[int | None, int]]:
+    parents: list[int | None] = []
+    ends = [len(sections)] * len(sections)
+    stack: list[int] = []
+    for at, section in enumerate(sections):
+        while len(stack) > 1 and sections[stack[-1]].level >= section.level:
+            ends[stack.pop()] = at
+        parents.append(stack[-1] if stack else None)
+        stack.append(at)
+    return list(zip(parents, ends, strict=True))
