@@ -1,0 +1,109 @@
+"""What was converted before: one JSON file a page, safe to delete.
+
+A page is taken from here only if its article, its source, the converter's version and every link in it come out the
+same; so a page added elsewhere costs nothing but the pages that link to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mkdocs_roaming.page import Page
+from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.html import CONVERTER_VERSION
+from mkdocs_roaming.section import Section
+
+_FORMAT = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A page's Markdown file, its sections, and what each of its links became."""
+
+    markdown: str
+    sections: tuple[Section, ...]
+    links: dict[str, str]
+    images: dict[str, str]
+
+
+class Cache:
+    """Conversions of earlier builds, in a folder; None keeps nothing."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._used: set[str] = set()
+        self.reused = 0
+
+    def get(
+        self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
+    ) -> Converted | None:
+        """Give what the page was converted to, if it would come out the same now."""
+        file = self._file(page)
+        if file is None:
+            return None
+        try:
+            data = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            return None
+        found = _read(data, _key(page, pointer))
+        if found is None:
+            return None
+        if any(link(href) != url for href, url in found.links.items()):
+            return None
+        if any(image(src) != url for src, url in found.images.items()):
+            return None
+        self.reused += 1
+        return found
+
+    def put(self, page: Page, pointer: str, converted: Converted) -> None:
+        """Keep a conversion; a folder that cannot be written to keeps nothing."""
+        file = self._file(page)
+        if file is None:
+            return
+        data = {"key": _key(page, pointer), **dataclasses.asdict(converted)}
+        try:
+            write_atomically(file, json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        except OSError:
+            self._folder = None
+
+    def prune(self) -> None:
+        """Remove what no page of this build asked for."""
+        if self._folder is None or not self._folder.is_dir():
+            return
+        for file in self._folder.glob("*.json"):
+            if file.name not in self._used:
+                file.unlink(missing_ok=True)
+
+    def _file(self, page: Page) -> Path | None:
+        if self._folder is None:
+            return None
+        name = hashlib.sha256(page.path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
+        self._used.add(name)
+        return self._folder / name
+
+
+def _key(page: Page, pointer: str) -> str:
+    parts = (_FORMAT, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text)
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(data: Any, key: str) -> Converted | None:
+    try:
+        if data["key"] != key:
+            return None
+        sections = tuple(Section(**{**section, "targets": tuple(section["targets"])}) for section in data["sections"])
+        return Converted(data["markdown"], sections, data["links"], data["images"])
+    except (KeyError, TypeError):
+        return None
+
+
+def cache_folder(beside: Path) -> Path:
+    """Give the folder that a project's conversions are kept in."""
+    return Path(os.path.abspath(beside)) / ".cache" / "roaming"

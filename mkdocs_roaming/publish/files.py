@@ -1,0 +1,38 @@
+"""Files on disk: written whole or not at all, and only inside the folder they belong to."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from mkdocs_roaming.errors import PublishError
+
+
+def write_atomically(path: Path, data: bytes) -> bool:
+    """Write a file by way of a temporary one beside it; tell whether its content is new.
+
+    A file that holds these bytes already is left alone, its time included.
+    """
+    try:
+        if path.stat().st_size == len(data) and path.read_bytes() == data:
+            return False
+    except OSError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def inside(folder: Path, path: str) -> Path:
+    """Give the file at a site path; raises PublishError where it would lie outside of the folder."""
+    target = folder / path
+    if "\0" in path or not Path(os.path.normpath(target)).is_relative_to(os.path.normpath(folder)):
+        raise PublishError(f"{path!r}: would be written outside of {folder}; the page needs another address")
+    return target

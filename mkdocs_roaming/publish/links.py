@@ -1,0 +1,53 @@
+"""What a link on a page becomes in its Markdown: absolute, percent-encoded, to the Markdown twin where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+from mkdocs_roaming.page import Site, markdown_path, path_of, url_of
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Resolves the links of one page. `paths` are those of all published pages."""
+
+    site_url: str
+    page_url: str
+    paths: Collection[str]
+
+    def link(self, href: str) -> str:
+        """Give the address that the Markdown links to."""
+        url = self.absolute(href)
+        parts = urlsplit(url)
+        if parts.query or parts.scheme not in ("http", "https"):
+            return url
+        path = path_of(self.site_url, url)
+        if path is None or (found := self._published(path)) is None:
+            return url
+        fragment = f"#{parts.fragment}" if parts.fragment else ""
+        return url_of(self.site_url, markdown_path(found)) + fragment
+
+    def absolute(self, href: str) -> str:
+        """Give an image's or a file's address."""
+        href = href.strip()
+        try:
+            parts = urlsplit(urljoin(self.page_url, href))
+        except ValueError:  # `http://[` and its kind: a broken link stays as broken as it was
+            return quote(href, safe=_KEPT)
+        if parts.scheme not in ("http", "https", "file"):
+            return quote(href, safe=_KEPT)
+        return quote(urlunsplit(parts), safe=_KEPT)
+
+    def _published(self, path: str) -> str | None:
+        """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike."""
+        return next((form for form in (path, path + "/", path.rstrip("/")) if form in self.paths), None)
+
+
+def links_of(site: Site, path: str, url: str | None, paths: Collection[str]) -> Links:
+    """Give the links of the page at a path."""
+    return Links(site.url, url or url_of(site.url, path), paths)
+
+
+_KEPT = "/-._~!$&'()*+,;=:@?#%[]"  # what is reserved or already encoded stays

@@ -1,0 +1,172 @@
+"""llms.txt as llmstxt.org describes it, nested where it would grow beyond what agents read, and llms-full.txt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mkdocs_roaming.build import Written
+from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.page import Site, url_of
+from mkdocs_roaming.section import cut_at_word
+
+LIMIT = 50_000
+"""The characters that a file stays below; agents cut what is longer."""
+DESCRIPTION = 200
+
+FULL = "llms-full.txt"
+
+
+def llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
+    """Give the files of llms.txt by path: one, or a root that lists nested ones where one would be too long.
+
+    `section_files` tells whether there are files of single sections to speak of.
+    """
+    pages = {page.path: page for page in manifest.pages}
+    nav = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
+    files: dict[str, str] = {}
+    about = (
+        "Every link below leads to a page as Markdown.\n"
+        f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
+        + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
+    )
+    summary = _one_line(manifest.site.description) or f"Documentation of {_one_line(manifest.site.name)}."
+    _write("llms.txt", _Part(manifest.site.name, summary, about, nav), manifest, pages, files)
+    return files
+
+
+def full_offsets(pages: Sequence[Written], site: Site) -> Iterator[int]:
+    """Give for each page the byte offset of its Markdown in llms-full.txt."""
+    at = 0
+    for written in pages:
+        at += len(_source_line(written, site).encode())
+        yield at
+        at += len(written.markdown.encode("utf-8", "surrogatepass")) + 1
+
+
+def llms_full(pages: Iterable[Written], site: Site) -> Iterator[str]:
+    """Give llms-full.txt piece by piece: for each page a line `Source: <URL>`, then its Markdown file as it is."""
+    for written in pages:
+        yield _source_line(written, site)
+        yield written.markdown
+        yield "\n"
+
+
+def _source_line(written: Written, site: Site) -> str:
+    return f"Source: {written.page.url or url_of(site.url, written.page.path)}\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one llms.txt lists."""
+
+    title: str
+    summary: str
+    about: str
+    nav: tuple[NavEntry, ...]
+
+    @property
+    def head(self) -> str:
+        return f"# {_one_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
+
+
+def _write(path: str, part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> None:
+    head = part.head
+    whole = head + "".join(_group(title, entries, manifest, pages) for title, entries in _groups(part.nav))
+    if len(whole) < LIMIT:
+        files[path] = whole
+        return
+    if any(_is_group(entry) for entry in part.nav):
+        whole = head + _nested(part, manifest, pages, files)
+        if len(whole) < LIMIT:
+            files[path] = whole
+            return
+    _cut_up(path, head, whole.removeprefix(head), part, manifest, files)
+
+
+def _groups(nav: Sequence[NavEntry], above: tuple[str, ...] = ()) -> Iterator[tuple[str, list[NavEntry]]]:
+    """Give the nav as runs under one heading each; inner groups are named with those above them."""
+    run: list[NavEntry] = []
+    for entry in nav:
+        if entry.page is not None or entry.url is not None:
+            run.append(entry)
+        if entry.children:
+            if run:
+                yield " › ".join(above) or "Pages", run
+                run = []
+            yield from _groups(entry.children, (*above, _one_line(entry.title)))
+    if run:
+        yield " › ".join(above) or "Pages", run
+
+
+def _group(title: str, entries: Iterable[NavEntry], manifest: Manifest, pages: Mapping[str, PageEntry]) -> str:
+    return f"\n## {title}\n\n" + "".join(_item(entry, manifest, pages) for entry in entries)
+
+
+def _item(entry: NavEntry, manifest: Manifest, pages: Mapping[str, PageEntry]) -> str:
+    page = pages.get(entry.page) if entry.page is not None else None
+    if page is None:
+        return f"- [{_label(entry.title)}]({entry.url})\n"
+    about = cut_at_word(_one_line(page.description or page.sections[0].opening), DESCRIPTION)
+    line = f"- [{_label(entry.title)}]({url_of(manifest.site.url, page.markdown)})"
+    return f"{line}: {about}\n" if about else f"{line}\n"
+
+
+def _is_group(entry: NavEntry) -> bool:
+    return bool(entry.children) and entry.id is not None
+
+
+def _nested(part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> str:
+    """Write each group's own file; give the list of them, with what stands outside of groups before it."""
+    alone = [entry for entry in part.nav if not _is_group(entry)]
+    lines = [_group("Pages", alone, manifest, pages)] if alone else []
+    lines.append("\n## Sections\n\n")
+    for entry in part.nav:
+        if not _is_group(entry):
+            continue
+        folder = f"roaming/nav/{entry.id}/"
+        own = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
+        summary = f"Part of the documentation of {_one_line(manifest.site.name)}."
+        about = f"The whole list is at [llms.txt]({manifest.site.url}llms.txt).\n"
+        inside = _Part(f"{part.title}: {entry.title}", summary, about, (*own, *entry.children))
+        _write(folder + "llms.txt", inside, manifest, pages, files)
+        count = sum(1 for _ in _pages_of(entry))
+        lines.append(f"- [{_label(entry.title)}]({url_of(manifest.site.url, folder)}llms.txt): {count} pages\n")
+    return "".join(lines)
+
+
+def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:
+    if entry.page is not None:
+        yield entry
+    for child in entry.children:
+        yield from _pages_of(child)
+
+
+def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, files: dict[str, str]) -> None:
+    """Cut a list that is too long even alone into `llms-2.txt` …, linked from its first file."""
+    lines = body.splitlines(keepends=True)
+    room = LIMIT - len(head) - 2_000 - 120 * (len(body) // (LIMIT // 2) + 1)
+    pieces: list[str] = [""]
+    title = ""
+    for line in lines:
+        title = line if line.startswith("## ") else title
+        if len(pieces[-1]) + len(line) > room:
+            pieces.append("" if line.startswith("## ") else f"\n{title}\n")
+        pieces[-1] += line
+    names = [path, *(path.removesuffix(".txt") + f"-{at}.txt" for at in range(2, len(pieces) + 1))]
+    more = "".join(
+        f"- [{_label(part.title)}, part {at}]({url_of(manifest.site.url, name)})\n"
+        for at, name in enumerate(names[1:], 2)
+    )
+    files[path] = head + pieces[0] + (f"\n## More\n\n{more}" if more else "")
+    for name, piece in zip(names[1:], pieces[1:], strict=True):
+        files[name] = head + piece
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _label(text: str) -> str:
+    return re.sub(r"([\\\[\]])", r"\\\1", _one_line(text))

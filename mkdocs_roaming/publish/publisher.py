@@ -1,0 +1,273 @@
+"""Pages in, published files out: converts, builds the manifest, writes everything, the manifest last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from mkdocs_roaming import __version__
+from mkdocs_roaming.aliases import Previous
+from mkdocs_roaming.build import Written, build, in_nav_order
+from mkdocs_roaming.errors import ConversionError, ManifestError, PublishError
+from mkdocs_roaming.expand import expand, render
+from mkdocs_roaming.manifest import PATH, SCHEMA_PATH, Manifest, dump, load, schema_text
+from mkdocs_roaming.outline import BUDGET, outline
+from mkdocs_roaming.page import Page, Site, markdown_path, twin_path
+from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.publish.cache import Cache, Converted
+from mkdocs_roaming.publish.discovery import pointer
+from mkdocs_roaming.publish.files import inside, write_atomically
+from mkdocs_roaming.publish.html import convert
+from mkdocs_roaming.publish.links import Links, links_of
+from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
+from mkdocs_roaming.section import split
+from mkdocs_roaming.words import estimate_tokens
+
+GENERATOR = f"mkdocs-roaming {__version__}"
+MOST_SECTION_FILES = 5_000
+"""With `section_files: auto`, the most sections that get a file of their own."""
+
+OUTLINE = "roaming/outline.md"
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is written besides pages, llms.txt and manifest."""
+
+    llms_full: bool = True
+    section_files: Literal["auto"] | bool = "auto"
+    outline_tokens: int = BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a build published; tokens are estimates."""
+
+    pages: int
+    sections: int
+    tokens: int
+    outline_tokens: int
+    reused: int
+    written: int
+    left_alone: int
+    removed: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        reused = f", {self.reused} pages reused" if self.reused else ""
+        return (
+            f"{self.pages} pages, {self.sections} sections, ~{self.tokens} tokens, "
+            f"outline ~{self.outline_tokens} tokens{reused}"
+        )
+
+
+@dataclass(slots=True)
+class Batch:
+    """The pages of one build while it goes on: converted, but not yet written."""
+
+    site: Site
+    cache: Cache
+    warn: Warn
+    pages: dict[str, Page] = field(default_factory=dict)
+    converted: dict[str, Converted] = field(default_factory=dict)
+
+    def drop(self, path: str) -> None:
+        """Leave a page out after all."""
+        self.pages.pop(path, None)
+        self.converted.pop(path, None)
+
+
+def convert_pages(
+    site: Site, pages: Iterable[Page], *, cache: Cache, warn: Warn, step: Callable[[], None] = lambda: None
+) -> Batch:
+    """Convert the pages of a site. One that cannot be converted is left out; `warn` gets a line that names it."""
+    batch = Batch(site, cache, warn)
+    for page in pages:
+        if page.path in batch.pages:
+            other = batch.pages[page.path]
+            warn(
+                f"{_name(page)}: has the same address as {_name(other)}, “{page.path}”; "
+                "the first is published, rename one of them"
+            )
+            continue
+        batch.pages[page.path] = page
+    for page in list(batch.pages.values()):
+        _convert(batch, page)
+        step()
+    settle(batch)
+    return batch
+
+
+def settle(batch: Batch) -> None:
+    """Convert again what links to a page that was left out since; ends when no page does."""
+    while True:
+        stale = [
+            page
+            for path, page in batch.pages.items()
+            if any(_links(batch, page).link(href) != url for href, url in batch.converted[path].links.items())
+        ]
+        if not stale:
+            return
+        for page in stale:
+            _convert(batch, page)
+
+
+def publish(
+    batch: Batch,
+    folder: Path,
+    options: Options,
+    *,
+    previous: Previous | None = None,
+    rules: Sequence[Mapping[str, object]] = (),
+) -> Report:
+    """Write everything that the site publishes into a folder: pages first, the manifest last.
+
+    What an earlier build of ours left there and this one has no use for is removed.
+    """
+    settle(batch)
+    if not batch.pages:
+        raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
+    site = batch.site
+    written = [
+        Written(page, batch.converted[page.path].markdown, batch.converted[page.path].sections)
+        for page in in_nav_order(site, batch.pages.values())
+    ]
+    if options.llms_full:
+        offsets = full_offsets(written, site)
+        written = [replace(page, full=at) for page, at in zip(written, offsets, strict=True)]
+    manifest = build(site, written, generator=GENERATOR, previous=previous, rules=rules, warn=batch.warn)
+    old = _old_files(folder)
+    counts = {True: 0, False: 0}
+    now: set[str] = set()
+    notes: list[str] = []
+    for path, data in _files(site, written, manifest, options, notes):
+        now.add(path)
+        counts[write_atomically(inside(folder, path), data)] += 1
+    removed = _remove(folder, old - now)
+    batch.cache.prune()
+    return Report(
+        pages=len(manifest.pages),
+        sections=sum(len(page.sections) for page in manifest.pages),
+        tokens=manifest.tokens,
+        outline_tokens=estimate_tokens((folder / OUTLINE).read_text("utf-8")),
+        reused=batch.cache.reused,
+        written=counts[True],
+        left_alone=counts[False],
+        removed=removed,
+        notes=tuple(notes),
+    )
+
+
+# Converting
+
+
+def _convert(batch: Batch, page: Page) -> None:
+    links = _links(batch, page)
+    line = pointer(batch.site)
+    found = batch.cache.get(page, line, links.link, links.absolute)
+    if found is None:
+        try:
+            found = _converted(page, line, links.link, links.absolute)
+        except ConversionError as error:
+            batch.warn(f"{_name(page)}: {error}; the page is left out")
+            batch.drop(page.path)
+            return
+        batch.cache.put(page, line, found)
+    batch.converted[page.path] = found
+
+
+def _converted(page: Page, line: str, link: Callable[[str], str], image: Callable[[str], str]) -> Converted:
+    seen_links: dict[str, str] = {}
+    seen_images: dict[str, str] = {}
+
+    def recorded(href: str) -> str:
+        return seen_links.setdefault(href, link(href))
+
+    def recorded_image(src: str) -> str:
+        return seen_images.setdefault(src, image(src))
+
+    result = convert(page.article, title=page.title, link=recorded, image=recorded_image, source=page.source_text)
+    text = f"{line}\n{result.markdown}"
+    return Converted(text, split(text, title=page.title, headings=result.headings), seen_links, seen_images)
+
+
+def _links(batch: Batch, page: Page) -> Links:
+    return links_of(batch.site, page.path, page.url, batch.pages)
+
+
+def _name(page: Page) -> str:
+    return page.source or f"/{page.path}"
+
+
+# Writing
+
+
+def _files(
+    site: Site, written: Sequence[Written], manifest: Manifest, options: Options, notes: list[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Give every file and its content, in the order of writing."""
+    for page in written:
+        data = page.markdown.encode("utf-8", "surrogatepass")
+        path = markdown_path(page.page.path)
+        yield path, data
+        if twin := twin_path(page.page.path):
+            yield twin, data
+    if options.llms_full:
+        yield FULL, "".join(llms_full(written, site)).encode("utf-8", "surrogatepass")
+    places = Places(manifest)
+    count = len(places)
+    section_files = options.section_files if options.section_files != "auto" else count <= MOST_SECTION_FILES
+    if options.section_files == "auto" and not section_files:
+        notes.append(
+            f"{count} sections, more than {MOST_SECTION_FILES}: no files of single sections are written; "
+            "`section_files: true` writes them all the same"
+        )
+    if section_files:
+        yield from _section_files(places, written)
+    for path, text in llms_txt(manifest, section_files=bool(section_files)).items():
+        yield path, text.encode("utf-8", "surrogatepass")
+    yield OUTLINE, outline(places, budget=min(options.outline_tokens, LIMIT // 4 - 100)).encode()
+    yield SCHEMA_PATH, schema_text().encode()
+    yield PATH, dump(manifest).encode("utf-8", "surrogatepass")
+
+
+def _section_files(places: Places, written: Sequence[Written]) -> Iterator[tuple[str, bytes]]:
+    data = {page.page.path: page.markdown.encode("utf-8", "surrogatepass") for page in written}
+
+    def read(place: Place) -> str:
+        section = place.section
+        return data[place.page.path][section.start : section.end].decode("utf-8", "surrogatepass")
+
+    for place in places:
+        text = render(expand(places, place, read)).encode("utf-8", "surrogatepass")
+        for id_ in (place.id, *place.section.aliases):
+            yield f"roaming/sections/{id_}.md", text
+
+
+def _old_files(folder: Path) -> set[str]:
+    """Give the files that an earlier build of ours wrote into the folder, as its manifest tells."""
+    try:
+        manifest = load((folder / PATH).read_bytes(), where=str(folder / PATH))
+    except (OSError, ManifestError):
+        return set()
+    found = {path for page in manifest.pages for path in (page.markdown, twin_path(page.path) or page.markdown)}
+    if any(page.full is not None for page in manifest.pages):
+        found.add(FULL)
+    for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt"):
+        found |= {file.relative_to(folder).as_posix() for file in folder.glob(pattern)}
+    return found
+
+
+def _remove(folder: Path, paths: Iterable[str]) -> int:
+    removed = 0
+    for path in sorted(paths):
+        try:
+            inside(folder, path).unlink()
+            removed += 1
+        except (OSError, PublishError):
+            continue
+    return removed
