@@ -1,0 +1,278 @@
+"""Any built site's folder as a source of pages, whatever made it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from mkdocs_roaming import site_nav
+from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
+from mkdocs_roaming.manifest import PATH, Manifest, load
+from mkdocs_roaming.page import NavItem, Page, Site, canonical_path, path_of, url_of
+from mkdocs_roaming.publish.cache import Cache
+from mkdocs_roaming.publish.discovery import decorate
+from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.html import article_of
+from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.whole import left_out
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """How a built site is indexed. `url`, `name` and `description` are found out where they are None."""
+
+    url: str | None = None
+    name: str | None = None
+    description: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    html: bool = True
+    previous: str | None = None
+    cache: Path | None = None
+    options: Options = field(default_factory=Options)
+
+
+def index(
+    folder: Path,
+    how: Index,
+    *,
+    warn: Warn,
+    steps: Callable[[int], Callable[[], None]] = lambda count: lambda: None,
+) -> Report:
+    """Publish a built site's folder in place: Markdown, llms.txt, manifest; and, with `html`, pointers in its pages.
+
+    `steps` is told how many pages there are and gives what is called after each. Raises UsageError where the folder
+    is no built site or its address cannot be found out, PublishError where nothing can be published.
+    """
+    previous = read_previous(how.previous, Path.cwd(), warn) if how.previous else None
+    built = read_site(folder, how, warn)
+    batch = convert_pages(built.site, built.pages, cache=Cache(how.cache), warn=warn, step=steps(len(built.pages)))
+    report = publish(batch, folder, how.options, previous=previous)
+    if how.html:
+        for path in batch.pages:
+            _decorate(built.files[path], path)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSite:
+    """What a built site's folder holds: the site, its pages, and the HTML file of each path."""
+
+    site: Site
+    pages: tuple[Page, ...]
+    files: dict[str, Path]
+
+
+def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
+    """Read a built site's folder."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; build the site first")
+    files = sorted(file for file in folder.rglob("*.html") if not _hidden(file.relative_to(folder)))
+    if not files:
+        raise UsageError(f"{folder}: no HTML in it; name the folder that the build wrote, such as site/ or build/")
+    old = _old_manifest(folder)
+    url = _site_url(folder, how.url, old)
+    pages: dict[str, Page] = {}
+    kept: dict[str, Path] = {}
+    bars: list[tuple[str, lxml_html.HtmlElement]] = []
+    home: lxml_html.HtmlElement | None = None
+    for file in files:
+        found = _read(file, folder, url, warn)
+        if found is None:
+            continue
+        page, tree = found
+        if not _chosen(page.path, how) or page.path in pages:
+            continue
+        pages[page.path], kept[page.path] = page, file
+        home = tree if page.path == "" else home
+        if page.path == "" or len(bars) < _SIDEBARS_READ:
+            bars.append((page.path, tree))
+    if not pages:
+        raise PublishError(f"{folder}: no page to publish among {len(files)} HTML files; check --include and --exclude")
+    nav, source = _nav(folder, url, old, pages, bars)
+    head = home if home is not None else bars[0][1]
+    site = Site(
+        name=how.name or (old.site.name if old else None) or _site_name(head) or url,
+        url=url,
+        description=how.description or (old.site.description if old else "") or _meta(head, "description"),
+        language=(head.get("lang") or "en"),
+        nav=nav,
+        nav_source=source,
+    )
+    return BuiltSite(site, tuple(pages.values()), kept)
+
+
+_SIDEBARS_READ = 20
+
+
+def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_html.HtmlElement] | None:
+    """Read one HTML file; None where it is no page of the site."""
+    text = _readable(file.read_bytes())
+    if "<head" not in text[:100_000].lower() or left_out(text):  # a template, or not to be found
+        return None
+    try:
+        tree = lxml_html.document_fromstring(text.replace("\0", ""), parser=_parser())
+    except (etree.ParserError, ValueError) as error:
+        warn(f"{file.relative_to(folder)}: {error}; the page is left out")
+        return None
+    for ours in tree.xpath("//*[@data-roaming]"):
+        ours.drop_tree()
+    path = _path(file, folder, url, tree)
+    if path is None:
+        return None
+    article = lxml_html.tostring(article_of(tree), encoding="unicode", with_tail=False)
+    page = Page(
+        path=path,
+        title=_title(tree),
+        article=article,
+        description=_meta(tree, "description") if not _same_everywhere(tree) else "",
+    )
+    return page, tree
+
+
+def _parser() -> lxml_html.HTMLParser:
+    return lxml_html.HTMLParser(encoding="utf-8", huge_tree=True)
+
+
+def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
+    """Give the page's path: its file's, in the spelling of its canonical link; None where that is another page's."""
+    path = canonical_path(file.relative_to(folder).as_posix())
+    if path.strip("/").rpartition("/")[2] in _NOT_PAGES:
+        return None
+    canonical = tree.xpath("string(//link[@rel='canonical']/@href)")
+    named = path_of(url, canonical) if canonical else None
+    if named is None or named == path:
+        return path
+    stem = re.sub(r"(\.html?|/)$", "", path)
+    if named in (stem, stem + "/", stem + ".html"):
+        return named
+    return None
+
+
+_NOT_PAGES = {
+    "404.html",
+    "404",
+    "search.html",
+    "search",
+    "print.html",
+    "print_page",
+    "genindex.html",
+    "py-modindex.html",
+}
+
+
+def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
+    """Give the site's address: as given, as published before, or as its home page or sitemap says."""
+    if given:
+        if not re.match(r"https?://[^/]+", given):
+            raise UsageError(f"--url {given}: not an http(s) address")
+        return given.rstrip("/") + "/"
+    if old:
+        return old.site.url
+    try:
+        home = lxml_html.document_fromstring(_decoded((folder / "index.html").read_bytes()), parser=_parser())
+        if canonical := home.xpath("string(//link[@rel='canonical']/@href)"):
+            return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
+    except (OSError, etree.ParserError, ValueError):
+        pass
+    raise UsageError(f"{folder}: its home page names no canonical address; say where the site lives: --url https://…/")
+
+
+def _nav(
+    folder: Path,
+    url: str,
+    old: Manifest | None,
+    pages: dict[str, Page],
+    bars: Iterable[tuple[str, lxml_html.HtmlElement]],
+) -> tuple[tuple[NavItem, ...], str]:
+    """Give the nav and what it was taken from.
+
+    What was published before wins where it knew more than the folder does now: MkDocs' nav, or a foreign llms.txt
+    that ours has replaced.
+    """
+    if old and old.nav_source in ("mkdocs", "llms.txt"):
+        return site_nav.from_manifest(old), old.nav_source
+    if not old and (llms := _text(folder / "llms.txt")):
+        nav = site_nav.from_llms_txt(llms, site_nav.resolver(url, url, pages))
+        if site_nav.count(nav) >= len(pages) // 2:
+            return nav, "llms.txt"
+    candidates = [site_nav.from_sidebar(tree, site_nav.resolver(url, url_of(url, path), pages)) for path, tree in bars]
+    nav = site_nav.best(candidates)
+    if site_nav.count(nav) > 1:
+        return nav, "sidebar"
+    return site_nav.from_folders({path: page.title for path, page in pages.items()}), "folders"
+
+
+def _old_manifest(folder: Path) -> Manifest | None:
+    try:
+        return load((folder / PATH).read_bytes())
+    except (OSError, ManifestError):
+        return None
+
+
+def _chosen(path: str, how: Index) -> bool:
+    if how.include and not any(fnmatchcase(path, pattern) for pattern in how.include):
+        return False
+    return not any(fnmatchcase(path, pattern) for pattern in how.exclude)
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith((".", "_static", "_sources")) for part in file.parts)
+
+
+def _decorate(file: Path, path: str) -> None:
+    html = _decoded(file.read_bytes())
+    write_atomically(file, decorate(html, path).encode("utf-8", "surrogateescape"))
+
+
+def _decoded(data: bytes) -> str:
+    """Give a page's text; bytes that are no UTF-8 come through unchanged when the page is written again."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _readable(data: bytes) -> str:
+    """Give a page's text to be read: UTF-8 as nearly all are, else what the page says or looks like."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        from bs4.dammit import UnicodeDammit  # only for those few pages
+
+        return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig", "replace")
+    except OSError:
+        return ""
+
+
+def _title(tree: lxml_html.HtmlElement) -> str:
+    """Give the page's title, without the site's name behind it."""
+    title = " ".join(tree.xpath("string(//head/title)").split())
+    return re.split(r" [-|–—] | — ", title)[0].strip() or "Untitled"
+
+
+def _site_name(tree: lxml_html.HtmlElement) -> str:
+    named = tree.xpath("string(//meta[@property='og:site_name']/@content)")
+    title = " ".join(tree.xpath("string(//head/title)").split())
+    return " ".join(str(named).split()) or re.split(r" [-|–—] ", title)[-1].strip()
+
+
+def _meta(tree: lxml_html.HtmlElement, name: str) -> str:
+    return " ".join(tree.xpath("string(//meta[@name=$name]/@content)", name=name).split())
+
+
+def _same_everywhere(tree: lxml_html.HtmlElement) -> bool:
+    """Tell whether the description is the site's: MkDocs writes it on every page that has none of its own."""
+    generator = tree.xpath("string(//meta[@name='generator']/@content)").lower()
+    return "mkdocs" in generator or "zensical" in generator
