@@ -112,6 +112,9 @@ def _plain(text: str) -> str:
 
 
 def _holds(text: str, literal: str) -> bool:
-    """Whether the literal stands there by itself, not within a longer number."""
-    pattern = r"(?<!\d)(?<!\d[.,])" + re.escape(literal.casefold()) + r"(?!\d)"
-    return re.search(pattern, text) is not None
+    """Whether the literal stands there by itself, not within a longer word or number."""
+    literal = literal.casefold()
+    before, after = (
+        r"\d" if end.isdigit() else r"\w" if end.isalpha() else r"(?!)" for end in (literal[0], literal[-1])
+    )
+    return re.search(rf"(?<!{before})(?<!\d[.,]){re.escape(literal)}(?!{after})", text) is not None
