@@ -11,7 +11,7 @@ from mkdocs_roaming.aliases import Previous, find_aliases
 from mkdocs_roaming.keywords import keywords
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, sealed
 from mkdocs_roaming.page import NavItem, Page, Site, markdown_path, path_of, url_of
-from mkdocs_roaming.section import Ids, Section, hash_id
+from mkdocs_roaming.section import Ids, Section, github_slug, hash_id
 
 MORE = "More"
 """The nav group of pages that the nav does not name."""
@@ -39,7 +39,7 @@ def build(
 ) -> Manifest:
     """Give the manifest of a site; `pages` stand in nav order.
 
-    `warn` is told what was given up, in one line each: aliases that collide with a living id. `hash_of` makes ids of keys.
+    `warn` is told what was given up, a line each: aliases that collide with a living id. `hash_of` makes ids of keys.
     """
     ids = Ids(hash_of)
     page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
@@ -115,8 +115,12 @@ def _page(written: Written, ids: Sequence[str], data: bytes, site_url: str) -> P
 def _with_links(entries: list[PageEntry], pages: Sequence[Written], site_url: str) -> list[PageEntry]:
     """Resolve the sections' links to the ids of the sections they lead to."""
     by_path: dict[str, dict[str, str]] = {}
-    for entry in entries:
-        anchors = {section.anchor: section.id for section in reversed(entry.sections) if section.anchor}
+    for entry, written in zip(entries, pages, strict=True):
+        # Where there is no HTML, links lead to the slugs that GitHub makes.
+        anchors = {
+            read.anchor or github_slug(read.title): section.id
+            for section, read in reversed(list(zip(entry.sections, written.sections, strict=True)))
+        }
         anchors[""] = entry.id
         by_path[entry.path] = by_path[entry.markdown] = anchors
 

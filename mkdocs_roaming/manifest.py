@@ -120,9 +120,10 @@ class Manifest:
 
 def dump(manifest: Manifest) -> str:
     """Give the manifest as JSON, its digest computed; default fields are left out."""
-    data = {"version": VERSION, **_shortened(manifest)}
-    data.pop("digest", None)
-    data = {"version": VERSION, "generator": data.pop("generator", ""), "digest": digest_of(data), **data}
+    rest = _shortened(manifest)
+    rest.pop("digest", None)
+    head: Json = {"version": VERSION, "generator": manifest.generator}
+    data = {**head, "digest": digest_of({**head, **rest}), **rest}
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -154,7 +155,7 @@ def load(text: str | bytes, *, where: str = PATH) -> Manifest:
         raise ManifestError(f"{where}: version {version!r}, this reads up to {VERSION}; upgrade mkdocs-roaming")
     try:
         return _manifest(data)
-    except _Broken as error:
+    except _BrokenError as error:
         raise ManifestError(f"{where}: {error}; build the site again, or run `roaming validate`") from None
 
 
@@ -208,7 +209,7 @@ def _jsonable(value: Any) -> Any:
 # Reading: nothing that comes from outside is believed before its type is seen
 
 
-class _Broken(Exception):
+class _BrokenError(Exception):
     pass
 
 
@@ -242,7 +243,7 @@ def _manifest(data: Json) -> Manifest:
 
 def _nav(data: Json, depth: int = 0) -> NavEntry:
     if depth > _DEEPEST:
-        raise _Broken(f"nav: more than {_DEEPEST} levels")
+        raise _BrokenError(f"nav: more than {_DEEPEST} levels")
     return NavEntry(
         title=_get(data, "title", str, "nav"),
         id=_get(data, "id", str, "nav", None),
@@ -258,7 +259,7 @@ def _page(data: Json, where: str) -> PageEntry:
         _section(section, f"{where}/sections/{at}", size) for at, section in enumerate(_dicts(data, "sections", where))
     )
     if not sections:
-        raise _Broken(f"{where}: no sections")
+        raise _BrokenError(f"{where}: no sections")
     return PageEntry(
         id=_get(data, "id", str, where),
         title=_get(data, "title", str, where),
@@ -280,10 +281,10 @@ def _page(data: Json, where: str) -> PageEntry:
 def _section(data: Json, where: str, size: int) -> SectionEntry:
     id_ = _get(data, "id", str, where)
     if not _ID.fullmatch(id_):  # it becomes a file's name
-        raise _Broken(f"{where}: id {id_[:20]!r} is not 8 hex digits")
+        raise _BrokenError(f"{where}: id {id_[:20]!r} is not 8 hex digits")
     start, end = _get(data, "start", int, where), _get(data, "end", int, where)
     if not 0 <= start <= end <= size:
-        raise _Broken(f"{where}: bytes {start} to {end} lie outside the page's {size}")
+        raise _BrokenError(f"{where}: bytes {start} to {end} lie outside the page's {size}")
     return SectionEntry(
         id=id_,
         level=_get(data, "level", int, where),
@@ -309,17 +310,17 @@ _ID = re.compile(r"[0-9a-f]{8}")
 def _get(data: Json, key: str, kind: type, where: str, default: Any = _REQUIRED) -> Any:
     value = data.get(key, default)
     if value is _REQUIRED:
-        raise _Broken(f"{where}: no {key}")
+        raise _BrokenError(f"{where}: no {key}")
     if type(value) is kind or value is default or (value is None and default is not _REQUIRED):
         return default if value is None else value
-    raise _Broken(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
+    raise _BrokenError(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
 
 
 def _dicts(data: Json, key: str, where: str) -> Sequence[Json]:
     value = data.get(key) or []
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         return value
-    raise _Broken(f"{where}: {key} is no list of objects")
+    raise _BrokenError(f"{where}: {key} is no list of objects")
 
 
 def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
@@ -328,4 +329,4 @@ def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
         return ()
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise _Broken(f"{where}: {key} is no list of texts")
+    raise _BrokenError(f"{where}: {key} is no list of texts")

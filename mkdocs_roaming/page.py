@@ -29,8 +29,8 @@ class Page:
 
     path: str
     title: str
-    article: str
-    """The article's HTML, as rendered."""
+    article: str = ""
+    """The article's HTML, as rendered; empty where Markdown is all there is."""
     source: str | None = None
     """The source file's path, below the docs folder."""
     source_text: str | None = None

@@ -21,7 +21,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure import StructureItem
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
@@ -37,7 +37,7 @@ from mkdocs_roaming.publish.whole import left_out, still_whole
 log = get_plugin_logger(__name__)
 
 
-class RoamingConfig(Config):
+class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves it untyped
     """The plugin's options; none needs to be set."""
 
     enabled = option.Type(bool, default=True)
@@ -51,7 +51,7 @@ class RoamingConfig(Config):
     cache = option.Type(bool, default=True)
 
 
-class RoamingPlugin(BasePlugin[RoamingConfig]):
+class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]  # as above
     """Publishes a MkDocs site so that it can be roamed."""
 
     def __init__(self) -> None:
@@ -125,7 +125,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):
         if self._batch is None:
             return
         started = time.perf_counter()
-        options = Options(self.config.llms_full, self.config.section_files, self.config.outline_tokens)
+        section_files: Any = self.config.section_files
+        options = Options(self.config.llms_full, section_files, self.config.outline_tokens)
         base = Path(config.config_file_path or ".").parent
         previous = read_previous(self.config.previous, base, log.warning) if self.config.previous else None
         try:
@@ -147,7 +148,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):
 
 
 def _published(files: Files) -> Iterator[File]:
-    return (file for file in files.documentation_pages() if not file.inclusion.is_excluded())
+    return (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
 
 
 def _matches(source: str, patterns: Iterable[str]) -> bool:

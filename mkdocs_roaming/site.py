@@ -124,7 +124,7 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     except (etree.ParserError, ValueError) as error:
         warn(f"{file.relative_to(folder)}: {error}; the page is left out")
         return None
-    for ours in tree.xpath("//*[@data-roaming]"):
+    for ours in tree.cssselect("[data-roaming]"):
         ours.drop_tree()
     path = _path(file, folder, url, tree)
     if path is None:
@@ -148,7 +148,7 @@ def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> st
     path = canonical_path(file.relative_to(folder).as_posix())
     if path.strip("/").rpartition("/")[2] in _NOT_PAGES:
         return None
-    canonical = tree.xpath("string(//link[@rel='canonical']/@href)")
+    canonical = _string(tree, "//link[@rel='canonical']/@href")
     named = path_of(url, canonical) if canonical else None
     if named is None or named == path:
         return path
@@ -180,7 +180,7 @@ def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
         return old.site.url
     try:
         home = lxml_html.document_fromstring(_decoded((folder / "index.html").read_bytes()), parser=_parser())
-        if canonical := home.xpath("string(//link[@rel='canonical']/@href)"):
+        if canonical := _string(home, "//link[@rel='canonical']/@href"):
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
@@ -258,21 +258,24 @@ def _text(file: Path) -> str:
 
 def _title(tree: lxml_html.HtmlElement) -> str:
     """Give the page's title, without the site's name behind it."""
-    title = " ".join(tree.xpath("string(//head/title)").split())
-    return re.split(r" [-|–—] | — ", title)[0].strip() or "Untitled"
+    return re.split(r" [-|–—] ", _string(tree, "//head/title"))[0].strip() or "Untitled"
 
 
 def _site_name(tree: lxml_html.HtmlElement) -> str:
-    named = tree.xpath("string(//meta[@property='og:site_name']/@content)")
-    title = " ".join(tree.xpath("string(//head/title)").split())
-    return " ".join(str(named).split()) or re.split(r" [-|–—] ", title)[-1].strip()
+    named = _string(tree, "//meta[@property='og:site_name']/@content")
+    return named or re.split(r" [-|–—] ", _string(tree, "//head/title"))[-1].strip()
 
 
 def _meta(tree: lxml_html.HtmlElement, name: str) -> str:
-    return " ".join(tree.xpath("string(//meta[@name=$name]/@content)", name=name).split())
+    return _string(tree, f"//meta[@name='{name}']/@content")
 
 
 def _same_everywhere(tree: lxml_html.HtmlElement) -> bool:
     """Tell whether the description is the site's: MkDocs writes it on every page that has none of its own."""
-    generator = tree.xpath("string(//meta[@name='generator']/@content)").lower()
+    generator = _meta(tree, "generator").lower()
     return "mkdocs" in generator or "zensical" in generator
+
+
+def _string(tree: lxml_html.HtmlElement, path: str) -> str:
+    """Give the text of the first thing at an XPath, on one line."""
+    return " ".join(str(tree.xpath(f"string({path})")).split())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,4 +105,4 @@ def _read(data: Any, key: str) -> Converted | None:
 
 def cache_folder(beside: Path) -> Path:
     """Give the folder that a project's conversions are kept in."""
-    return Path(os.path.abspath(beside)) / ".cache" / "roaming"
+    return beside.absolute() / ".cache" / "roaming"

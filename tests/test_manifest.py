@@ -1,0 +1,237 @@
+"""The manifest: written, read back, checked; ids and aliases over a site's life."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from mkdocs_roaming.aliases import Previous
+from mkdocs_roaming.build import MORE, Written, build, in_nav_order
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest import Manifest, digest_of, dump, load, schema_text, validate
+from mkdocs_roaming.page import NavItem, Page, Site
+from mkdocs_roaming.places import Places
+from mkdocs_roaming.section import hash_id, split
+
+URL = "https://docs.example/p/"
+GUIDE = (
+    "# Guide\n\nHow to begin.\n\n## Install\n\nRun the installer with `--quiet`.\n\n## Remove\n\nDelete the folder.\n"
+)
+API = "# API\n\nSee [install](https://docs.example/p/guide/index.md#install).\n\n## Ports\n\nIt listens on 8124.\n"
+
+
+def made(
+    pages: dict[str, str],
+    nav: tuple[NavItem, ...] = (),
+    previous: Previous | None = None,
+    warned: list[str] | None = None,
+) -> Manifest:
+    written = [Written(Page(path, path or "Home"), text, split(text, title=path)) for path, text in pages.items()]
+    warn = (lambda message: None) if warned is None else warned.append
+    return build(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
+
+
+def before(manifest: Manifest, pages: dict[str, str]) -> Previous:
+    return Previous(
+        manifest, lambda page, section: pages[page.path].encode()[section.start : section.end].decode("utf-8")
+    )
+
+
+def ids(manifest: Manifest) -> dict[str, str]:
+    return {section.title: section.id for section in manifest.sections()}
+
+
+def test_a_manifest_comes_back_as_it_was_written() -> None:
+    """Nothing is lost between dump and load, and the same site gives the same bytes."""
+    manifest = made(
+        {"guide/": GUIDE, "api/": API}, (NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))
+    )
+    text = dump(manifest)
+    assert load(text) == manifest
+    assert dump(load(text)) == text
+    assert validate(text) == []
+
+
+def test_the_digest_counts_everything() -> None:
+    """A changed title changes the manifest's digest; a digest that doesn't fit is found."""
+    data = json.loads(dump(made({"guide/": GUIDE})))
+    assert data["digest"] == digest_of(data)
+    data["pages"][0]["title"] = "Other"
+    assert validate(json.dumps(data)) == ["digest: does not fit the rest of the manifest"]
+
+
+def test_unknown_fields_are_ignored_and_higher_versions_refused() -> None:
+    """A manifest of a later release opens while its version is the same, and is refused by name when it isn't."""
+    data = json.loads(dump(made({"guide/": GUIDE})))
+    data["later"] = data["pages"][0]["later"] = {"x": 1}
+    assert load(json.dumps(data)).pages[0].title == "Guide"
+    data["version"] = 2
+    with pytest.raises(ManifestError, match=r"version 2, this reads up to 1; upgrade"):
+        load(json.dumps(data))
+
+
+def broken() -> Iterator[tuple[str, object]]:
+    yield "not json", "{"
+    yield "no manifest", "[]"
+    yield "no pages", '{"version": 1}'
+    base = json.loads(dump(made({"guide/": GUIDE})))
+    for name, path, value in (
+        ("pages no list", ("pages",), {"a": 1}),
+        ("id leads out", ("pages", 0, "sections", 0, "id"), "../../x"),
+        ("id too short", ("pages", 0, "sections", 0, "id"), "abc"),
+        ("end beyond", ("pages", 0, "sections", 0, "end"), 10**9),
+        ("start negative", ("pages", 0, "sections", 0, "start"), -1),
+        ("start a text", ("pages", 0, "sections", 0, "start"), "0"),
+        ("title a number", ("pages", 0, "title"), 7),
+        ("keywords mixed", ("pages", 0, "sections", 0, "keywords"), ["a", 1]),
+        ("no sections", ("pages", 0, "sections"), []),
+        ("bytes true", ("pages", 0, "bytes"), True),
+    ):
+        data = json.loads(json.dumps(base))
+        at = data
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = value
+        yield name, json.dumps(data)
+    deep = json.loads(json.dumps(base))
+    inner: dict[str, object] = {"title": "x"}
+    for _ in range(200):
+        inner = {"title": "x", "id": "00000000", "children": [inner]}
+    deep["nav"] = [inner]
+    yield "nav too deep", json.dumps(deep)
+
+
+@pytest.mark.parametrize(("name", "text"), list(broken()), ids=lambda value: value if len(str(value)) < 20 else "")
+def test_a_broken_manifest_is_refused_in_one_line(name: str, text: str) -> None:
+    """Whatever is wrong with a manifest, the reader gets one line that names the place."""
+    with pytest.raises(ManifestError) as caught:
+        load(text, where="x.json")
+    assert str(caught.value).startswith("x.json: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_schema_is_published_json() -> None:
+    """The schema is valid JSON Schema, so any client can check a manifest."""
+    import jsonschema
+
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema_text()))
+
+
+def test_links_between_sections_are_ids() -> None:
+    """A link to a heading of another page is the id of that section."""
+    manifest = made({"guide/": GUIDE, "api/": API})
+    links = next(section.links for section in manifest.sections() if section.title == "API")
+    assert links == (ids(manifest)["Install"],)
+
+
+def test_the_nav_holds_groups_pages_links_and_orphans() -> None:
+    """Pages that the nav doesn't name stand under “More”; outside links stay; empty groups go."""
+    nav = (
+        NavItem("Start", children=(NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))),
+        NavItem("Empty", children=(NavItem("Gone", "gone/"),)),
+    )
+    manifest = made({"guide/": GUIDE, "api/": API}, nav)
+    start, more = manifest.nav
+    assert (start.id, [child.title for child in start.children]) == (hash_id("nav:Start"), ["Guide", "Forum"])
+    assert start.children[1].url == "https://f.example/"
+    assert (more.title, [child.page for child in more.children]) == (MORE, ["api/"])
+
+
+def test_pages_follow_the_nav() -> None:
+    """Pages stand in the order of the nav, those that it doesn't name last."""
+    site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
+    pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
+    assert [page.path for page in in_nav_order(site, pages)] == ["b/", "a/", "c/"]
+
+
+def test_a_renamed_heading_answers_to_its_old_id() -> None:
+    """The id of a heading that was renamed still opens it, found by the text below."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    new = made({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=before(first, old))
+    place = Places(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_a_rewritten_section_answers_to_its_old_id() -> None:
+    """A renamed section whose text changed a little is matched by its words."""
+    text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
+    old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
+    first = made(old)
+    new = made({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=before(first, old))
+    place = Places(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_a_moved_page_answers_to_its_old_ids() -> None:
+    """A page at a new address keeps its old ids as aliases; aliases of aliases are carried on."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    moved = {"start/": GUIDE}
+    second = made(moved, previous=before(first, old))
+    third_pages = {"begin/": GUIDE}
+    third = made(third_pages, previous=before(second, moved))
+    for manifest in (second, third):
+        place = Places(manifest).get(ids(first)["Remove"])
+        assert place is not None
+        assert place.section.title == "Remove"
+
+
+def test_a_heading_that_becomes_repeated_keeps_its_old_id() -> None:
+    """When a second “Install” appears, the id of the first one still opens the first one."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    new = made({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=before(first, old))
+    place = Places(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.at == 1
+
+
+def test_an_alias_that_is_a_living_id_is_dropped_with_a_warning() -> None:
+    """An old id never opens two sections: the living one wins, and the build says so."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
+    second = made(renamed, previous=before(first, old))
+    warned: list[str] = []
+    both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
+    third = made(both, previous=before(second, renamed), warned=warned)
+    place = Places(third).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Install"
+    assert len(warned) == 1
+    assert ids(first)["Install"] in warned[0]
+
+
+def test_addresses_name_sections() -> None:
+    """A section is named by id, page path and anchor, source and anchor, or its URL."""
+    from dataclasses import replace
+
+    manifest = made({"guide/": GUIDE, "api/": API})
+    page = replace(manifest.pages[0], source="guide.md")
+    page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
+    places = Places(replace(manifest, pages=(page, manifest.pages[1])))
+    wanted = ids(manifest)["Install"]
+    for address in (wanted, "guide/#install", "/guide#install", "guide.md#install", f"{URL}guide/#install"):
+        found = places.address(address)
+        assert found is not None, address
+        assert found.id == wanted
+    assert places.address("guide/#nowhere") is None
+    assert places.address("https://elsewhere.example/guide/") is None
+
+
+def test_breadcrumbs_and_neighbours() -> None:
+    """A section knows the way to it, and what stands before and behind it."""
+    manifest = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+    places = Places(manifest)
+    place = places.address(ids(manifest)["Install"])
+    assert place is not None
+    assert places.breadcrumb(place) == ("Start", "Guide", "Install")
+    first, behind = places.neighbours(place)
+    assert first is None
+    assert behind is not None
+    assert behind.section.title == "Remove"
