@@ -64,18 +64,18 @@ def expand(places: Places, place: Place, read: Callable[[Place], str], *, cap: i
     frame = Expansion(
         id=place.id,
         title=_short(place.section.title),
-        breadcrumb=tuple(map(_short, places.breadcrumb(place)))[-_DEEPEST:],
-        url=places.url(place),
+        breadcrumb=_trail(places, place),
+        url=_address(places, place),
         shown=(),
         listed=(),
         part=999,
         parts=999,
-        before=_listed(places, before) if before else None,
-        after=_listed(places, after) if after else None,
+        before=list_entry(places, before) if before else None,
+        after=list_entry(places, after) if after else None,
     )
     room = max(cap - len(render(frame)) - _SLACK, 400)
-    shown, listed = _unfurl(places, place, read, room)
-    parts = _parts(shown, listed, room)
+    shown, closed = _unfurl(places, place, read, room)
+    parts = _parts(shown, closed, room)
     at = min(max(part, 1), len(parts))
     return Expansion(
         frame.id,
@@ -110,8 +110,29 @@ def render(expansion: Expansion) -> str:
     return "".join(pieces)
 
 
-_DEEPEST = 12
+def list_entry(places: Places, place: Place) -> Listed:
+    """Give a section's entry in a list."""
+    return Listed(place.id, _short(place.section.title), place.section.tokens, len(places.below(place)))
+
+
 _SLACK = 80  # the heading of the list, and line ends
+_TRAIL = 400  # characters of a breadcrumb
+_ADDRESS = 500  # characters of a URL
+
+
+def _trail(places: Places, place: Place) -> tuple[str, ...]:
+    """Give the breadcrumb, its middle left out where it is long: a frame must leave room for text."""
+    trail = [_short(title) for title in places.breadcrumb(place)]
+    cut = len(trail) > 1 and sum(len(title) + 3 for title in trail) > _TRAIL
+    while len(trail) > 2 and sum(len(title) + 3 for title in trail) > _TRAIL:
+        del trail[1]
+    return (trail[0], "…", *trail[1:]) if cut else tuple(trail)
+
+
+def _address(places: Places, place: Place) -> str:
+    """Give the URL; where it is absurdly long, half of it would lead nowhere."""
+    url = places.url(place)
+    return url if len(url) <= _ADDRESS else ""
 
 
 def _unfurl(places: Places, place: Place, read: Callable[[Place], str], room: int) -> tuple[list[Shown], list[Listed]]:
@@ -121,26 +142,26 @@ def _unfurl(places: Places, place: Place, read: Callable[[Place], str], room: in
     if len(own) + sum(other.section.end - other.section.start for other in below) <= room:  # bytes ≥ characters
         return [Shown(place.id, own), *(Shown(other.id, read(other)) for other in below)], []
     shown = [Shown(place.id, own)]
-    listed: list[Listed] = []
-    left = room - len(own) - sum(len(_list_line(_listed(places, child))) for child in places.children(place))
+    closed: list[Listed] = []
+    left = room - len(own) - sum(len(_list_line(list_entry(places, child))) for child in places.children(place))
     waiting = list(reversed(places.children(place)))
     while waiting:
         other = waiting.pop()
-        entry = _listed(places, other)
+        entry = list_entry(places, other)
         children = places.children(other)
-        lists = sum(len(_list_line(_listed(places, child))) for child in children)
+        lists = sum(len(_list_line(list_entry(places, child))) for child in children)
         cost = other.section.end - other.section.start + lists - len(_list_line(entry))
         if cost <= left:
             shown.append(Shown(other.id, read(other)))
             left -= cost
             waiting += reversed(children)
         else:
-            listed.append(entry)
-    return shown, listed
+            closed.append(entry)
+    return shown, closed
 
 
 def _parts(
-    shown: Sequence[Shown], listed: Sequence[Listed], room: int
+    shown: Sequence[Shown], closed: Sequence[Listed], room: int
 ) -> list[tuple[tuple[Shown, ...], tuple[Listed, ...]]]:
     """Cut what is shown, then what is listed, into parts of at most `room` characters."""
     parts: list[tuple[list[Shown], list[Listed]]] = [([], [])]
@@ -156,7 +177,7 @@ def _parts(
         if text:
             parts[-1][0].append(Shown(piece.id, text))
             left -= len(text)
-    for entry in listed:
+    for entry in closed:
         size = len(_list_line(entry))
         if size > left:
             parts.append(([], []))
@@ -173,10 +194,6 @@ def _cut(text: str, most: int) -> int:
         if at >= 0:
             return at + len(end)
     return most
-
-
-def _listed(places: Places, place: Place) -> Listed:
-    return Listed(place.id, _short(place.section.title), place.section.tokens, len(places.below(place)))
 
 
 def _list_line(entry: Listed) -> str:

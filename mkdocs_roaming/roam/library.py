@@ -1,0 +1,322 @@
+"""A published site, opened: its manifest, and the text of its sections, each checked against its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit, urlunsplit
+
+from mkdocs_roaming.errors import LibraryError, NoManifest, RoamingError, WrongSlice
+from mkdocs_roaming.manifest import PATH, Manifest, PageEntry, SectionEntry, load
+from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.roam.reading import (
+    FULL,
+    MANIFEST_CAP,
+    MARKDOWN_CAP,
+    Absent,
+    Folder,
+    Reader,
+    Web,
+    folder_of,
+    read_file,
+)
+from mkdocs_roaming.roam.single import library_files
+from mkdocs_roaming.section import slice_digest
+
+__all__ = ["KEPT", "Library", "library_of", "open_library"]
+
+KEPT = 96 * 2**20
+"""The bytes of pages that are kept, the least recently read going first."""
+
+
+class Library:
+    """A manifest and a way to its texts. May be read from several threads."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        reader: Reader,
+        *,
+        keep: int = KEPT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.manifest = manifest
+        self.places = Places(manifest)
+        self._reader = reader
+        self._pages = _Kept(keep)
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._newer: tuple[float, Places | None] = (float("-inf"), None)
+
+    @property
+    def where(self) -> str:
+        """The folder or address that it was opened from."""
+        return self._reader.where
+
+    def text(self, place: Place) -> str:
+        """Give a section's own text, up to its first subsection.
+
+        Raises LibraryError where the page cannot be read, WrongSlice where it doesn't fit its digest, looked at again.
+        """
+        data = self._pages.get(place.page.markdown)
+        if data is None:
+            data = self._reader.file(place.page.markdown)
+            self._pages.put(place.page.markdown, data)
+        piece = _fitting(data, place.section)
+        if piece is None:
+            piece = self._second_look(place)
+        return piece.decode("utf-8", "replace")
+
+    def file(self, path: str) -> bytes:
+        """Give a published file as it is now, its path below the site's root.
+
+        Raises LibraryError where it cannot be read.
+        """
+        return self._reader.manifest() if path == PATH else self._reader.file(path)
+
+    def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
+        """Bring pages (all where None) nearer than one by one: llms-full.txt in one request, or several at once.
+
+        What cannot be had is left for `text` to speak of.
+        """
+        if not self._reader.distant:
+            return
+        wanted = [
+            page for page in (self.manifest.pages if pages is None else pages) if page.markdown not in self._pages
+        ]
+        size = sum(page.bytes for page in self.manifest.pages)
+        if len(wanted) > _ONE_BY_ONE and size <= min(self._pages.limit, MARKDOWN_CAP):
+            wanted = self._take_full(wanted)
+        if sum(page.bytes for page in wanted) > self._pages.limit:
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as several:
+            list(several.map(self._take_page, wanted))
+
+    def _take_full(self, wanted: Iterable[PageEntry]) -> list[PageEntry]:
+        """Take pages out of llms-full.txt; give those that are not in it as the manifest says."""
+        wanted = list(wanted)
+        if any(page.full is None for page in wanted):
+            return wanted
+        try:
+            data = memoryview(self._reader.file(FULL))
+        except LibraryError:
+            return wanted
+        left: list[PageEntry] = []
+        for page in wanted:
+            start = page.full or 0
+            piece = bytes(data[start : start + page.bytes]) if start >= 0 else b""
+            if "sha256:" + hashlib.sha256(piece).hexdigest() == page.digest:
+                self._pages.put(page.markdown, piece)
+            else:
+                left.append(page)
+        return left
+
+    def _take_page(self, page: PageEntry) -> None:
+        with suppress(LibraryError):
+            self._pages.put(page.markdown, self._reader.file(page.markdown))
+
+    def _second_look(self, place: Place) -> bytes:
+        """Fetch the page again past caches, then the manifest: either may be of another deployment."""
+        section = place.section
+        data = self._reader.file(place.page.markdown, again=section.digest)
+        piece = _fitting(data, section)
+        if piece is not None:
+            self._pages.put(place.page.markdown, data)
+            return piece
+        newer = self._newer_places(section.digest)
+        heir = newer.get(place.id) if newer else None
+        if heir is not None:
+            if heir.page.markdown != place.page.markdown:
+                data = self._reader.file(heir.page.markdown, again=heir.section.digest)
+            piece = _fitting(data, heir.section)
+            if piece is not None:
+                return piece
+        raise WrongSlice(
+            f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "
+            "the site was changed after it was published: try again later, or publish it again"
+        )
+
+    def _newer_places(self, again: str) -> Places | None:
+        """Give the places of the manifest as it is now; asked for once a minute at most."""
+        with self._lock:
+            at, newer = self._newer
+            if self._clock() - at > _MINUTE:
+                newer = None
+                with suppress(RoamingError):
+                    newer = Places(load(self._reader.manifest(f"?v={again}"), where=self.where))
+                self._newer = (self._clock(), newer)
+            return newer
+
+
+def open_library(where: str | Path) -> Library:
+    """Open a published site (its folder or address, or its manifest's), or one Markdown file as if it were a site.
+
+    Raises LibraryError where nothing can be opened, NoManifest where a site publishes none, ManifestError where it
+    publishes one that cannot be read.
+    """
+    if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
+        return _open_url(where)
+    if isinstance(where, str) and "://" in where:
+        raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
+    return _open_path(Path(where))
+
+
+def library_of(markdown: str, *, name: str = "Markdown", url: str = "") -> Library:
+    """Give a library of one Markdown text: a README, somebody's llms-full.txt. Several H1s become several pages."""
+    return _library_of(markdown, name, url, where=url or name)
+
+
+# A folder, a file
+
+
+def _open_path(path: Path) -> Library:
+    try:
+        if path.is_dir():
+            return _open_folder(path)
+        found = path.is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        raise LibraryError(f"{path}: no such folder or file")
+    if path.suffix == ".json":
+        root = path.resolve().parent
+        return _open_folder(root.parent if root.name == "roaming" else root, path)
+    text = _markdown(read_file(path, MARKDOWN_CAP), str(path))
+    return _library_of(text, path.stem, path.resolve().as_uri(), where=str(path))
+
+
+def _open_folder(path: Path, manifest: Path | None = None) -> Library:
+    if manifest is None and path.name == "roaming" and (path / "manifest.json").is_file():
+        path = path.parent
+    reader = Folder(path, where=str(path))
+    try:
+        data = reader.manifest() if manifest is None else read_file(manifest, MANIFEST_CAP)
+    except Absent:
+        raise NoManifest(f"{path}: no {PATH} in this folder; make one with `roaming index {path}`") from None
+    return Library(load(data, where=str(manifest or path / PATH)), reader)
+
+
+# An address
+
+
+def _open_url(url: str) -> Library:
+    try:
+        parts = urlsplit(url)
+        bare = urlunsplit((parts.scheme.lower(), parts.netloc, parts.path or "/", "", ""))
+    except ValueError as error:
+        raise LibraryError(f"{url}: no address ({error})") from None
+    name = PurePosixPath(parts.path).name.lower()
+    if name.endswith(_MARKDOWN) and name != "llms.txt":
+        answer = Web(bare).get(urlunsplit(parts._replace(fragment="")), MARKDOWN_CAP)
+        return _library_of(_markdown(answer.body, url), PurePosixPath(parts.path).stem, answer.url, where=url)
+    if name.endswith(".json"):
+        return _open_site(bare)
+    if name == "llms.txt" or name.endswith((".html", ".htm")):
+        bare = folder_of(bare)
+    root = bare if bare.endswith("/") else bare + "/"
+    try:
+        return _open_site(root + PATH)
+    except (Absent, _NotJsonError):
+        return _open_elsewhere(root, url)
+
+
+class _NotJsonError(LibraryError):
+    """A page answered where the manifest should."""
+
+
+def _open_site(manifest: str) -> Library:
+    """Open a site by its manifest's address; paths are resolved against the one that answered in the end."""
+    web = Web(folder_of(manifest))
+    answer = web.get(manifest, MANIFEST_CAP)
+    if _is_html(answer.body):
+        raise _NotJsonError(f"{manifest}: answered a web page where the manifest should be; check the address")
+    site = load(answer.body, where=manifest)
+    final = answer.url.partition("?")[0] if answer.url.partition("?")[0].endswith("/" + PATH) else manifest
+    web.root = web.where = final.removesuffix(PATH) if final.endswith("/" + PATH) else folder_of(final)
+    return Library(site, web)
+
+
+def _open_elsewhere(root: str, asked: str) -> Library:
+    """Look where the site's own address leads; else say what is there."""
+    web = Web(root)
+    home = web.get(asked, MARKDOWN_CAP)
+    target = folder_of(home.url.partition("?")[0].partition("#")[0])
+    if home.kind.startswith(("text/markdown", "text/plain")) and not asked.endswith("llms.txt"):
+        return _library_of(_markdown(home.body, asked), PurePosixPath(urlsplit(asked).path).stem, home.url, where=asked)
+    if target != root:
+        with suppress(Absent, _NotJsonError):
+            return _open_site(target + PATH)
+    cure = f"crawl it with `roaming crawl {root} -o DIR`"
+    try:
+        has_index = not _is_html(web.get(root + "llms.txt", MARKDOWN_CAP).body)
+    except LibraryError:
+        has_index = False
+    if has_index:
+        raise NoManifest(f"{root}: has an llms.txt but publishes no {PATH}; {cure}")
+    raise NoManifest(f"{root}: publishes no {PATH}; {cure}")
+
+
+# One Markdown text
+
+
+def _library_of(markdown: str, name: str, url: str, *, where: str) -> Library:
+    manifest, reader = library_files(markdown, name=name, url=url, where=where)
+    return Library(manifest, reader)
+
+
+def _markdown(data: bytes, where: str) -> str:
+    if _is_html(data):
+        raise LibraryError(f"{where}: a web page, not Markdown; give a site's address, or a Markdown file's")
+    if b"\0" in data[:8192]:
+        raise LibraryError(f"{where}: not a text; give a folder, an address, or a Markdown file")
+    return data.decode("utf-8", "replace")
+
+
+def _is_html(data: bytes) -> bool:
+    return data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html", b"<head"))
+
+
+# Pages that were read
+
+
+class _Kept:
+    """Pages by path, the least recently read dropped when they are too many bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._size = 0
+        self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._pages
+
+    def get(self, path: str) -> bytes | None:
+        with self._lock:
+            if path in self._pages:
+                self._pages.move_to_end(path)
+            return self._pages.get(path)
+
+    def put(self, path: str, data: bytes) -> None:
+        with self._lock:
+            self._size += len(data) - len(self._pages.pop(path, b""))
+            self._pages[path] = data
+            while self._size > self.limit and len(self._pages) > 1:
+                self._size -= len(self._pages.popitem(last=False)[1])
+
+
+def _fitting(data: bytes, section: SectionEntry) -> bytes | None:
+    piece = data[section.start : section.end]
+    return piece if slice_digest(piece) == section.digest else None
+
+
+_MARKDOWN = (".md", ".markdown", ".mdx", ".txt")
+_ONE_BY_ONE = 4
+_AT_ONCE = 6
+_MINUTE = 60.0

@@ -1,0 +1,409 @@
+"""The tools that a model or an agent holds while it roams, and what it has opened so far."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.expand import CAP, Expansion, Listed, expand, list_entry
+from mkdocs_roaming.expand import render as render_expansion
+from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
+from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.roam import arguments as given
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
+from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.section import cut_at_word
+
+__all__ = [
+    "TOOLS",
+    "Expanded",
+    "Found",
+    "FoundSection",
+    "Missing",
+    "Misused",
+    "Navigator",
+    "Outlined",
+    "Result",
+    "Scope",
+    "Tool",
+    "render",
+]  # fmt: skip
+
+MOST_IDS = 8
+MOST_HITS = 10
+SMALLEST_CAP = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as it is offered: `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be seen: pages with any of the tags, of any of the globs over paths; `version` is the site's."""
+
+    tags: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    version: str | None = None
+
+
+TOOLS = (
+    Tool(
+        "read_outline",
+        "Read the collapsed outline of the documentation, or of one closed branch of it. Each line shows a section's "
+        "id, title and opening. `+12 inside` marks a closed branch: pass its id to see inside. `[07f3277d+] 30 more` "
+        "stands for lines that follow: pass `07f3277d+` to see them.",
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "description": "A group's, page's or section's id; all of it when left out."}
+            },
+            "additionalProperties": False,
+        },
+    ),
+    Tool(
+        "expand_sections",
+        "Open sections and read their text, several at once. Subsections come along while there is room; the others "
+        "are listed with their ids. A long section comes in parts.",
+        {
+            "type": "object",
+            "properties": {
+                "ids": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "minItems": 1,
+                    "maxItems": MOST_IDS,
+                    "description": "Ids of pages or sections, as the outline shows them.",
+                },
+                "part": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "Which part of a long section; 1 when left out.",
+                },
+            },
+            "required": ["ids"],
+            "additionalProperties": False,
+        },
+    ),
+    Tool(
+        "search_sections",
+        "Search the full text. Gives ids, breadcrumbs and matching snippets, no texts: expand_sections opens them.",
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "Words as the documentation would put them."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_HITS, "description": "5 when left out."},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    ),
+)
+"""The tools, alike for Claude, for any other model and for MCP clients."""
+
+
+class Navigator:
+    """Walks a library within a scope and remembers what was opened; one for each conversation.
+
+    No tool raises, whatever its arguments, and no result is longer than `cap` characters when rendered.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        search: Search | None = None,
+        scope: Scope | None = None,
+        cap: int = CAP,
+        outline_tokens: int = BUDGET,
+    ) -> None:
+        if cap < SMALLEST_CAP:
+            raise UsageError(f"a result needs at least {SMALLEST_CAP} characters, not {cap}")
+        self.library = library
+        self.search = search or Search(library)
+        self.scope = scope or Scope()
+        self.places = _scoped(library, self.scope)
+        self._cap = cap
+        self._outline_tokens = outline_tokens
+        self._outline: str | None = None
+        self._lock = threading.RLock()
+        self._trail: dict[str, None] = {}
+        self._open: dict[str, int] = {}  # characters that stand open, by section
+        self._whole: set[str] = set()  # sections whose own text stands open entirely
+        self._given: dict[tuple[str, int], frozenset[str]] = {}  # what each part that was given shows
+        self._caps: dict[str, int] = {}  # the cap that a section was cut into parts by
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """The ids of all sections of which text was shown, in the order of opening: these may be cited."""
+        return tuple(self._trail)
+
+    def open_chars(self) -> int:
+        """Give the characters of text that stand open now."""
+        return sum(self._open.values())
+
+    def outline(self) -> str:
+        """Give the outline; it depends on the library and the scope alone."""
+        if self._outline is None:
+            self._outline = outline(self.places, budget=max(self._outline_tokens, SMALLEST))
+        return self._outline
+
+    def hints(self, question: str, page: str | None = None) -> str:
+        """Give the inner outlines of the page that the reader is on and of those that search ranks first."""
+        pages = self.search.pages(question, limit=_HINTED, within=self._within)
+        place = self.places.address(page) if page else None
+        if place is not None:
+            pages = [place.page, *(other for other in pages if other is not place.page)]
+        return page_outlines(pages)
+
+    def call(self, name: str, arguments: object) -> Result:
+        """Call a tool by its name, with what a model passes for arguments."""
+        tool = given.tool_name(name)
+        try:
+            match tool:
+                case "read_outline":
+                    named = given.mapping(arguments, "id")
+                    ids = given.ids_of(given.first(named, "id", "ids", "section_id"))
+                    return self.read_outline(ids[0] if ids else None)
+                case "expand_sections":
+                    named = given.mapping(arguments, "ids")
+                    ids = given.ids_of(given.first(named, "ids", "id", "section_ids", "section_id"))
+                    return self.expand_sections(ids, given.number(named.get("part"), 1, 1, 10**6))
+                case "search_sections":
+                    named = given.mapping(arguments, "query")
+                    words = given.first(named, "query", "q")
+                    if not isinstance(words, str):
+                        return Misused("search_sections needs `query`, a text.")
+                    return self.search_sections(words, given.number(named.get("limit"), 5, 1, MOST_HITS))
+                case _:
+                    return Misused(
+                        f"There is no tool {str(name)[:60]!r}; there are {', '.join(t.name for t in TOOLS)}."
+                    )
+        except RoamingError as error:
+            return Misused(cut_at_word(str(error), 500))
+
+    def read_outline(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- the tool's parameter
+        """Give the outline or a closed branch of it; `<id>+` gives the lines from that id on."""
+        budget = max(min(self._outline_tokens, self._cap // 4), SMALLEST)
+        if not id:
+            return Outlined(outline(self.places, budget=budget))
+        rest = "+" if id.endswith("+") else ""
+        bare = id.removesuffix("+").strip()
+        place = self._place(bare)
+        branch = place.id if place else bare.lower()
+        try:
+            return Outlined(outline(self.places, budget=budget, branch=branch + rest))
+        except UsageError:
+            missing = self._missing(bare)
+            near = "".join(f"\n[{other.id}] {other.title}" for other in missing.nearest)
+            return Misused(f"The outline has no {missing.id}." + (f" Nearest:{near}" if near else ""))
+
+    def expand_sections(self, ids: Sequence[str], part: int = 1) -> Expanded | Misused:
+        """Open sections; they share the cap, and the rest of each is to be had by `part`."""
+        wanted = given.ids_of(list(ids) if not isinstance(ids, str) else ids)
+        if not wanted:
+            return Misused("expand_sections needs `ids`: a list of ids as the outline shows them.")
+        most = min(MOST_IDS, self._cap // SMALLEST_CAP)
+        left = [_named(id_) for id_ in wanted[most:]]
+        with self._lock:
+            places, missing, standing = self._sorted_out(wanted[:most], part)
+            expansions: list[Expansion] = []
+            room = self._cap - len(render(Expanded((), tuple(missing), tuple(standing), tuple(left)))) - _FRAME
+            for at, place in enumerate(places):
+                share = self._share(place, part, room, len(places) - at)
+                if share is None:
+                    left.append(place.id)
+                    continue
+                try:
+                    expansion = expand(self.places, place, self._reading(place), cap=share, part=part)
+                except LibraryError as error:
+                    missing.append(Missing(place.id, why=cut_at_word(str(error), 200)))
+                    continue
+                room -= len(render_expansion(expansion)) + _BETWEEN
+                self._note(place, expansion, share)
+                expansions.append(expansion)
+        return Expanded(tuple(expansions), tuple(missing), tuple(standing), tuple(left))
+
+    def search_sections(self, query: str, limit: int = 5) -> Found | Misused:
+        """Search the full text within the scope."""
+        limit = given.number(limit, 5, 1, MOST_HITS)
+        hits: list[FoundSection] = []
+        left = self._cap
+        for hit in self.search.find(query, limit=limit, within=self._within):
+            entry = self._found(hit.place, hit.snippet, hit.score)
+            left -= len(render(Found("", (entry,)))) + 1
+            if left < 0:
+                break
+            hits.append(entry)
+        return Found(query[:_QUERY], tuple(hits))
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Let sections go: they stand open no more, may be opened again, and may still be cited."""
+        with self._lock:
+            gone = {place.id for id_ in ids if (place := self.places.get(id_))}
+            for id_ in gone:
+                self._open.pop(id_, None)
+            self._whole -= gone
+            self._given = {key: shown for key, shown in self._given.items() if key[0] not in gone and not shown & gone}
+
+    def mark_opened(self, ids: Iterable[str]) -> None:
+        """Count sections as opened whose text was shown in another way: in an earlier turn, in the prompt."""
+        self._trail.update((place.id, None) for id_ in ids if (place := self.places.get(id_)))
+
+    # Who is meant
+
+    def _within(self, place: Place) -> bool:
+        return self.places.get(place.id) is not None
+
+    def _place(self, id_: str) -> Place | None:
+        found = self.places.get(id_) or self.places.get(id_.lower())
+        if found is None and len(id_) < _ADDRESS:
+            inner = _ID.search(id_)
+            found = self.places.address(id_) or (self.places.get(inner[0].lower()) if inner else None)
+        return found
+
+    def _sorted_out(self, ids: Sequence[str], part: int) -> tuple[list[Place], list[Missing], list[Listed]]:
+        places: dict[str, Place] = {}
+        missing: list[Missing] = []
+        standing: list[Listed] = []
+        for id_ in ids:
+            place = self._place(id_.removesuffix("+"))
+            if place is None:
+                missing.append(self._missing(id_))
+            elif place.id in places:
+                continue
+            elif self._stands(place, part):
+                standing.append(list_entry(self.places, place))
+            else:
+                places[place.id] = place
+        return list(places.values()), missing, standing
+
+    def _stands(self, place: Place, part: int) -> bool:
+        if (place.id, part) in self._given:
+            return True
+        return part == 1 and all(
+            other.id in self._whole or other.section.start == other.section.end
+            for other in (place, *self.places.below(place))
+        )
+
+    def _missing(self, id_: str) -> Missing:
+        bare = id_.removesuffix("+").strip().lower()
+        group = self.places.group(bare)
+        if group is not None:
+            inside = [self._listed_page(entry) for entry in _pages_of(group)]
+            return Missing(
+                bare, tuple(filter(None, inside[:_NEAREST])), f"a group of pages: read_outline({bare}) shows it"
+            )
+        if re.fullmatch(r"[0-9a-f]{4,12}", bare):
+            near = get_close_matches(bare, [place.id for place in self.places], _NEAREST, 0.6)
+            found = [self.places.get(close) for close in near]
+        else:
+            found = [hit.place for hit in self.search.find(id_, limit=_NEAREST, within=self._within)]
+        return Missing(_named(id_), tuple(list_entry(self.places, place) for place in found if place))
+
+    def _listed_page(self, entry: NavEntry) -> Listed | None:
+        page = self.places.page(entry.page or "")
+        return list_entry(self.places, Place(page, 0)) if page else None
+
+    def _found(self, place: Place, snippet: str, score: float) -> FoundSection:
+        crumbs = tuple(cut_at_word(" ".join(title.split()), 80) for title in self.places.breadcrumb(place)[-6:])
+        title = cut_at_word(" ".join(place.section.title.split()), 120)
+        return FoundSection(place.id, title, crumbs, snippet, round(score, 4), self.places.url(place))
+
+    # What stands open
+
+    def _share(self, place: Place, part: int, room: int, waiting: int) -> int | None:
+        """Give how many characters a section may take. Its later parts are cut as its first one was."""
+        if part > 1 and place.id in self._caps:
+            return self._caps[place.id] if self._caps[place.id] <= room else None
+        share = room // waiting - _BETWEEN
+        return share if share >= _SMALLEST_SHARE else None
+
+    def _reading(self, asked: Place) -> Callable[[Place], str]:
+        def read(place: Place) -> str:
+            try:
+                return self.library.text(place)
+            except LibraryError:
+                if place.id == asked.id:
+                    raise
+                return ""  # a subsection that cannot be read is not shown; asked for itself, it says why
+
+        return read
+
+    def _note(self, place: Place, expansion: Expansion, share: int) -> None:
+        self._caps[place.id] = share
+        for shown in expansion.shown:
+            self._trail[shown.id] = None
+            self._open[shown.id] = self._open.get(shown.id, 0) + len(shown.text)
+            other = self.places.get(shown.id)
+            if other is not None and shown.text == self._reading(other)(other):
+                self._whole.add(shown.id)
+        self._given[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
+
+
+def _scoped(library: Library, scope: Scope) -> Places:
+    """Give the places that may be seen; the others are as if they did not exist."""
+    manifest = library.manifest
+    if scope.version is not None and scope.version != manifest.site.version:
+        others = [other.manifest for other in manifest.site.alternates if other.version == scope.version]
+        cure = f"open {others[0]}" if others else "open that version's own site"
+        raise UsageError(
+            f"{library.where} is version {manifest.site.version or 'unknown'}, not {scope.version}; {cure}"
+        )
+    if not scope.tags and not scope.pages:
+        return library.places
+    pages = tuple(page for page in manifest.pages if _in_scope(page, scope))
+    paths = {page.path for page in pages}
+    return Places(replace(manifest, pages=pages, nav=tuple(_kept(manifest, paths))))
+
+
+def _in_scope(page: PageEntry, scope: Scope) -> bool:
+    if scope.tags and not set(scope.tags) & set(page.tags):
+        return False
+    names = {page.path, page.path.rstrip("/"), page.source or page.path}
+    return not scope.pages or any(fnmatchcase(name, glob.lstrip("/")) for name in names for glob in scope.pages)
+
+
+def _kept(manifest: Manifest, paths: set[str]) -> Iterator[NavEntry]:
+    def kept(entries: Iterable[NavEntry]) -> Iterator[NavEntry]:
+        for entry in entries:
+            children = tuple(kept(entry.children))
+            if entry.page in paths or (children and entry.page is None):
+                yield replace(entry, children=children)
+            else:
+                yield from children  # below a page that may not be seen
+
+    return kept(manifest.nav)
+
+
+def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:
+    for child in entry.children:
+        if child.page is not None:
+            yield child
+        yield from _pages_of(child)
+
+
+def _named(id_: str) -> str:
+    return cut_at_word(" ".join(id_.split()), 60)
+
+
+_HINTED = 10
+_NEAREST = 3
+_FRAME = 64
+_BETWEEN = 8  # what parts one expansion from the next
+_SMALLEST_SHARE = 1_200
+_ADDRESS = 2_000
+_QUERY = 1_000
+_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
