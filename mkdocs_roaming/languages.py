@@ -11,7 +11,8 @@ from unicodedata import decimal, normalize
 LONGEST = 100
 """No term has more characters."""
 
-MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+MARKS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 """Accents, Hebrew points and Arabic vowels: what folding takes off, as a regular expression's set."""
 
 
@@ -53,7 +54,7 @@ def is_stop(folded: str, code: str) -> bool:
 
 def untie(word: str, code: str) -> str:
     """Take off what an apostrophe ties to a word, `user's` and `l'index`; other apostrophes vanish: `dont`."""
-    word = word.replace("’", "'").replace("ʼ", "'")
+    word = word.replace("’", "'")
     if "'" not in word:
         return word
     elision = _ELISIONS.get(code)

@@ -32,6 +32,7 @@ __all__ = [
     "fold",
     "found",
     "groups",
+    "is_spaceless",
     "is_stop",
     "query",
     "split",
@@ -91,7 +92,10 @@ def groups(text: str, language: str = "en") -> list[Word]:
 
 def query(text: str, language: str = "en") -> list[Word]:
     """Give each distinct word of a question once, in its order; stop words are marked, not dropped."""
-    return list({word.runs: word for word in reversed(groups(text, language))}.values())[::-1]
+    distinct: dict[tuple[str, ...], Word] = {}
+    for word in groups(text, language):
+        distinct.setdefault(word.runs[0], word)
+    return list(distinct.values())
 
 
 def found(word: Word, within: Sequence[str]) -> bool:
@@ -109,6 +113,11 @@ def found(word: Word, within: Sequence[str]) -> bool:
 def split(text: str) -> list[str]:
     """Give the words of a text as written; a run of a script without spaces is one of them."""
     return _RUN.findall(_clean(text)) if not text.isascii() else _ASCII_RUN.findall(_clean(text))
+
+
+def is_spaceless(run: str) -> bool:
+    """Tell whether a word that `split` gives is a run of a script without spaces, and so of many words."""
+    return _SPACELESS.match(run) is not None
 
 
 def word(run: str, language: str = "en") -> Word:
@@ -152,7 +161,7 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
 def _clean(text: str) -> str:
     """Compose characters, drop those that nobody sees, and join what a line's end has cut."""
     if not text.isascii():
-        text = normalize("NFKC", _INVISIBLE.sub("", text))
+        text = normalize("NFKC", _INVISIBLE.sub("", text)).replace("ʼ", "'")
     return _HYPHENATED.sub("-", text) if "-\n" in text else text
 
 
