@@ -1,0 +1,210 @@
+"""The few words that tell each section of a site from all others, as they are written there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+from mkdocs_roaming import languages, words
+
+__all__ = ["keywords"]
+
+
+def keywords(
+    texts: Sequence[str], language: str = "en", *, most: int = 10, shown: Sequence[str] = ()
+) -> list[tuple[str, ...]]:
+    """Give for each section's text the at most `most` words that tell it from the others, best first.
+
+    They weigh by TF-IDF over the sections and are spelt as the site mostly spells them. `shown[i]` is what a reader
+    sees beside the words of `texts[i]` anyway, its title say: what stands there is left out.
+    """
+    spelt = [Counter(words.split(_prose(text))) for text in texts]
+    sections = [_counted(counts, language) for counts in spelt]
+    held = Counter(key for section in sections for key in section)
+    spellings = _spellings(spelt, language)
+    common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
+    rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
+    seen = [*shown, *[""] * (len(texts) - len(shown))]
+    return [
+        tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, language), most))
+        for section, beside in zip(sections, seen, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A word that may be shown: its spellings share a key, and a plain one whose parts are shown says nothing new."""
+
+    key: str
+    spelling: str
+    parts: frozenset[str]
+    weight: float = 1.0
+    plain: bool = True
+    least: int = 1
+    """In fewer sections it is no word, but two halves of words that happened to meet."""
+
+
+_FEW = 20
+_COMMON = 0.2  # on a site of some size, a word that one section in five holds tells nothing
+_LONGEST = 40
+_CODE = 1.3
+_NUMBER = 0.7
+_NO_PROSE = re.compile(
+    r"\b\w+://[^\s<>)\]]*|(?<=\])\([^()\s]*(?=[\s)])|^ {0,3}\[[^\]\n]+\]:[ \t]*\S+"  # addresses
+    r"|</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>|&#?\w{1,8};|(?<!\w)#\d+",  # tags, entities, numbers of issues
+    re.MULTILINE,
+)
+
+
+def _prose(text: str) -> str:
+    """Blank what is no word of a section's own: addresses, HTML."""
+    return _NO_PROSE.sub(" ", text)
+
+
+def _counted(counts: Counter[str], language: str) -> dict[str, tuple[_Candidate, int]]:
+    """Give a section's candidates with their number, in the order they first occur in."""
+    section: dict[str, tuple[_Candidate, int]] = {}
+    for run, count in counts.items():
+        for candidate in _candidates(run, language):
+            section[candidate.key] = (candidate, section.get(candidate.key, (candidate, 0))[1] + count)
+    return section
+
+
+def _spellings(spelt: Iterable[Counter[str]], language: str) -> dict[str, str]:
+    """Give each key's most frequent spelling on the site, the first of several."""
+    total = Counter[str]()
+    for counts in spelt:
+        total.update(counts)
+    best: dict[str, Counter[str]] = {}
+    for run, count in total.items():
+        for candidate in _candidates(run, language):
+            best.setdefault(candidate.key, Counter())[candidate.spelling] += count
+    return {key: spellings.most_common(1)[0][0] for key, spellings in best.items()}
+
+
+def _said(text: str, language: str) -> set[str]:
+    """Give what a text says, by the keys of its words."""
+    given = words.terms(text, language)
+    return {*given, *(words.stem(term, language) for term in given)}
+
+
+def _picked(
+    section: dict[str, tuple[_Candidate, int]], held: Counter[str], rarity: dict[str, float], shown: set[str], most: int
+) -> list[_Candidate]:
+    """Choose the best that neither what is shown nor a better one says already."""
+    scored = [
+        ((1 + log(count)) * rarity[key] * candidate.weight, candidate)
+        for key, (candidate, count) in section.items()
+        if key in rarity
+        and held[key] >= candidate.least
+        and key not in shown
+        and not (candidate.plain and candidate.parts <= shown)
+    ]
+    scored.sort(key=lambda each: -each[0])  # stable: the first of equals stays first
+    picked, said = list[_Candidate](), set[str]()
+    for _, candidate in scored:
+        if len(picked) == most:
+            break
+        if candidate.plain and candidate.parts <= said:
+            continue
+        if not candidate.plain and any(_overlap(candidate.key, other.key) for other in picked if not other.plain):
+            continue
+        picked.append(candidate)
+        said |= candidate.parts
+    return picked
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Tell whether an identifier stands in another: `extra_css` in `config.extra_css`."""
+    return one in other or (len(other) >= _TELLING and other in one)
+
+
+@lru_cache(1 << 16)
+def _candidates(run: str, language: str) -> tuple[_Candidate, ...]:
+    """Give what a word as written may be shown as: nothing, itself, or several words of a script without spaces."""
+    if words.is_spaceless(run):
+        found = (piece for stretch in _SCRIPT.findall(run) for piece in _cut(stretch))
+        return tuple(
+            _Candidate(piece, piece, frozenset(piece[at : at + 2] for at in range(len(piece) - 1)), least=least)
+            for piece, least in found
+            if not words.is_stop(piece, language)
+        )
+    word, spelling = words.word(run, language), run
+    if "'" in run or "’" in run:
+        spelling = languages.untie(run, languages.code(language))
+    if word.stop or _DULL.search(run) or not 3 <= len(spelling) <= _LONGEST or sum(map(str.isdecimal, run)) > _DIGITS:
+        return ()
+    if not any(map(str.isalpha, run)):
+        return (_Candidate(word.whole, spelling, frozenset(word.parts), _NUMBER),) if _NUMERAL.fullmatch(run) else ()
+    if all(words.is_stop(piece, language) for piece in _BETWEEN.split(run)):
+        return ()
+    if languages.code(language) == "en" and word.whole in _FILLING:
+        return ()
+    if _CODE_LIKE.search(run):
+        return (_Candidate(words.stem(word.whole, language), spelling, frozenset(word.parts), _CODE, plain=False),)
+    key = word.parts[0] if len(word.parts) == 1 else words.stem(word.whole, language)
+    return (_Candidate(key, spelling, frozenset(word.parts)),)
+
+
+_DIGITS = 6
+_TELLING = 6
+_NUMERAL = re.compile(r"\d{3,}|\d+(?:[.,]\d+)+")
+_DULL = re.compile(r"n['’]t$|\w@\w|^www\.|^(?:[a-zA-Z]\.)+[a-zA-Z]$|^(?=.*\d)[0-9a-f]{7,}$")
+_BETWEEN = re.compile(r"[-._/:@\\'’,]+")
+_CODE_LIKE = re.compile(r"^(?:--|[.$@])|[\w][._/:\\@]+\w|_|[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|[+#]")
+
+_SCRIPT = re.compile(
+    "[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]+|[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    "|[\uac00-\ud7a3]+|[\u0e01-\u109f\u1780-\u17d3]+"
+)
+_HANGUL = re.compile("(?<=..)(?:에서|으로|에게|까지|부터|처럼|보다|하는|합니다|입니다|[을를이가은는에의로와과도])$")
+_FUNCTION = re.compile(
+    "[的了是在和与與或不有这這那个個为為以及等把被对對从從到中将將会會可能要你我您它他们們其此如若则則都也就请請]+"
+)
+
+
+def _cut(stretch: str) -> list[tuple[str, int]]:
+    """Cut a stretch of one script into what looks like words, each with the sections that must hold it."""
+    if "\uac00" <= stretch[0] <= "\ud7a3":
+        stretch = _HANGUL.sub("", stretch)
+    elif stretch[0] < "\u1800":
+        stretch = stretch if len(stretch) <= 12 else ""
+    elif not "\u30a1" <= stretch[0] <= "\u31ff" and len(stretch) > 4:  # Chinese prose: most words have two characters
+        cut = [piece for piece in _FUNCTION.split(stretch) if len(piece) > 1]
+        short = [(piece, 2) for piece in cut if len(piece) <= 4]
+        return short + [(piece[at : at + 2], 3) for piece in cut if len(piece) > 4 for at in range(len(piece) - 1)]
+    return [(stretch, 1)] if len(stretch) > 1 else []
+
+
+# English words that are rare enough to weigh much, and say nothing.
+_FILLING = frozenset(
+    """
+    above according across actual actually add added additional additionally after again against ago ahead all allow
+    allowed allows almost along already also although always among another anymore anything anyway anywhere around
+    aside available away back based basic because become becomes before behind below best better between beyond both
+    bring brings certain certainly clear come comes common completely consider contain contains correctly currently
+    deep describe described different directly doing down during each ease easier easily easy effect effectively
+    either else enough ensure entire entirely especially etc even ever every everything exactly example examples
+    exist existing explain explicit explicitly few finally fine first follow following follows four fully further
+    furthermore future gained general generally get gets getting give given gives go goes going good great greatly
+    happen happens hard help helpful helps hence highly however idea immediately important include included includes
+    including indeed initial instead intended interesting just keep keeps know known large largely last later latter
+    least left less let lets like likely little long longer look looking looks lot made mainly make makes making
+    many matter maybe mean means meant mentioned merely more moreover most mostly much multiple must namely nearly
+    necessary need needed needs never nevertheless new next nice nothing now number obviously occasionally often
+    once one ones only onto otherwise out over overall own part particular particularly perfect perhaps place please
+    plus possible possibly practically present previous previously probably proper properly provide provided
+    provides put quick quickly quite rather ready real really reason recent recently refer regarding regardless
+    related relevant remain requires respectively right room same say scenes second see seem seems seen several show
+    shown shows similar similarly simple simplest simply since single slightly small solely something sometimes
+    somewhat soon special specific specifically still stuff suit suitable sure take taken takes tell tend thanks
+    themselves therefore thing things think though three through thus till together too toward towards treated try
+    two typical typically under unfortunately unless unlike until up upon use used useful uses using usual usually
+    various very via want wants way ways well whatever whenever whereas wherever whether while whole wide wish
+    within without wonder work works worth would yes yet yourself
+    """.split()  # noqa: SIM905 -- a list of them would be hundreds of lines
+)
