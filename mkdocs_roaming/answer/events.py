@@ -1,0 +1,249 @@
+"""What happens during an answer, in order, and the answer that the events add up to.
+
+Every event stands for itself: sections come with title, breadcrumb and address, taken from the manifest, so whoever
+shows the trail looks nothing up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal
+
+from mkdocs_roaming.answer.models import UNUSED, Usage
+
+State = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
+"""How an answer ends: `partial` where the docs answer a part, or where text was withheld for want of a citation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A section as readers are told of it; `tokens` estimates its own text."""
+
+    id: str
+    title: str
+    breadcrumb: tuple[str, ...]
+    url: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRead:
+    """The model has the outline of a site with this digest and so many sections before it."""
+
+    digest: str
+    sections: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """The model is asked for the `number`th time (from 1) of at most `rounds`."""
+
+    number: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """The model calls a tool: the ids that it names, or what it searches for, as it wrote them."""
+
+    call: str
+    name: str
+    ids: tuple[str, ...] = ()
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionsFound:
+    """A search gave these sections, best first."""
+
+    call: str
+    query: str
+    sections: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionOpened:
+    """A section was opened, with the subsections that fitted (`inside`); `tokens` estimates all the text shown."""
+
+    call: str
+    section: Reference
+    inside: tuple[Reference, ...] = ()
+    part: int = 1
+    parts: int = 1
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SectionStanding:
+    """A section was asked for that still stands open; nothing was shown again."""
+
+    call: str
+    section: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class SectionMissing:
+    """A section was asked for that does not exist; the nearest that do."""
+
+    call: str
+    id: str
+    nearest: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMisused:
+    """A tool was called in a way that cannot be understood; the model was told what is right."""
+
+    call: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionsDropped:
+    """These sections were closed again to make room."""
+
+    sections: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextReleased:
+    """Text for the reader, whole paragraphs with `[^id]` citations; pieces joined up are the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionCited:
+    """The text released last is the first to cite this section."""
+
+    section: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class CitationDropped:
+    """The model cited what it had not opened; the citation was removed."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextWithheld:
+    """A paragraph stayed with us: neither it nor the next one cites an opened section."""
+
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokensUsed:
+    """What the model's provider counted since the last such event."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """What there is to say where the docs did not answer: what was looked at, and what lies nearest."""
+
+    looked_at: tuple[Reference, ...] = ()
+    nearest: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event. `spent` names the budget that ended it (`rounds`, `output`, `seconds`), `error` what failed.
+
+    `not_found` is set wherever no text was released and nothing failed.
+    """
+
+    state: State
+    model: str
+    rounds: int = 0
+    usage: Usage = UNUSED
+    tokens_read: int = 0
+    dropped_citations: int = 0
+    withheld: int = 0
+    spent: str = ""
+    error: str = ""
+    not_found: NotFound | None = None
+
+
+Event = (
+    OutlineRead
+    | RoundStarted
+    | ToolCalled
+    | SectionsFound
+    | SectionOpened
+    | SectionStanding
+    | SectionMissing
+    | ToolMisused
+    | SectionsDropped
+    | TextReleased
+    | SectionCited
+    | CitationDropped
+    | TextWithheld
+    | TokensUsed
+    | Finished
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as a whole. `citations` stand in the order of the text, `trail` holds the sections opened, in order."""
+
+    text: str
+    state: State
+    model: str
+    citations: tuple[Reference, ...] = ()
+    trail: tuple[Reference, ...] = ()
+    rounds: int = 0
+    usage: Usage = UNUSED
+    tokens_read: int = 0
+    dropped_citations: int = 0
+    withheld: int = 0
+    spent: str = ""
+    error: str = ""
+    not_found: NotFound | None = None
+
+
+async def collect(events: AsyncGenerator[Event, None]) -> Answer:
+    """Give the answer that the events add up to; closes them when it is cancelled."""
+    async with aclosing(events):
+        return summarise([event async for event in events])
+
+
+def summarise(events: Iterable[Event]) -> Answer:
+    """Give the answer that events already at hand add up to; the last one is `Finished`."""
+    text: list[str] = []
+    cited: dict[str, Reference] = {}
+    trail: dict[str, Reference] = {}
+    finished = Finished("error", "", error="the answer was broken off")
+    for event in events:
+        match event:
+            case TextReleased():
+                text.append(event.text)
+            case SectionCited():
+                cited.setdefault(event.section.id, event.section)
+            case SectionOpened():
+                trail.setdefault(event.section.id, event.section)
+            case Finished():
+                finished = event
+            case _:
+                pass
+    return Answer(
+        text="".join(text),
+        state=finished.state,
+        model=finished.model,
+        citations=tuple(cited.values()),
+        trail=tuple(trail.values()),
+        rounds=finished.rounds,
+        usage=finished.usage,
+        tokens_read=finished.tokens_read,
+        dropped_citations=finished.dropped_citations,
+        withheld=finished.withheld,
+        spent=finished.spent,
+        error=finished.error,
+        not_found=finished.not_found,
+    )
