@@ -1,0 +1,49 @@
+"""Admonitions, foldable details and tabs, of any theme."""
+
+from __future__ import annotations
+
+from mkdocs_roaming.publish.blocks import group, quoted_lines
+from mkdocs_roaming.publish.idioms import TABS, callout_kind
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk, bold, hidden
+
+
+def callout(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write an admonition or details: its kind, its title where it has one of its own, its content."""
+    if element.tag != "details" and hidden(element):
+        return
+    kind = callout_kind(element.get("class") or "")
+    title = next((child for child in element if ROLES[child.tag, child.get("class")] == "callout title"), None)
+    text = walk.line(title, styles="strong") if title is not None else ""
+    with walk.within(taken=title):
+        parts = walk.contents(element)
+    if text and text.casefold() != kind.casefold():
+        parts.insert(0, bold(text))
+    if parts:
+        out.append(quoted_lines(f"[!{kind}]\n" + "\n\n".join(parts)))
+
+
+def callout_title(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a title that stands outside a callout as text; the callout around has written its own."""
+    if element is not walk.taken:
+        walk.blocks(element, out)
+
+
+def tabs(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write tabs as panels below one another, each under its label."""
+    for shape in TABS:
+        panels = shape.panels(element)
+        labels = shape.labels(element)
+        if panels and len(panels) == len(labels):
+            break
+    else:
+        group(walk, element, out)
+        return
+    for label, panel in zip(labels, panels, strict=True):
+        with walk.within(in_link=True):
+            text = walk.line(label, styles="strong")
+        if text:
+            out.append(bold(text))
+        if ROLES[panel.tag, panel.get("class")] == "group":
+            walk.blocks(panel, out)  # the panels behind the first are hidden on the page
+        else:
+            walk.block(panel, out)

@@ -1,0 +1,189 @@
+"""Code blocks: their content to the byte, their language, their title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from mkdocs_roaming.publish.blocks import group
+from mkdocs_roaming.publish.idioms import CODE_CLUTTER, LINE_NUMBERS, NO_LANGUAGE, language_of
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk, text_of
+
+
+def block(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a code block."""
+    content = content_of(element)
+    if not content.strip():
+        return
+    language = _language(element)
+    if language is None:
+        language = walk.language
+    if language is None:
+        language = walk.source_language(content)
+    out.append(fence(content, language or "", walk.code_title))
+    walk.code_title = None
+
+
+def mermaid(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a diagram as the code that it is drawn from."""
+    content = content_of(element)
+    if content.strip():
+        out.append(fence(content, "mermaid", None))
+
+
+def wrapper(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write what is around a code block: nothing, but it may tell the language and the title."""
+    language = language_of(element.get("class"))
+    if language is None:
+        language = walk.language
+    with walk.within(language=language, code_title=walk.code_title):
+        group(walk, element, out)
+
+
+def signature(walk: Walk, text: str, language: str, out: list[str]) -> None:
+    """Write the signature of an API object."""
+    out.append(fence(text, language, None))
+
+
+def title(walk: Walk, element: Element, out: list[str]) -> None:
+    """Keep a code block's title for the block that follows."""
+    walk.code_title = " ".join(text_of(element).replace("¶", "").split()) or None
+
+
+def table(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a code block that stands in a table beside its line numbers."""
+    pres = list(element.iter("pre"))
+    for cell in element.iter("td", "th"):
+        if ROLES[cell.tag, cell.get("class")] == "code title":
+            title(walk, cell, out)
+    if pres:
+        block(walk, pres[-1], out)
+    else:
+        walk.block_writers["table"](walk, element, out)
+
+
+def fence(content: str, language: str, name: str | None) -> str:
+    """Give code as a fenced block, its fence longer than any in it."""
+    ticks = "```"
+    if "```" in content:
+        ticks = "`" * (1 + max(len(run) for run in _TICKS.findall(content)))
+    info = language
+    if name:
+        quoted = name.replace('"', "'").replace("`", "'")
+        info = f'{language} title="{quoted}"' if language else f'title="{quoted}"'
+    return f"{ticks}{info}\n{content}\n{ticks}"
+
+
+def content_of(element: Element) -> str:
+    """Give the code of a `pre`, without line numbers and buttons, without its last line end."""
+    if _cluttered(element):
+        pieces: list[str] = []
+        _gather(element, pieces, 0)
+        text = "".join(pieces)
+    else:
+        text = text_of(element)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.startswith("\n") and (element.text or "").startswith("\n"):
+        text = text[1:]
+    return text.removesuffix("\n")
+
+
+def fence_languages(source: str) -> Callable[[str], str | None]:
+    """Give a function that knows the languages of a source's fenced code by its content."""
+    found: dict[str, str] | None = None
+
+    def language(content: str) -> str | None:
+        nonlocal found
+        if found is None:
+            found = {_key(code): name for name, code in _fences(source) if name}
+        return found.get(_key(content))
+
+    return language
+
+
+_TICKS = re.compile("`{3,}")
+_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*(.*)$")
+_INFO = re.compile(r"\{?\s*\.?(?:code(?:-block)?\}\s*)?([\w+#-]+)")
+
+
+def _language(element: Element) -> str | None:
+    """Give the language that a `pre`, or the `code` in it, names."""
+    language = language_of(element.get("class"))
+    if language is None and (code := element.find("code")) is not None:
+        language = language_of(code.get("class"))
+        if language is None:
+            language = code.get("data-lang") or code.get("data-language")
+    if language is None:
+        language = element.get("data-language") or element.get("data-lang") or element.get("lang")
+    return "" if language and language.lower() in NO_LANGUAGE else language
+
+
+def _cluttered(element: Element) -> bool:
+    """Tell whether a `pre` holds more than code: line numbers show in its first line."""
+    if next(element.iter("br", "div", "td", *CODE_CLUTTER), None) is not None:
+        return True
+    for at, span in enumerate(element.iter("span", "a")):
+        if _numbers_lines(span.get("class")):
+            return True
+        if at > 8:
+            break
+    return False
+
+
+def _numbers_lines(classes: str | None) -> bool:
+    return bool(classes) and not LINE_NUMBERS.isdisjoint((classes or "").split())
+
+
+def _gather(element: Element, pieces: list[str], depth: int) -> None:
+    if depth > 100:
+        pieces.append(text_of(element))
+        return
+    pieces.append(element.text or "")
+    for child in element:
+        classes = child.get("class")
+        tag = child.tag
+        if tag == "br":
+            pieces.append("\n")
+        elif not isinstance(tag, str) or tag in CODE_CLUTTER or _numbers_lines(classes):
+            pass
+        elif tag in ("div", "tr"):
+            start = len(pieces)
+            _gather(child, pieces, depth + 1)
+            if not "".join(pieces[start:]).endswith("\n"):
+                pieces.append("\n")
+        elif tag == "span" and ROLES[tag, classes] == "skip":
+            pass
+        else:
+            _gather(child, pieces, depth + 1)
+        pieces.append(child.tail or "")
+
+
+def _fences(source: str) -> list[tuple[str, str]]:
+    """Give language and code of the fences in a Markdown source, however deep they are indented."""
+    found: list[tuple[str, str]] = []
+    marker, name = "", ""
+    code: list[str] = []
+    for line in source.splitlines():
+        match = _FENCE.match(line)
+        if not marker:
+            if match and "`" not in match[2]:
+                marker, name, code = match[1], _name(match[2]), []
+        elif match and match[1].startswith(marker) and not match[2].strip():
+            found.append((name, "\n".join(code)))
+            marker = ""
+            # A fence within a longer one is code of the page that shows how to write it, and may be rendered too.
+            found.extend(_fences("\n".join(code)))
+        else:
+            code.append(line)
+    return found
+
+
+def _name(info: str) -> str:
+    match = _INFO.match(info)
+    name = match[1] if match and "=" not in info.split(" ")[0] else ""
+    return "" if name.lower() in NO_LANGUAGE else name
+
+
+def _key(code: str) -> str:
+    return "".join(code.replace(">", "").split())

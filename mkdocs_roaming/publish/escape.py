@@ -1,0 +1,115 @@
+"""Text as Markdown that says the same: escapes where they are needed, and only there."""
+
+from __future__ import annotations
+
+import re
+
+
+def escape(text: str, *, brackets: bool = False) -> str:
+    """Escape text that stands within a line; `brackets` where it is a link's text."""
+    if not _SPECIAL.search(text):
+        return text
+    text = _INVISIBLE.sub("", text)
+    text = (_RISKY_IN_LINK if brackets else _RISKY).sub(_backslashes, text)
+    if "$" in text and _DOLLARS.search(text):
+        text = text.replace("$", "\\$")
+    return text
+
+
+def guard(text: str) -> str:
+    """Escape what would mean something at the beginning of a line only, in each line of a paragraph."""
+    if "\n" in text:
+        return "\n".join(_guard_line(line, first=at == 0) for at, line in enumerate(text.split("\n")))
+    return _guard_line(text, first=True)
+
+
+def heading_line(level: int, text: str) -> str:
+    """Give a heading's line; a closing run of `#` in its text is kept as text."""
+    return f"{'#' * level} {_CLOSING.sub(_backslash_last, text) if text.endswith('#') else text}"
+
+
+def code_span(code: str) -> str:
+    """Give inline code, between as many backticks as it takes."""
+    code = _NEWLINES.sub(" ", code)
+    if not code:
+        return ""
+    ticks = "`"
+    if "`" in code:
+        runs = {len(run) for run in _TICKS.findall(code)}
+        ticks = "`" * next(size for size in range(1, len(runs) + 2) if size not in runs)
+    padded = code[0] == "`" or code[-1] == "`" or (code[0] == " " == code[-1] and code.strip(" "))
+    return f"{ticks} {code} {ticks}" if padded else f"{ticks}{code}{ticks}"
+
+
+def destination(url: str) -> str:
+    """Give a URL as a link's destination, in angle brackets where it has spaces, parentheses or the like."""
+    url = _CONTROL.sub("", url.strip())
+    if "&" in url:
+        url = _ENTITY.sub("&amp;", url)
+    if _AWKWARD.search(url):
+        return "<" + url.replace("\\", "%5C").replace("<", "%3C").replace(">", "%3E") + ">"
+    return url
+
+
+def autolink(url: str, text: str) -> str | None:
+    """Give `<url>` where a link's text is its address, else None."""
+    if url == text and _ABSOLUTE.fullmatch(url):
+        return f"<{url}>"
+    if url == f"mailto:{text}" and _EMAIL.fullmatch(text):
+        return f"<{text}>"
+    return None
+
+
+def quoted(text: str) -> str:
+    """Give a title as it stands after a destination."""
+    return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_SPECIAL = re.compile("[\\\\`*_\\[\\]<&~$\u200b\u00ad\ufeff\u2060]")
+_INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]")
+_ALWAYS = r"""
+    \\(?=[!-/:-@\[-`{-~]|$)      # a backslash that would escape what follows, or break the line
+  | `
+  | (?<!\s)\* | \*(?!\s)         # a star between spaces is only a star
+  | (?<!\w)_++ | _++(?!\w)       # so is an underscore within a word
+  | <(?=[A-Za-z/!?]|$)
+  | &(?=\#?\w+;)
+  | ~(?=~) | (?<=~)~
+"""
+_RISKY = re.compile(_ALWAYS + r"| \[(?=\^) | ^\[(?=[ xX]\]) | \](?=\()", re.VERBOSE)
+_RISKY_IN_LINK = re.compile(_ALWAYS + r"| [\[\]]", re.VERBOSE)
+_DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
+_LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
+_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
+_DEFINITION = re.compile(r"\[[^\[\]]+\]:")
+_CLOSING = re.compile(r"(?:^|(?<=\s))#+$")
+_NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
+_TICKS = re.compile("`+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_AWKWARD = re.compile(r"[\s()<>\\]")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_LINE_STARTERS = frozenset("#-+>=:|[0123456789")
+
+
+def _backslashes(found: re.Match[str]) -> str:
+    run = found[0]
+    return "\\" + run if len(run) == 1 else "\\" + "\\".join(run)
+
+
+def _backslash_last(found: re.Match[str]) -> str:
+    return "\\" + found[0]
+
+
+def _guard_line(line: str, *, first: bool) -> str:
+    line = line.lstrip(" ") if not first else line
+    if not line or line[0] not in _LINE_STARTERS:
+        return line
+    if _LINE_START.match(line):
+        return "\\" + line
+    if number := _NUMBER.match(line):
+        return f"{number[0]}\\{line[number.end() :]}"
+    if line[0] == "[" and not line.startswith("[^") and _DEFINITION.match(line):
+        return "\\" + line
+    return line

@@ -1,0 +1,126 @@
+"""Rendered HTML of one page to Markdown that says the same, by one walk of its tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mkdocs_roaming.errors import ConversionError
+from mkdocs_roaming.page import Heading
+from mkdocs_roaming.publish import blocks, callouts, code, inline, notes, objects, tables
+from mkdocs_roaming.publish.article import article_of, parse, visible_words
+from mkdocs_roaming.publish.escape import escape, heading_line
+from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
+
+__all__ = ["CONVERTER_VERSION", "Converted", "article_of", "convert", "visible_words"]
+
+CONVERTER_VERSION = "1"
+"""Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A page as Markdown: `# Title` first, one line end last. `headings` are those of its top level, in order."""
+
+    markdown: str
+    headings: tuple[Heading, ...]
+
+
+def convert(
+    article: str | Element,
+    *,
+    title: str,
+    link: Callable[[str], str] = str,
+    image: Callable[[str], str] = str,
+    source: str | None = None,
+) -> Converted:
+    """Give an article's HTML as Markdown.
+
+    `title` stands where the article has no title of its own. `link` and `image` give the address to write for an
+    attribute. `source` is the Markdown that the page was rendered from; it is asked for the languages of code only.
+    """
+    root = parse(article) if isinstance(article, str) else article
+    languages = code.fence_languages(source) if source else _unknown
+    walk = Walk(BLOCKS, INLINES, link, image, languages)
+    try:
+        walk.block(root, walk.top)
+    except RecursionError as error:
+        raise ConversionError("the page nests too deep here: convert it with fewer callers around") from error
+    return _assembled(walk, title)
+
+
+BLOCKS: dict[str, Block] = {
+    "callout": callouts.callout,
+    "callout title": callouts.callout_title,
+    "caption": blocks.caption,
+    "code": code.block,
+    "code table": code.table,
+    "code title": code.title,
+    "code wrapper": code.wrapper,
+    "definitions": objects.listing,
+    "display math": blocks.display_math,
+    "group": blocks.group,
+    "heading": blocks.heading,
+    "line block": blocks.line_block,
+    "list": blocks.listing,
+    "mermaid": code.mermaid,
+    "notes": notes.definitions,
+    "object heading": objects.heading,
+    "quote": blocks.quote,
+    "rubric": blocks.rubric,
+    "rule": blocks.rule,
+    "table": tables.table,
+    "tabs": callouts.tabs,
+}
+
+INLINES: dict[str, Inline] = {
+    "break": inline.line_break,
+    "card": inline.card,
+    "code span": inline.code,
+    "emoji": inline.emoji,
+    "emphasis": inline.emphasis("emphasis", "*", "em"),
+    "image": inline.image,
+    "input": inline.checkbox,
+    "labels": inline.skip,
+    "link": inline.link,
+    "math": inline.math,
+    "media": inline.media,
+    "note reference": notes.reference,
+    "permalink": inline.permalink,
+    "quotation": inline.quotation,
+    "script": inline.script,
+    "skip": inline.skip,
+    "span": inline.span,
+    "strike": inline.emphasis("strike", "~~", "del"),
+    "strong": inline.emphasis("strong", "**", "strong"),
+    "tag": inline.tag,
+    "text": inline.span,
+}
+
+_TITLE_LEVEL = re.compile(r"# ")
+
+
+def _unknown(content: str) -> None:
+    return None
+
+
+def _assembled(walk: Walk, title: str) -> Converted:
+    """Put the title first, the footnotes where they are used, and further titles a level lower."""
+    placed = notes.with_notes(walk)
+    marks = dict(walk.marks)
+    first = next((at for at, heading in walk.marks if heading.level == 1), None)
+    plain = " ".join(title.split()) or "Untitled"
+    parts = [heading_line(1, escape(plain))] if first is None else [walk.top[first]]
+    headings = [Heading(1, plain, None) if first is None else marks[first]]
+    for at, part in enumerate(walk.top):
+        parts.extend(placed.get(at, ()))
+        if at == first:
+            continue
+        if heading := marks.get(at):
+            lowered = max(heading.level, 2)
+            part = "#" * (lowered - heading.level) + part
+            headings.append(Heading(lowered, heading.text, heading.anchor))
+        parts.append(part)
+    parts.extend(placed.get(-1, ()))
+    return Converted("\n\n".join(parts) + "\n", tuple(headings))

@@ -1,0 +1,79 @@
+"""Footnotes: the references in the text, the definitions for the section that first uses them."""
+
+from __future__ import annotations
+
+import re
+
+from mkdocs_roaming.publish.blocks import indented
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk
+
+
+def reference(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write a reference to a footnote, as a plain link where the article doesn't define it."""
+    target = (element.get("href") or "").partition("#")[2]
+    labels = _labels(walk, element)
+    if target not in labels:
+        walk.inline(element, pieces)
+        return
+    label = labels[target]
+    walk.note_uses.setdefault(label, len(walk.top))
+    if walk.plain is not None:
+        walk.plain.append(f"[^{label}]")
+    pieces.append(f"[^{label}]")
+
+
+def definitions(walk: Walk, element: Element, out: list[str]) -> None:
+    """Keep the definitions of footnotes for the sections that use them."""
+    labels = _labels(walk, element)
+    for target, note in _defined(element):
+        note_parts = walk.contents(note)
+        if note_parts and target in labels:
+            walk.notes[labels[target]] = f"[^{labels[target]}]: " + indented(_joined(note_parts), 4)
+
+
+def with_notes(walk: Walk) -> dict[int, list[str]]:
+    """Give the definitions by the places in `top` that they stand before; -1 is the end."""
+    placed: dict[int, list[str]] = {}
+    headings = [at for at, _ in walk.marks]
+    for label, note in walk.notes.items():
+        used = walk.note_uses.get(label)
+        before = next((at for at in headings if used is not None and at > used), -1)
+        placed.setdefault(before, []).append(note)
+    return placed
+
+
+_NO_PARAGRAPH = re.compile(r"(?:[-*>|] |\d+[.)] |```|<|\$\$)")
+
+
+def _joined(parts: list[str]) -> str:
+    """Join the blocks of a note without blank lines: a reader that knows no footnotes takes what follows for code."""
+    text = parts[0]
+    for part in parts[1:]:
+        text += "\n" + part if _NO_PARAGRAPH.match(part) else "\\\n" + part
+    return text
+
+
+def _labels(walk: Walk, element: Element) -> dict[str, str]:
+    if walk.note_labels is None:
+        root = element
+        while (parent := root.getparent()) is not None:
+            root = parent
+        ids = [
+            target
+            for notes in root.iter("div", "section", "aside", "dl")
+            if ROLES[notes.tag, notes.get("class")] == "notes"
+            for target, _ in _defined(notes)
+        ]
+        walk.note_labels = {target: str(at) for at, target in enumerate(dict.fromkeys(ids), 1)}
+    return walk.note_labels
+
+
+def _defined(notes: Element) -> list[tuple[str, Element]]:
+    """Give ids and elements of the definitions in a list of footnotes."""
+    if notes.tag == "aside" and notes.get("id"):
+        return [(notes.get("id") or "", notes)]
+    if notes.tag == "dl":
+        return [
+            (term.get("id") or "", text) for term in notes.iterchildren("dt") if (text := term.getnext()) is not None
+        ]
+    return [(note.get("id") or "", note) for note in notes.iter("li", "aside") if note.get("id")]

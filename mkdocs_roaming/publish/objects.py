@@ -1,0 +1,99 @@
+"""API objects as mkdocstrings and Sphinx render them: a heading with its id, the signature as a fence."""
+
+from __future__ import annotations
+
+import re
+
+from mkdocs_roaming.publish.blocks import add_heading, definitions, heading_text, labels
+from mkdocs_roaming.publish.code import fence
+from mkdocs_roaming.publish.escape import code_span, destination
+from mkdocs_roaming.publish.idioms import SOURCE_LINKS, language_of
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk, bold, text_of
+
+DOMAINS = {"c": "c", "cpp": "cpp", "js": "javascript", "py": "python", "rst": "rst"}
+"""Languages of Sphinx's domains."""
+
+
+def heading(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write the heading of an object of mkdocstrings; a signature in it becomes a fence below."""
+    anchor = element.get("id")
+    code = next((child for child in element.iter("code") if "highlight" in (child.get("class") or "").split()), None)
+    signature = " ".join(text_of(code).split()) if code is not None else ""
+    name = _NAME.match(signature)
+    if code is not None and name and name[0] != signature:
+        text, plain = code_span(name[0]), name[0]
+    else:
+        signature = ""
+        text, plain = heading_text(walk, element, anchor)
+    add_heading(walk, int(element.tag[1]), text, plain, anchor, out)
+    if signature and code is not None:
+        out.append(fence(signature, language_of(code.get("class")) or "python", None))
+    for child in element:
+        if ROLES[child.tag, child.get("class")] == "labels":
+            labels(walk, child, out)
+
+
+def listing(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a definition list: Sphinx's objects, or terms and what they mean."""
+    classes = (element.get("class") or "").split()
+    if not any(child.tag == "dt" and _is_object(child, classes) for child in element):
+        definitions(walk, element, out)
+        return
+    language = next((DOMAINS[name] for name in classes if name in DOMAINS), "python")
+    level = min(6, walk.level + 1)
+    for child in element:
+        if child.tag == "dt":
+            _object(walk, child, level, language, out)
+        elif ROLES[child.tag, child.get("class")] != "skip":
+            with walk.within(level=level):
+                walk.blocks(child, out)
+
+
+_NAME = re.compile(r"[\w.$]+")
+
+
+def _is_object(term: Element, classes: list[str]) -> bool:
+    own = (term.get("class") or "").split()
+    return (
+        "sig" in own or ("sig-object" in own) or (term.get("id") is not None and not DOMAINS.keys().isdisjoint(classes))
+    )
+
+
+def _object(walk: Walk, term: Element, level: int, language: str, out: list[str]) -> None:
+    signature, source = _signature(term)
+    name = (
+        "".join(
+            text_of(part)
+            for part in term.iter("span", "code")
+            if not {"sig-prename", "sig-name"}.isdisjoint((part.get("class") or "").split())
+        ).strip()
+        or signature.split("(")[0].split("=")[0].strip()
+    )
+    if not name:
+        return
+    before = walk.level
+    if walk.nested:
+        out.append(bold(code_span(name)))
+    else:
+        add_heading(walk, level, code_span(name), name, term.get("id"), out)
+    walk.level = before
+    out.append(fence(signature, language, None))
+    if source and not walk.in_link:
+        out.append(f"[source]({destination(walk.link(source))})")
+
+
+def _signature(term: Element) -> tuple[str, str | None]:
+    """Give the text of a signature, and where its source is."""
+    pieces = [term.text or ""]
+    source = None
+    for child in term:
+        viewcode = next(
+            (link for link in child.iter() if not SOURCE_LINKS.isdisjoint((link.get("class") or "").split())), None
+        )
+        if viewcode is not None:
+            link = viewcode if viewcode.tag == "a" else viewcode.getparent()
+            source = link.get("href") if link is not None else None
+        elif ROLES[child.tag, child.get("class")] != "skip":
+            pieces.append(text_of(child))
+        pieces.append(child.tail or "")
+    return " ".join("".join(pieces).split()), source

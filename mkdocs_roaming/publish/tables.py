@@ -1,0 +1,184 @@
+"""Tables: GFM where it can hold them, clean HTML where it can't."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from mkdocs_roaming.publish.code import content_of
+from mkdocs_roaming.publish.idioms import BLOCK_TAGS, names
+from mkdocs_roaming.publish.inline import formula
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk, hidden, text_of
+
+
+def table(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a table."""
+    if hidden(element):
+        return
+    head, body = _rows(element)
+    rows = head + body
+    if not rows:
+        return
+    if len(rows) == 1 and len(rows[0]) == 1:  # a box, not a table
+        walk.blocks(rows[0][0], out)
+        return
+    caption = element.find("caption")
+    if caption is not None and (text := walk.line(caption, styles="emphasis")):
+        out.append(f"*{text}*")
+    if len(head) > 1 or not all(_fits(cell) for row in rows for cell in row):
+        out.append(_as_html(walk, element))
+    else:
+        out.append(_as_pipes(walk, head[0] if head else None, body))
+
+
+_ALIGN = re.compile(r"text-align:\s*(left|center|right)")
+_DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
+_BLANK = re.compile(r"\n(?=\n)")
+_PLAIN_TAGS = frozenset(names("em strong code kbd sub sup mark ins del u s b i br abbr"))
+_BLOCK_TAGS = frozenset(names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
+_TABLE_TAGS = frozenset(names("table thead tbody tfoot tr th td caption"))
+_KEPT = {"td": ("colspan", "rowspan"), "th": ("colspan", "rowspan"), "ol": ("start",)}
+
+
+def _rows(element: Element) -> tuple[list[list[Element]], list[list[Element]]]:
+    """Give the rows of the head and those of the body, the foot's last."""
+    head: list[list[Element]] = []
+    body: list[list[Element]] = []
+    foot: list[list[Element]] = []
+    for child in element:
+        if child.tag == "tr":
+            body.append(_cells(child))
+        elif child.tag in ("thead", "tbody", "tfoot"):
+            part = {"thead": head, "tfoot": foot}.get(child.tag, body)
+            part.extend(_cells(row) for row in child.iterchildren("tr"))
+    head, body = [row for row in head if row], [row for row in body + foot if row]
+    if not head and body and all(cell.tag == "th" for cell in body[0]):
+        head = [body.pop(0)]
+    return head, body
+
+
+def _cells(row: Element) -> list[Element]:
+    return [cell for cell in row.iterchildren("td", "th") if ROLES[cell.tag, cell.get("class")] != "skip"]
+
+
+def _fits(cell: Element) -> bool:
+    """Tell whether a cell is one line of text."""
+    if cell.get("colspan", "1") != "1" or cell.get("rowspan", "1") != "1":
+        return False
+    if not len(cell):
+        return True
+    blocks = [child for child in cell.iterdescendants() if child.tag in BLOCK_TAGS]
+    return not blocks or _unwrapped(cell, len(blocks)) is not None
+
+
+def _unwrapped(cell: Element, blocks: int) -> Element | None:
+    """Give the one element that all of a cell's text is in, if as many blocks are only wrapped around it."""
+    inner = cell
+    while blocks:
+        if (inner.text and inner.text.strip()) or len(inner) != 1 or (inner[0].tail or "").strip():
+            return None
+        inner = inner[0]
+        if inner.tag not in ("p", "div"):
+            if inner.tag in BLOCK_TAGS:
+                return None
+            continue
+        blocks -= 1
+    return inner
+
+
+def _as_pipes(walk: Walk, head: list[Element] | None, body: list[list[Element]]) -> str:
+    width = max(len(row) for row in ([head] if head else []) + body)
+    lines = [_line(walk, head or [], width), "| " + " | ".join(_delimiters(head, body, width)) + " |"]
+    lines.extend(_line(walk, row, width) for row in body)
+    return "\n".join(lines)
+
+
+def _line(walk: Walk, row: list[Element], width: int) -> str:
+    cells = [walk.line(cell, line_break="<br>").replace("|", "\\|") for cell in row]
+    cells += [""] * (width - len(cells))
+    return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
+
+
+def _delimiters(head: list[Element] | None, body: list[list[Element]], width: int) -> list[str]:
+    found = []
+    for at in range(width):
+        cells = [row[at] for row in ([head] if head else []) + body[:1] if at < len(row)]
+        align = next((side for cell in cells if (side := _align(cell))), "")
+        found.append(_DELIMITERS.get(align, "---"))
+    return found
+
+
+def _align(cell: Element) -> str:
+    if style := cell.get("style"):
+        found = _ALIGN.search(style)
+        return found[1] if found else ""
+    return (cell.get("align") or "").lower()
+
+
+def _as_html(walk: Walk, element: Element) -> str:
+    pieces: list[str] = []
+    _html(walk, element, pieces, 0)
+    return re.sub(r"\n\s*\n", "\n", "".join(pieces)).strip()
+
+
+def _html(walk: Walk, element: Element, pieces: list[str], depth: int) -> None:
+    tag = element.tag
+    role = ROLES[tag, element.get("class")]
+    if role == "skip" or depth > 60:
+        if depth > 60:
+            pieces.append(_text(text_of(element)))
+        return
+    if role in ("math", "display math", "script"):
+        tex, display = formula(element)
+        pieces.append(_text(f"$${tex}$$" if display else f"${tex}$") if tex else "")
+        return
+    if tag == "pre":
+        code = escape(content_of(element), quote=False)
+        pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>".replace("&#10;\n", "\n&#10;"))
+        return
+    opening, closing = _tags(walk, element)
+    pieces.append(opening)
+    if element.text:
+        pieces.append(_text(element.text))
+    for child in element:
+        _html(walk, child, pieces, depth + 1)
+        if child.tail:
+            pieces.append(_text(child.tail))
+    pieces.append(closing)
+
+
+def _tags(walk: Walk, element: Element) -> tuple[str, str]:
+    tag = element.tag
+    if tag == "br":
+        return "<br>", ""
+    if tag == "hr":
+        return "<hr>", ""
+    if tag == "a" and (href := element.get("href")) and not href.lower().startswith("javascript:"):
+        return f'<a href="{escape(walk.link(href.strip()))}">', "</a>"
+    if tag == "img":
+        src = element.get("data-src") or element.get("src") or ""
+        alt = escape(element.get("alt") or "")
+        if not src or src.startswith("data:"):
+            return alt, ""
+        return f'<img src="{escape(walk.image(src))}" alt="{alt}">', ""
+    if tag in _TABLE_TAGS:
+        return f"\n<{tag}{_attributes(element)}>", f"</{tag}>" + ("\n" if tag not in ("td", "th", "caption") else "")
+    if tag in _BLOCK_TAGS or tag in _PLAIN_TAGS:
+        return f"<{tag}{_attributes(element)}>", f"</{tag}>"
+    if tag in BLOCK_TAGS:
+        return " ", " "
+    return "", ""
+
+
+def _attributes(element: Element) -> str:
+    names = _KEPT.get(element.tag, ())
+    kept = "".join(f' {name}="{escape(value)}"' for name in names if (value := element.get(name)) and value != "1")
+    side = _align(element) if element.tag in ("td", "th") else ""
+    return kept + (f' align="{side}"' if side in _DELIMITERS else "")
+
+
+def _text(text: str) -> str:
+    words = " ".join(text.split())
+    if not words:
+        return " "
+    return (" " if text[0].isspace() else "") + escape(words, quote=False) + (" " if text[-1].isspace() else "")

@@ -1,0 +1,242 @@
+"""The walk down an article's tree: tells blocks from lines of text and hands each element to what writes its role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from mkdocs_roaming.page import Heading
+from mkdocs_roaming.publish.escape import escape, guard
+from mkdocs_roaming.publish.idioms import BLOCK_TAGS, Roles
+
+Element = etree._Element
+Block = Callable[["Walk", Element, list[str]], None]
+"""Writes an element as blocks, appended to a list."""
+Inline = Callable[["Walk", Element, list[str]], None]
+"""Writes an element within a line, as pieces appended to a list."""
+
+DEEPEST = 120
+"""Below this depth of nesting only the text is taken."""
+
+BREAK = "\\\n"
+
+ROLES = Roles()
+
+_HOLDERS = frozenset({"span", "text", "link", "permalink", "emphasis", "strong", "strike", "tag", "quotation"})
+_DISPLAY_NONE = re.compile(r"display\s*:\s*none")
+
+
+@dataclass(slots=True)
+class Walk:
+    """One article's conversion while it goes on: what is around the element that is being written."""
+
+    block_writers: Mapping[str, Block]
+    inline_writers: Mapping[str, Inline]
+    link: Callable[[str], str]
+    image: Callable[[str], str]
+    source_language: Callable[[str], str | None]
+
+    top: list[str] = field(default_factory=list)
+    """The blocks of the article itself; what is nested writes into lists of its own."""
+    marks: list[tuple[int, Heading]] = field(default_factory=list)
+    """The headings of the top level, with their places in `top`."""
+    note_uses: dict[str, int] = field(default_factory=dict)
+    """Footnotes in order of first use, by label, with the place in `top` where each is used."""
+    notes: dict[str, str] = field(default_factory=dict)
+    note_labels: dict[str, str] | None = None
+    """Labels of the footnotes that the article defines, by id; None until somebody asks."""
+
+    depth: int = 0
+    nested: int = 0
+    """How many lists, quotes and callouts are around."""
+    level: int = 1
+    """The level of the last heading, of an API object or the top level."""
+    line_break: str = BREAK
+    styles: frozenset[str] = frozenset()
+    """The emphasis that is on."""
+    in_link: bool = False
+    heading_id: str | None = None
+    in_heading: bool = False
+    plain: list[str] | None = None
+    """Gathers the text without markup while a heading is written."""
+    card: str | None = None
+    """Where a link around blocks leads, until its first line of text is written."""
+    taken: Element | None = None
+    """The title that the callout around has written already."""
+    language: str | None = None
+    code_title: str | None = None
+
+    def blocks(self, parent: Element, out: list[str]) -> None:
+        """Write what stands in an element as blocks."""
+        if self.depth > DEEPEST:
+            self._only_text(parent, out)
+            return
+        self.depth += 1
+        writers, inlines = self.block_writers, self.inline_writers
+        pieces: list[str] = []
+        text = parent.text
+        if text:
+            self.text(text, pieces)
+        for element in parent:
+            role = ROLES[element.tag, element.get("class")]
+            writer = writers.get(role)
+            if writer is not None:
+                if pieces:
+                    self.flush(pieces, out)
+                writer(self, element, out)
+            elif role in _HOLDERS and len(element) and holds_block(element):
+                self.flush(pieces, out)
+                self._open(role, element, out)
+            else:
+                inlines[role](self, element, pieces)
+            text = element.tail
+            if text:
+                self.text(text, pieces)
+        if pieces:
+            self.flush(pieces, out)
+        self.depth -= 1
+
+    def block(self, element: Element, out: list[str]) -> None:
+        """Write one element as blocks."""
+        writer = self.block_writers.get(ROLES[element.tag, element.get("class")])
+        if writer is not None:
+            writer(self, element, out)
+        else:
+            self.blocks(element, out)
+
+    def inline(self, parent: Element, pieces: list[str]) -> None:
+        """Write what stands in an element within a line."""
+        if self.depth > DEEPEST:
+            self.text(text_of(parent), pieces)
+            return
+        self.depth += 1
+        writers = self.inline_writers
+        text = parent.text
+        if text:
+            self.text(text, pieces)
+        for element in parent:
+            writer = writers.get(ROLES[element.tag, element.get("class")])
+            if writer is not None:
+                writer(self, element, pieces)
+            else:  # a block where there can be none
+                self.text(" ", pieces)
+                self.inline(element, pieces)
+                self.text(" ", pieces)
+            text = element.tail
+            if text:
+                self.text(text, pieces)
+        self.depth -= 1
+
+    def line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
+        """Give an element's content as one line, for headings, titles and cells."""
+        pieces: list[str] = []
+        with self.within(styles=self.styles | set(styles.split()), line_break=line_break):
+            self.inline(element, pieces)
+        return trim("".join(pieces))
+
+    def text(self, text: str, pieces: list[str]) -> None:
+        """Write text within a line: white space collapsed, escaped."""
+        if self.plain is not None:
+            self.plain.append(text)
+        words = text.split()
+        spaced = not pieces or not pieces[-1].endswith((" ", "\n"))
+        if not words:
+            if spaced:
+                pieces.append(" ")
+            return
+        written = escape(" ".join(words), brackets=self.in_link)
+        if text[0].isspace():
+            if spaced:
+                written = " " + written
+        elif pieces and written[0] == "(" and pieces[-1].endswith("]"):
+            written = "\\" + written
+        pieces.append(written + " " if text[-1].isspace() else written)
+
+    def flush(self, pieces: list[str], out: list[str]) -> None:
+        """End a line of text: what was gathered becomes a paragraph."""
+        text = trim("".join(pieces))
+        pieces.clear()
+        if text:
+            out.append(self.carded(guard(text)))
+
+    def carded(self, text: str) -> str:
+        """Make the first line of text within a link around blocks the link."""
+        if self.card is None:
+            return text
+        url, self.card = self.card, None
+        return f"[{text}]({url})"
+
+    def contents(self, element: Element) -> list[str]:
+        """Give an element's blocks as those of a container: their headings are not the page's."""
+        parts: list[str] = []
+        self.nested += 1
+        self.blocks(element, parts)
+        self.nested -= 1
+        return parts
+
+    @contextmanager
+    def within(self, **state: object) -> Iterator[None]:
+        """Change what is around while the block runs."""
+        before = {name: getattr(self, name) for name in state}
+        for name, value in state.items():
+            setattr(self, name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+    def _open(self, role: str, element: Element, out: list[str]) -> None:
+        """Write an element of text that holds blocks; a link goes to its first line."""
+        href = element.get("href") if role == "link" else None
+        if href is None or self.in_link:
+            self.blocks(element, out)
+            return
+        self.inline_writers["card"](self, element, out)
+
+    def _only_text(self, element: Element, out: list[str]) -> None:
+        pieces: list[str] = []
+        self.text(text_of(element), pieces)
+        self.flush(pieces, out)
+
+
+def holds_block(element: Element) -> bool:
+    """Tell whether blocks stand somewhere in an element."""
+    return any(child.tag in BLOCK_TAGS for child in element.iterdescendants())
+
+
+def hidden(element: Element) -> bool:
+    """Tell whether the page hides an element. (What tabs hide is asked for by name, not here.)"""
+    if element.get("hidden") is not None:
+        return True
+    style = element.get("style")
+    return style is not None and _DISPLAY_NONE.search(style) is not None
+
+
+def text_of(element: Element) -> str:
+    """Give the text of an element as it stands, without what follows the element."""
+    return str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
+
+
+def trim(text: str) -> str:
+    """Take white space and line breaks off both ends."""
+    text = text.strip()
+    while text.endswith("<br>"):
+        text = text[:-4].rstrip()
+    while text.startswith("<br>"):
+        text = text[4:].lstrip()
+    while text.startswith(BREAK):
+        text = text[2:].lstrip()
+    # After the strip a break at the end is a lone backslash: an odd number of them, since text escapes its own.
+    while text.endswith("\\") and (len(text) - len(text.rstrip("\\"))) % 2:
+        text = text[:-1].rstrip()
+    return text
+
+
+def bold(text: str) -> str:
+    """Give a title as bold text."""
+    return f"**{text}**" if text else ""
