@@ -75,7 +75,7 @@ def _counted(counts: Counter[str], language: str) -> dict[str, tuple[_Candidate,
 
 
 def _spellings(spelt: Iterable[Counter[str]], language: str) -> dict[str, str]:
-    """Give each key's most frequent spelling on the site, the first of several."""
+    """Give each key's most frequent spelling on the site; of several the first in lower case."""
     total = Counter[str]()
     for counts in spelt:
         total.update(counts)
@@ -83,7 +83,7 @@ def _spellings(spelt: Iterable[Counter[str]], language: str) -> dict[str, str]:
     for run, count in total.items():
         for candidate in _candidates(run, language):
             best.setdefault(candidate.key, Counter())[candidate.spelling] += count
-    return {key: spellings.most_common(1)[0][0] for key, spellings in best.items()}
+    return {key: max(each, key=lambda spelling: (each[spelling], spelling.islower())) for key, each in best.items()}
 
 
 def _said(text: str, language: str) -> set[str]:
