@@ -7,8 +7,22 @@ INSTALLED := .venv/.installed
 
 .PHONY: demo test check site clean
 
+define show
+	@printf '\n$$ roaming %s\n' '$(1)'
+	@$(BIN)/roaming $(1)
+endef
+
 demo: site
-	@$(BIN)/python -m sample_site.demo
+	$(call show,outline sample_site/site --budget 900)
+	$(call show,ask sample_site/site "--drain-window default")
+	$(call show,ask sample_site/site "yachts lie under our radar from time to time and the level jumps by a metre")
+	@printf '\nTry next:\n'
+	@printf '  %s\n' \
+	  '$(BIN)/roaming search sample_site/site "power cut"' \
+	  '$(BIN)/roaming expand sample_site/site reference/cli.md#ebb-drain' \
+	  '$(BIN)/roaming ask sample_site/site "your own question"' \
+	  '$(BIN)/roaming index YOUR_BUILT_SITE --url https://your.docs/' \
+	  'less sample_site/site/llms.txt'
 
 test: $(INSTALLED)
 	@$(BIN)/python -m pytest -q
