@@ -120,7 +120,10 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
 @click.option("--style", type=click.Choice(["compact", "comment"]), default="compact", show_default=True)
 @AS_JSON
 def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
-    """Print the collapsed outline, or a BRANCH of it: an id, or `<id>+` as it stands there."""
+    """Print the collapsed outline, or a branch of it.
+
+    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it.
+    """
     from mkdocs_roaming.outline import outline as draw
     from mkdocs_roaming.words import estimate_tokens
 
@@ -138,7 +141,10 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
 @click.option("--part", type=click.IntRange(min=1), default=1, help="Which part of a section that is too long for one.")
 @AS_JSON
 def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
-    """Open sections: by id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or address."""
+    """Open sections.
+
+    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site.
+    """
     from mkdocs_roaming.expand import expand as open_section
     from mkdocs_roaming.expand import render
 
@@ -179,20 +185,24 @@ def search(lib: str, query: str, limit: int, as_json: bool) -> None:
 @click.option("--page", help="The page that the reader is on: its path or address.")
 @AS_JSON
 def ask(lib: str, question: str, page: str | None, as_json: bool) -> None:
-    """Ask a question; the answer is made of the docs' own sentences, each cited. No key, no network, no model."""
+    """Ask a question, without a key or a model.
+
+    The answer is made of the docs' own sentences, word for word, each cited.
+    """
     import anyio
 
     from mkdocs_roaming.answer.events import summarise
     from mkdocs_roaming.answer.loop import answer
     from mkdocs_roaming.answer.models.offline import Offline
+    from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.terminal import Trail, show_answer
 
-    library = _open(lib)
+    navigator = Navigator(_open(lib))
     trail = Trail(quiet=as_json)
 
     async def walk() -> list[Any]:
         events: list[Any] = []
-        async for event in answer(question, library, Offline(), page=page):
+        async for event in answer(question, navigator, Offline(), page=page):
             trail.show(event)
             events.append(event)
         return events
@@ -212,7 +222,10 @@ def ask(lib: str, question: str, page: str | None, as_json: bool) -> None:
 @LIB
 @AS_JSON
 def validate(lib: str, as_json: bool) -> None:
-    """Check a published site: schema, digests, slices, ids, and every link within it."""
+    """Check a published site.
+
+    Schema, digests, slices, ids, and every link within the site.
+    """
     from mkdocs_roaming.roam.check import check
 
     library = _open(lib)

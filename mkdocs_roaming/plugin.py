@@ -34,7 +34,7 @@ from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_pages, publish
 from mkdocs_roaming.publish.whole import left_out, still_whole
 
-log = get_plugin_logger(__name__)
+log = get_plugin_logger("roaming")
 
 
 class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves it untyped

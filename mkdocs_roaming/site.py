@@ -125,7 +125,8 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
         warn(f"{file.relative_to(folder)}: {error}; the page is left out")
         return None
     for ours in tree.cssselect("[data-roaming]"):
-        ours.drop_tree()
+        if isinstance(ours, lxml_html.HtmlElement):
+            ours.drop_tree()
     path = _path(file, folder, url, tree)
     if path is None:
         return None
