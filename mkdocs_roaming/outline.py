@@ -15,6 +15,7 @@ from typing import Literal
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest import NavEntry, PageEntry
 from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.section import cut_at_word
 from mkdocs_roaming.words import estimate_tokens
 
 BUDGET = 8000
@@ -25,7 +26,8 @@ BLOCK = 40
 Style = Literal["compact", "comment"]
 
 _LEGEND = {
-    "compact": "[id] Title — opening · keywords. “+12 inside”: closed, open with read_outline(id) or expand_sections.",
+    "compact": "[id] Title — opening · keywords. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
+    "“[id+] 30 more: Title …” stands for 30 lines: read_outline(id+).",
     "comment": "<!-- Collapsed outline: titles and openings only. -->",
 }
 
@@ -47,25 +49,42 @@ def outline(
     if budget < SMALLEST:
         raise UsageError(f"an outline needs a budget of at least {SMALLEST} tokens, not {budget}")
     root = _tree(places)
+    order = _order
     if branch is not None:
         root = _branch(root, branch, places)
-    return _Drawing(root, budget, style).fill(_order(root, rank))
+        order = _reading_order if branch.endswith("+") else _order
+    return _Drawing(root, budget, style).fill(order(root, rank))
 
 
 def page_outlines(pages: Sequence[PageEntry], *, budget: int = 2500, most: int = BLOCK) -> str:
-    """Give the inner outlines of some pages, best first, at most `most` lines a page, in at most `budget` tokens."""
-    lines: list[str] = []
-    left = budget
+    """Give the inner outlines of some pages, best first, at most `most` lines a page, in at most `budget` tokens.
+
+    Where all of them are too much, every page gets fewer lines before any page gets none.
+    """
+    fewer = [lines for lines in _FEWER if lines < most]
+    for lines in (most, *fewer):
+        text = "".join(_page_outline(page, lines) for page in pages)
+        if estimate_tokens(text) <= budget:
+            return text
+    text = ""
     for page in pages:
-        block = [
-            _line(_section_line(Place(page, at)), "compact", min(page.sections[at].level, 6) - 1)
-            for at in range(min(len(page.sections), most))
-        ]
-        cost = sum(map(estimate_tokens, block))
-        if cost > left:
+        block = _page_outline(page, 1)
+        if estimate_tokens(text + block) > budget:
             break
-        left -= cost
-        lines += block
+        text += block
+    return text
+
+
+_FEWER = (30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
+
+
+def _page_outline(page: PageEntry, most: int) -> str:
+    lines = [
+        _line(_section_line(Place(page, at)), "compact", min(page.sections[at].level, 6) - 1)
+        for at in range(min(len(page.sections), most))
+    ]
+    if len(page.sections) > most:
+        lines[0] = lines[0].rstrip("\n") + f" +{len(page.sections) - most} more inside\n"
     return "".join(lines)
 
 
@@ -74,7 +93,7 @@ def page_outlines(pages: Sequence[PageEntry], *, budget: int = 2500, most: int =
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """A line of the outline and those below it."""
+    """A line of the outline and those below it: `cost` is its own, in tokens, `weight` that of all of them."""
 
     id: str
     title: str
@@ -85,6 +104,8 @@ class _Line:
     level: int = 0
     parent: _Line | None = None
     inside: int = 0
+    cost: int = 0
+    weight: int = 0
 
 
 def _tree(places: Places) -> _Line:
@@ -167,6 +188,11 @@ def _walk(line: _Line) -> Iterator[_Line]:
 # Which lines open first
 
 
+def _reading_order(root: _Line, rank: Sequence[str]) -> Iterator[list[_Line]]:
+    """Give line by line what stands behind `[id+] 30 more`, so that those thirty come before what follows them."""
+    return ([line] for line in _walk(root) if line is not root)
+
+
 def _order(root: _Line, rank: Sequence[str]) -> Iterator[list[_Line]]:
     """Give the blocks of lines in the order in which they open; no block depends on the budget."""
     lines = [line for line in _walk(root) if line is not root]
@@ -198,81 +224,170 @@ def _blocks(children: list[_Line]) -> Iterator[list[_Line]]:
 
 
 class _Drawing:
-    """The lines shown so far, and what they cost: a sum over lines, so never less than the text's own estimate."""
+    """The lines shown so far, and what they cost: a sum over lines, so never less than the text's own estimate.
+
+    Lines are chosen as if all that stays closed were told in as few marks as can be, and leave a tenth of the budget.
+    That tenth then goes into finer marks, so that each stands for no more than one call shows.
+    """
 
     def __init__(self, root: _Line, budget: int, style: Style) -> None:
         self.root, self.budget, self.style = root, budget, style
         self.shown: set[int] = set()
-        self.cost = estimate_tokens(_LEGEND[style] + "\n") + self._closed_cost(root)
+        for line in reversed(list(_walk(root))):
+            line.cost = 0 if line is root else estimate_tokens(_line(line, style, line.level - 1))
+            line.weight = line.cost + sum(child.weight for child in line.children)
+        self.cost = estimate_tokens(_LEGEND[style] + "\n") + self._closed_cost(root, _ONE)
 
-    def fill(self, blocks: Iterator[list[_Line]]) -> str:
-        for block in blocks:
-            added = self._open(block)
-            if self.cost > self.budget:
-                self._close(added)
-                break
-        return "".join([_LEGEND[self.style] + "\n", *self._draw(self.root)])
+    def fill(self, order: Iterator[list[_Line]]) -> str:
+        legend = _LEGEND[self.style] + "\n"
+        run = _ONE
+        if estimate_tokens(legend) + self.root.weight <= self.budget:
+            self.shown = {id(line) for line in _walk(self.root)}
+        else:
+            self._open_all(order, self.budget - self.budget // 10)
+            run = self._finest()
+        return "".join([legend, *self._draw(self.root, run)])
 
-    def _open(self, block: Sequence[_Line]) -> list[_Line]:
+    def _open_all(self, order: Iterator[list[_Line]], budget: int) -> None:
+        for block in order:
+            before = self.cost
+            self._open(block)
+            if self.cost > budget:
+                self.shown.difference_update(map(id, block))
+                self.cost = before
+                return
+
+    def _open(self, block: Sequence[_Line]) -> None:
         parents = {id(line.parent): line.parent for line in block if line.parent}
-        self.cost -= sum(map(self._closed_cost, parents.values()))
-        for line in block:
-            self.shown.add(id(line))
-            self.cost += estimate_tokens(_line(line, self.style, line.level - 1))
+        self.cost -= sum(self._closed_cost(line, _ONE) for line in parents.values())
+        self.shown.update(map(id, block))
         touched = parents | {id(line): line for line in block}
-        self.cost += sum(map(self._closed_cost, touched.values()))
-        return list(block)
+        self.cost += sum(line.cost for line in block) + sum(self._closed_cost(line, _ONE) for line in touched.values())
 
-    def _close(self, block: Sequence[_Line]) -> None:
-        self.shown.difference_update(map(id, block))
+    def _finest(self) -> float:
+        """Give the weight that one mark may stand for, so that all marks fit."""
+        shown = [line for line in _walk(self.root) if line is self.root or id(line) in self.shown]
+        coarse = sum(self._closed_cost(line, _ONE) for line in shown)
+        run: float = min(self.budget, _READ) * _SHARE
+        while run < self.root.weight:
+            if self.cost - coarse + sum(self._closed_cost(line, run) for line in shown) <= self.budget:
+                return run
+            run *= 1.5
+        return _ONE
 
-    def _closed_cost(self, line: _Line) -> int:
-        return sum(estimate_tokens(text) for _, text in self._closed(line)) if line.children else 0
+    def _closed_cost(self, line: _Line, run: float) -> int:
+        return sum(estimate_tokens(text) for texts in self._closed(line, run).values() for text in texts)
 
-    def _closed(self, line: _Line) -> Iterator[tuple[int, str]]:
-        """Give what tells of a line's children that are not shown: where among them, and the text."""
-        hidden: list[_Line] = []
+    def _closed(self, line: _Line, run: float) -> dict[int, list[str]]:
+        """Give what tells of a line's children that are not shown: where among them, and the marks.
+
+        Where none is shown, one mark stands at -1, in the line itself, unless it stands for too much.
+        """
+        if not line.children:
+            return {}
         if line.kind != "root" and not any(id(child) in self.shown for child in line.children):
-            yield 0, _inside(line, self.style)
-            return
-        start = 0
-        for at, child in enumerate([*line.children, None]):
-            if child is not None and id(child) not in self.shown:
-                start = start if hidden else at
-                hidden.append(child)
-            elif hidden:
-                count = sum(1 + other.inside for other in hidden)
-                yield start, _rest(hidden[0].id, count, line.level, self.style)
-                hidden = []
+            if line.weight - line.cost <= run:
+                return {-1: [_inside(line, self.style)]}
+            return {0: self._marks(line.children, run)}
+        marks: dict[int, list[str]] = {}
+        at = 0
+        while at < len(line.children):
+            end = at
+            while end < len(line.children) and id(line.children[end]) not in self.shown:
+                end += 1
+            if end > at:
+                marks[at] = self._marks(line.children[at:end], run)
+            at = end + 1
+        return marks
 
-    def _draw(self, line: _Line) -> Iterator[str]:
-        closed = dict(self._closed(line)) if line.children else {}
-        if line.kind != "root" and not any(id(child) in self.shown for child in line.children):
-            yield _line(line, self.style, line.level - 1, closed.get(0, ""))
-            return
+    def _marks(self, hidden: Sequence[_Line], run: float) -> list[str]:
+        return [_rest(first, count, self.style) for first, count in _runs(hidden, run)]
+
+    def _draw(self, line: _Line, run: float) -> Iterator[str]:
+        closed = self._closed(line, run)
         if line.kind != "root":
-            yield _line(line, self.style, line.level - 1)
+            yield _line(line, self.style, line.level - 1, "".join(closed.get(-1, ())))
         for at, child in enumerate(line.children):
+            yield from closed.get(at, ())
             if id(child) in self.shown:
-                yield from self._draw(child)
-            elif at in closed:
-                yield closed[at]
+                yield from self._draw(child, run)
+
+
+_ONE = float("inf")  # one mark for whatever it stands for
+_READ = 6000  # tokens of one call's answer
+_SHARE = 0.6  # of it that a mark may stand for: what is closed further on takes room too
+
+
+def _runs(lines: Sequence[_Line], most: float) -> list[tuple[_Line, int]]:
+    """Cut lines and all below them into runs of at most that weight: each one's first line, and how many there are.
+
+    A run is read as its first line and that line's later siblings, so it goes on until a line stands further out.
+    """
+    runs: list[tuple[_Line, int, int]] = []
+
+    def add(line: _Line, count: int, weight: int, *, apart: bool) -> bool:
+        goes_on = bool(runs) and runs[-1][0].level <= line.level and runs[-1][2] + weight <= most
+        if goes_on:
+            first, counted, weighed = runs[-1]
+            runs[-1] = (first, counted + count, weighed + weight)
+        elif apart:
+            runs.append((line, count, weight))
+        return goes_on or apart
+
+    def take(line: _Line) -> None:
+        if not add(line, 1 + line.inside, line.weight, apart=line.weight <= most or not line.children):
+            add(line, 1, line.cost, apart=True)
+            for child in line.children:
+                take(child)
+
+    for line in lines:
+        take(line)
+    return [(first, count) for first, count, _ in runs]
 
 
 def _line(line: _Line, style: Style, depth: int, inside: str = "") -> str:
-    about = " · ".join(part for part in (line.opening, ", ".join(line.keywords)) if part)
+    title, about = _words(line)
     if style == "comment":
         call = "read_outline" if line.kind == "group" else "expand_section"
         comment = f'<!-- Section collapsed - expand with {call}("{line.id}") -->'
-        return f"{'#' * min(depth + 1, 6)} {line.title}\n{about}{' ' if about else ''}{comment}{inside}\n"
-    return f"{'  ' * depth}[{line.id}] {line.title}{' — ' + about if about else ''}{inside}\n"
+        return f"{'#' * min(depth + 1, 6)} {title}\n{about}{' ' if about else ''}{comment}{inside}\n"
+    return f"{_indent(depth)}[{line.id}] {title}{' — ' + about if about else ''}{inside}\n"
+
+
+def _words(line: _Line) -> tuple[str, str]:
+    """Give a line's title, and its opening and keywords, cut so that any line fits the smallest budget."""
+    title = cut_at_word(" ".join(line.title.split()), 100)
+    if estimate_tokens(title) > _TITLE:
+        title = cut_at_word(title, _TITLE)
+    opening = cut_at_word(" ".join(line.opening.split()), 200)
+    left = _WORDS - estimate_tokens(title)
+    if estimate_tokens(opening) > left:
+        opening = cut_at_word(opening, left)
+    left -= estimate_tokens(opening)
+    keywords: list[str] = []
+    for keyword in line.keywords[:10]:
+        left -= estimate_tokens(keyword) + 1
+        if left < 0:
+            break
+        keywords.append(" ".join(keyword.split()))
+    return title, " · ".join(part for part in (opening, ", ".join(keywords)) if part)
+
+
+_TITLE = 40
+_FROM = 24
+_WORDS = 80  # tokens of a line's title, opening and keywords
+
+
+def _indent(depth: int) -> str:
+    return "  " * min(depth, 12)
 
 
 def _inside(line: _Line, style: Style) -> str:
     return f" <!-- +{line.inside} inside -->" if style == "comment" else f" +{line.inside} inside"
 
 
-def _rest(id_: str, count: int, depth: int, style: Style) -> str:
+def _rest(first: _Line, count: int, style: Style) -> str:
     if style == "comment":
-        return f'<!-- {count} more - read_outline("{id_}+") -->\n'
-    return f"{'  ' * depth}[{id_}+] {count} more\n"
+        return f'<!-- {count} more - read_outline("{first.id}+") -->\n'
+    title = cut_at_word(" ".join(first.title.split()), _FROM)
+    return f"{_indent(first.level - 1)}[{first.id}+] {count} more: {title}{' …' if count > 1 else ''}\n"

@@ -6,10 +6,11 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import LibraryError, NoManifest, RoamingError, WrongSlice
@@ -30,6 +31,8 @@ from mkdocs_roaming.roam.single import library_files
 from mkdocs_roaming.section import slice_digest
 
 __all__ = ["KEPT", "Library", "library_of", "open_library"]
+
+T = TypeVar("T")
 
 KEPT = 96 * 2**20
 """The bytes of pages that are kept, the least recently read going first."""
@@ -52,6 +55,7 @@ class Library:
         self._pages = _Kept(keep)
         self._lock = threading.Lock()
         self._clock = clock
+        self._made: OrderedDict[Hashable, object] = OrderedDict()
         self._newer: tuple[float, Places | None] = (float("-inf"), None)
 
     @property
@@ -97,6 +101,19 @@ class Library:
             return
         with ThreadPoolExecutor(_AT_ONCE) as several:
             list(several.map(self._take_page, wanted))
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Give what depends on the library and a key alone, made once: an outline, the places of a scope."""
+        with self._lock:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return cast(T, self._made[key])
+        made = make()
+        with self._lock:
+            self._made[key] = made
+            if len(self._made) > _MADE:
+                self._made.popitem(last=False)
+        return made
 
     def _take_full(self, wanted: Iterable[PageEntry]) -> list[PageEntry]:
         """Take pages out of llms-full.txt; give those that are not in it as the manifest says."""
@@ -317,6 +334,7 @@ def _fitting(data: bytes, section: SectionEntry) -> bytes | None:
 
 
 _MARKDOWN = (".md", ".markdown", ".mdx", ".txt")
+_MADE = 64
 _ONE_BY_ONE = 4
 _AT_ONCE = 6
 _MINUTE = 60.0

@@ -134,10 +134,9 @@ class Navigator:
         self.library = library
         self.search = search or Search(library)
         self.scope = scope or Scope()
-        self.places = _scoped(library, self.scope)
+        self.places = library.kept(("places", self.scope), lambda: _scoped(library, self.scope))
         self._cap = cap
         self._outline_tokens = outline_tokens
-        self._outline: str | None = None
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
         self._open: dict[str, int] = {}  # characters that stand open, by section
@@ -156,9 +155,8 @@ class Navigator:
 
     def outline(self) -> str:
         """Give the outline; it depends on the library and the scope alone."""
-        if self._outline is None:
-            self._outline = outline(self.places, budget=max(self._outline_tokens, SMALLEST))
-        return self._outline
+        budget = max(self._outline_tokens, SMALLEST)
+        return self.library.kept(("outline", self.scope, budget), lambda: outline(self.places, budget=budget))
 
     def hints(self, question: str, page: str | None = None) -> str:
         """Give the inner outlines of the page that the reader is on and of those that search ranks first."""
