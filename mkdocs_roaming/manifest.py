@@ -244,9 +244,12 @@ def _manifest(data: Json) -> Manifest:
 def _nav(data: Json, depth: int = 0) -> NavEntry:
     if depth > _DEEPEST:
         raise _BrokenError(f"nav: more than {_DEEPEST} levels")
+    id_ = _get(data, "id", str, "nav", None)
+    if id_ is not None and not _ID.fullmatch(id_):
+        raise _BrokenError(f"nav: id {id_[:20]!r} is not 8 hex digits")
     return NavEntry(
         title=_get(data, "title", str, "nav"),
-        id=_get(data, "id", str, "nav", None),
+        id=id_,
         page=_get(data, "page", str, "nav", None),
         url=_get(data, "url", str, "nav", None),
         children=tuple(_nav(child, depth + 1) for child in _dicts(data, "children", "nav")),
@@ -260,8 +263,11 @@ def _page(data: Json, where: str) -> PageEntry:
     )
     if not sections:
         raise _BrokenError(f"{where}: no sections")
+    id_ = _get(data, "id", str, where)
+    if id_ != sections[0].id:
+        raise _BrokenError(f"{where}: id {id_[:20]!r} is not that of its own section")
     return PageEntry(
-        id=_get(data, "id", str, where),
+        id=id_,
         title=_get(data, "title", str, where),
         path=_get(data, "path", str, where),
         markdown=_get(data, "markdown", str, where),
@@ -282,12 +288,15 @@ def _section(data: Json, where: str, size: int) -> SectionEntry:
     id_ = _get(data, "id", str, where)
     if not _ID.fullmatch(id_):  # it becomes a file's name
         raise _BrokenError(f"{where}: id {id_[:20]!r} is not 8 hex digits")
+    level = _get(data, "level", int, where)
+    if not 1 <= level <= 6:
+        raise _BrokenError(f"{where}: level {level} is not 1 to 6")
     start, end = _get(data, "start", int, where), _get(data, "end", int, where)
     if not 0 <= start <= end <= size:
         raise _BrokenError(f"{where}: bytes {start} to {end} lie outside the page's {size}")
     return SectionEntry(
         id=id_,
-        level=_get(data, "level", int, where),
+        level=level,
         title=_get(data, "title", str, where),
         start=start,
         end=end,
