@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def path_of(site_url: str, url: str) -> str | None:
     """Give the path of the page that a URL of this site names, fragment and query aside; None for another site's."""
     if not url.startswith(site_url) and url + "/" != site_url:
         return None
-    return canonical_path(unquote(urlsplit(url).path[len(urlsplit(site_url).path) :]))
+    return canonical_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
 
 
 def canonical_path(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.page import Site, markdown_path, path_of, url_of
 
@@ -20,25 +20,21 @@ class Links:
     def link(self, href: str) -> str:
         """Give the address that the Markdown links to."""
         url = self.absolute(href)
-        parts = urlsplit(url)
-        if parts.query or parts.scheme not in ("http", "https"):
+        address, _, fragment = url.partition("#")
+        if "?" in address or not address.startswith(("http:", "https:")):
             return url
-        path = path_of(self.site_url, url)
+        path = path_of(self.site_url, address)
         if path is None or (found := self._published(path)) is None:
             return url
-        fragment = f"#{parts.fragment}" if parts.fragment else ""
-        return url_of(self.site_url, markdown_path(found)) + fragment
+        return url_of(self.site_url, markdown_path(found)) + (f"#{fragment}" if fragment else "")
 
     def absolute(self, href: str) -> str:
         """Give an image's or a file's address."""
         href = href.strip()
         try:
-            parts = urlsplit(urljoin(self.page_url, href))
+            return quote(urljoin(self.page_url, href), safe=_KEPT)
         except ValueError:  # `http://[` and its kind: a broken link stays as broken as it was
             return quote(href, safe=_KEPT)
-        if parts.scheme not in ("http", "https", "file"):
-            return quote(href, safe=_KEPT)
-        return quote(urlunsplit(parts), safe=_KEPT)
 
     def _published(self, path: str) -> str | None:
         """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike."""
