@@ -19,7 +19,7 @@ MARKDOWN_CAP = 64 * 2**20
 FULL = "llms-full.txt"
 REDIRECTS = 5
 SECONDS = 120.0
-"""The longest that one answer may take to arrive."""
+"""The longest that one answer may take to arrive; a quarter of it is the longest silence."""
 
 
 class Absent(LibraryError):  # noqa: N818 -- says what is the case, as NoManifest does
@@ -99,16 +99,17 @@ class Web:
 
     distant = True
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, seconds: float = SECONDS) -> None:
         import httpx2  # only for those who read from the web
 
         from mkdocs_roaming import __version__
 
         self.root = self.where = root
+        self._seconds = seconds
         self._client = httpx2.Client(
             follow_redirects=True,
             max_redirects=REDIRECTS,
-            timeout=httpx2.Timeout(30, connect=10),
+            timeout=httpx2.Timeout(seconds / 4, connect=min(10.0, seconds / 4)),
             headers={"User-Agent": f"mkdocs-roaming/{__version__}"},
         )
         weakref.finalize(self, self._client.close)
@@ -133,13 +134,13 @@ class Web:
                 if response.status_code != 200:
                     raise LibraryError(f"{url}: answered {response.status_code}, not 200")
                 body = bytearray()
-                end = time.monotonic() + SECONDS
+                end = time.monotonic() + self._seconds
                 for piece in response.iter_bytes():
                     body += piece
                     if len(body) > cap:
                         raise LibraryError(f"{url}: more than {cap // 2**20} MB; refused")
                     if time.monotonic() > end:
-                        raise LibraryError(f"{url}: still not complete after {SECONDS:.0f} seconds; given up")
+                        raise LibraryError(f"{url}: still not complete after {self._seconds:.0f} seconds; given up")
                 return Answer(bytes(body), str(response.url), response.headers.get("content-type", ""))
         except httpx2.TimeoutException:
             raise LibraryError(f"{url}: no answer in time; try again later") from None

@@ -14,7 +14,7 @@ SNIPPET = 200
 def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, most: int = SNIPPET) -> str:
     """Give the window that holds most of the words, begun at a sentence or a word; the text's beginning for none."""
     wanted = {term for word in words for run in word.runs for term in run}
-    text = bare(markdown[:_READ])
+    text = bare(_HEADING.sub("", markdown[:_READ], count=1))
     if len(text) <= most:
         return text
     spots = [
@@ -55,6 +55,7 @@ def _cut(text: str, begin: int, most: int) -> str:
     return ("…" if start else "") + piece
 
 
+_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # it stands above the snippet already
 _READ = 200_000  # characters in which a window is looked for
 _LEAD = 60  # characters before the first word found
 _SPOT = re.compile(r"\S{1,40}")  # a script without spaces has no words to go by

@@ -1,0 +1,170 @@
+"""Sites made of Markdown for all tests, and the shapes that sites come in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.build import Written, build
+from mkdocs_roaming.manifest import Manifest, dump
+from mkdocs_roaming.page import NavItem, Page, Site, markdown_path
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.reading import Memory
+from mkdocs_roaming.section import split
+
+URL = "https://docs.example/p/"
+_WORDS = [
+    "harbour",
+    "tide",
+    "gauge",
+    "station",
+    "level",
+    "pump",
+    "valve",
+    "sensor",
+    "radar",
+    "buoy",
+    "anchor",
+    "mast",
+    "keel",
+    "lamp",
+    "signal",
+    "relay",
+    "port",
+]
+
+
+@dataclass(frozen=True)
+class MadeSite:
+    """A published site: its manifest, and its Markdown by file."""
+
+    manifest: Manifest
+    files: dict[str, str]
+
+    def library(self) -> Library:
+        files = {path: text.encode() for path, text in self.files.items()}
+        return Library(self.manifest, Memory(files, where="memory"))
+
+    def publish(self, folder: Path) -> Path:
+        for path, text in {**self.files, "roaming/manifest.json": dump(self.manifest)}.items():
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode())
+        return folder
+
+
+def make(
+    pages: Sequence[tuple[str, str]],
+    nav: Sequence[NavItem] = (),
+    *,
+    site: Site | None = None,
+    tags: dict[str, tuple[str, ...]] | None = None,
+) -> MadeSite:
+    """Publish pages given as (path, Markdown), with llms-full.txt."""
+    written: list[Written] = []
+    full = ""
+    for path, text in pages:
+        full += f"Source: {URL}{path}\n\n"
+        page = Page(path, path or "Home", source=(path.rstrip("/") or "index") + ".md", tags=(tags or {}).get(path, ()))
+        written.append(Written(page, text, split(text, title=path or "Home"), full=len(full.encode())))
+        full += text + "\n"
+    site = replace(site or Site("Docs", URL), nav=tuple(nav))
+    files = {markdown_path(path): text for path, text in pages}
+    return MadeSite(build(site, written), {**files, "llms-full.txt": full})
+
+
+def page_text(title: str, headings: int, *, seed: int, deepest: int = 2, words: int = 30) -> str:
+    """Write a page of as many headings, down to a level."""
+    draw = random.Random(seed)
+
+    def some(count: int) -> str:
+        return " ".join(draw.choice(_WORDS) for _ in range(count))
+
+    lines = [f"# {title}\n\n{some(words).capitalize()}.\n"]
+    for at in range(headings):
+        level = 2 + at % (deepest - 1)
+        lines.append(f"\n{'#' * level} {title} {some(2)} {at}\n\n{some(words).capitalize()}.\n")
+    return "".join(lines)
+
+
+def _nav(paths: Iterator[str], depth: int, branches: int, name: str) -> NavItem:
+    if depth == 0:
+        return NavItem(name, path=next(paths))
+    children = tuple(_nav(paths, depth - 1, branches, f"{name}.{at}") for at in range(branches))
+    return NavItem(name, children=children)
+
+
+def _flat(count: int, headings: int = 0, deepest: int = 2) -> MadeSite:
+    return make([(f"p{at}/", page_text(f"Page {at}", headings, seed=at, deepest=deepest)) for at in range(count)])
+
+
+def _deep(depth: int, branches: int, headings: int) -> MadeSite:
+    paths = [f"p{at}/" for at in range(branches**depth)]
+    nav = _nav(iter(paths), depth, branches, "Part")
+    pages = [(path, page_text(f"Page {path}", headings, seed=at, deepest=4)) for at, path in enumerate(paths)]
+    return make(pages, [nav])
+
+
+def _chain(length: int, pages: int) -> MadeSite:
+    """A nav that goes straight down, a few pages on every level."""
+    paths = [f"p{at}/" for at in range(length * pages)]
+    nav: tuple[NavItem, ...] = ()
+    for level in reversed(range(length)):
+        here = tuple(NavItem(path, path=path) for path in paths[level * pages : (level + 1) * pages])
+        nav = (NavItem(f"Level {level}", children=(*here, *nav)),)
+    return make([(path, page_text(path, 1, seed=at)) for at, path in enumerate(paths)], nav)
+
+
+def _lopsided() -> MadeSite:
+    """Many small pages, and one large page far down in the nav."""
+    pages = [(f"p{at}/", page_text(f"Page {at}", 0, seed=at)) for at in range(150)]
+    return make([*pages, ("big/", page_text("Big", 849, seed=7, deepest=5))])
+
+
+SHAPES: dict[str, Callable[[], MadeSite]] = {
+    "one page": lambda: _flat(1),
+    "flat nav of 1000 pages": lambda: _flat(1000),
+    "one page of 999 headings": lambda: _flat(1, 999),
+    "one page of 999 deep headings": lambda: _flat(1, 999, 6),
+    "20 pages of 50": lambda: _flat(20, 49, 4),
+    "500 pages of 2": lambda: _flat(500, 1),
+    "nav of nine levels": lambda: _deep(9, 2, 0),
+    "nav of five levels by four": lambda: _deep(4, 4, 2),
+    "nav straight down": lambda: _chain(40, 12),
+    "one large page among small ones": _lopsided,
+}
+
+LARGE_SHAPES: dict[str, Callable[[], MadeSite]] = {
+    "flat nav of 5000 pages": lambda: _flat(5000),
+    "250 pages of 20": lambda: _flat(250, 19, 4),
+    "5 pages of 1000": lambda: _flat(5, 999, 5),
+    "nav of six levels by four": lambda: _deep(6, 4, 0),
+}
+
+_made: dict[str, MadeSite] = {}
+
+
+@pytest.fixture
+def make_site() -> Callable[..., MadeSite]:
+    """Give the maker of sites out of Markdown."""
+    return make
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request: pytest.FixtureRequest) -> MadeSite:
+    """Give sites of up to 1,000 sections, one of each shape."""
+    if request.param not in _made:
+        _made[request.param] = SHAPES[request.param]()
+    return _made[request.param]
+
+
+@pytest.fixture(params=LARGE_SHAPES)
+def large_shape(request: pytest.FixtureRequest) -> MadeSite:
+    """Give sites of up to 5,000 sections, one of each shape."""
+    if request.param not in _made:
+        _made[request.param] = LARGE_SHAPES[request.param]()
+    return _made[request.param]
