@@ -70,7 +70,7 @@ def fence(content: str, language: str, name: str | None) -> str:
     info = language
     if name:
         quoted = name.replace('"', "'").replace("`", "'")
-        info = f'{language} title="{quoted}"' if language else f'title="{quoted}"'
+        info = f'{language} title="{quoted}"' if language else f' title="{quoted}"'
     return f"{ticks}{info}\n{content}\n{ticks}"
 
 

@@ -26,6 +26,7 @@ def names(text: str) -> tuple[str, ...]:
 # Roles, the strongest first: an element whose classes name several plays the first of them.
 
 RULES: tuple[tuple[str, str], ...] = (
+    ("group", "nav.md-post__action"),
     (
         "skip",
         # permalinks and footnote backlinks
@@ -38,7 +39,7 @@ RULES: tuple[tuple[str, str], ...] = (
         ".buttonGroup_ .line-numbers-wrapper .linenos .lineno .linenodiv .rouge-gutter .gutter "
         "span.lang button.copy .copy .zeroclipboard-container "
         # previews of scripts that typeset
-        ".MathJax_Preview .katex-html .MJX_Assistive_MathML .tabbed-labels "
+        ".MathJax_Preview .katex-html .MJX_Assistive_MathML "
         # the theme around the text
         ".md-content__button .md-source-file .md-feedback .md-tags .md-path .md-banner .md-consent "
         ".theme-doc-breadcrumbs .theme-doc-footer .theme-doc-toc-mobile .theme-doc-version-badge .tocCollapsible_ "

@@ -264,13 +264,8 @@ def _write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> N
     text = trim(written)
     url = walk.link(href.strip())
     if not text:
-        label = " ".join((element.get("aria-label") or element.get("title") or "").split())
-        if href.startswith("#"):
-            _space(written, pieces)
-            return
-        text = escape(label or url, brackets=True)
-        if walk.plain is not None:
-            walk.plain.append(label or url)
+        _write_wordless_link(walk, element, href, url, pieces)
+        return
     if written[:1].isspace():
         _space(written, pieces)
     target = destination(url)
@@ -279,6 +274,20 @@ def _write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> N
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")
+
+
+def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, pieces: list[str]) -> None:
+    """Write a link that shows only an icon by the name that it has for the ear; a bare anchor is none."""
+    label = " ".join((element.get("aria-label") or element.get("title") or "").split())
+    if not label and href.startswith("#"):
+        return
+    if walk.plain is not None:
+        walk.plain.append(f" {label or url} ")
+    _space(" ", pieces)
+    pieces.append(
+        (None if label else autolink(url, url)) or f"[{escape(label or url, brackets=True)}]({destination(url)})"
+    )
+    pieces.append(" ")
 
 
 def _before_link(pieces: list[str]) -> None:
