@@ -47,6 +47,7 @@ class Commands(click.Group):
             ctx.exit(0)
 
 
+FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`
 LIB = click.argument("lib", metavar="LIB")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -157,7 +158,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
         click.echo("\n---\n\n".join(map(render, found)), nl=False)
 
 
-@main.command()
+@main.command(context_settings=FREE_TEXT)
 @LIB
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(min=1, max=100), default=10, show_default=True)
@@ -179,7 +180,7 @@ def search(lib: str, query: str, limit: int, as_json: bool) -> None:
         sys.exit(NOTHING_FOUND)
 
 
-@main.command()
+@main.command(context_settings=FREE_TEXT)
 @LIB
 @click.argument("question")
 @click.option("--page", help="The page that the reader is on: its path or address.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,18 +37,17 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._used: set[str] = set()
+        self._new: dict[str, dict[str, Any]] = {}
         self.reused = 0
 
     def get(
         self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
     ) -> Converted | None:
         """Give what the page was converted to, if it would come out the same now."""
-        file = self._file(page)
-        if file is None:
+        if self._folder is None:
             return None
         try:
-            data = json.loads(file.read_bytes())
+            data = json.loads((self._folder / _name(page)).read_bytes())
         except (OSError, ValueError):
             return None
         found = _read(data, _key(page, pointer))
@@ -62,30 +61,32 @@ class Cache:
         return found
 
     def put(self, page: Page, pointer: str, converted: Converted) -> None:
-        """Keep a conversion; a folder that cannot be written to keeps nothing."""
-        file = self._file(page)
-        if file is None:
-            return
-        data = {"key": _key(page, pointer), **dataclasses.asdict(converted)}
-        try:
-            write_atomically(file, json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-        except OSError:
-            self._folder = None
+        """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
+        self._new[page.path] = {"key": _key(page, pointer), **dataclasses.asdict(converted)}
 
-    def prune(self) -> None:
-        """Remove what no page of this build asked for."""
-        if self._folder is None or not self._folder.is_dir():
-            return
-        for file in self._folder.glob("*.json"):
-            if file.name not in self._used:
-                file.unlink(missing_ok=True)
+    def keep(self, pages: Collection[Page]) -> None:
+        """Write the conversions of the pages that are published, and remove all others.
 
-    def _file(self, page: Page) -> Path | None:
+        A page that was left out late, since it is encrypted for one, must not stay here in the clear. A folder that
+        cannot be written to keeps nothing.
+        """
         if self._folder is None:
-            return None
-        name = hashlib.sha256(page.path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
-        self._used.add(name)
-        return self._folder / name
+            return
+        kept = {_name(page) for page in pages}
+        try:
+            for page in pages:
+                if data := self._new.get(page.path):
+                    text = json.dumps(data, ensure_ascii=False)
+                    write_atomically(self._folder / _name(page), text.encode("utf-8", "surrogatepass"))
+            for file in self._folder.glob("*.json"):
+                if file.name not in kept:
+                    file.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+def _name(page: Page) -> str:
+    return hashlib.sha256(page.path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
 
 
 def _key(page: Page, pointer: str) -> str:

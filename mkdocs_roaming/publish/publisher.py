@@ -148,7 +148,7 @@ def publish(
         now.add(path)
         counts[write_atomically(inside(folder, path), data)] += 1
     removed = _remove(folder, old - now)
-    batch.cache.prune()
+    batch.cache.keep(batch.pages.values())
     return Report(
         pages=len(manifest.pages),
         sections=sum(len(page.sections) for page in manifest.pages),
