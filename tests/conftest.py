@@ -17,25 +17,10 @@ from mkdocs_roaming.roam.reading import Memory
 from mkdocs_roaming.section import split
 
 URL = "https://docs.example/p/"
-_WORDS = [
-    "harbour",
-    "tide",
-    "gauge",
-    "station",
-    "level",
-    "pump",
-    "valve",
-    "sensor",
-    "radar",
-    "buoy",
-    "anchor",
-    "mast",
-    "keel",
-    "lamp",
-    "signal",
-    "relay",
-    "port",
-]
+_WORDS = (
+    *("harbour", "tide", "gauge", "station", "level", "pump", "valve", "sensor", "radar"),
+    *("buoy", "anchor", "mast", "keel", "lamp", "signal", "relay", "port"),
+)
 
 
 @dataclass(frozen=True)

@@ -106,10 +106,10 @@ def test_a_branch_may_be_a_group_a_page_a_section_or_what_follows_a_line(make_si
 def test_what_follows_a_line_comes_in_reading_order() -> None:
     """`[id+] 30 more` opened shows those thirty before anything else."""
     places = _sized(60, 30)
-    text = outline(places, budget=1000)
+    text = outline(places, budget=400)
     rest = re.search(r"\[([0-9a-f]{8})\+\] (\d+) more", text)
     assert rest is not None
-    opened = outline(places, budget=1000, branch=rest[1] + "+")
+    opened = outline(places, budget=400, branch=rest[1] + "+")
     order = [place.id for place in places]
     shown = re.findall(r"\[([0-9a-f]{8})\] ", opened)
     at = order.index(rest[1])
