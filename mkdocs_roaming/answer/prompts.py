@@ -46,7 +46,7 @@ PAGE = "The reader is on this page: {breadcrumb}"
 QUESTION = "Question: {question}"
 
 LAST_ROUND = "No more tools: answer now from what is open, or say that the docs do not answer."
-ROUND_BEFORE = "One more round with tools, then you must answer."
+ROUND_BEFORE = "This is the last round with tools; after it you must answer."
 ROOM = "Open sections fill {percent} % of their room. When it is full, those used longest ago are closed."
 TIME = "Time is nearly up: answer now from what is open, or say that the docs do not answer."
 

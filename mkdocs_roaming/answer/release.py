@@ -75,7 +75,7 @@ class Release:
         self.gap = False
 
     def _take(self, *, last: bool) -> Iterator[Outcome]:
-        *whole, self._waiting = _paragraphs(self._waiting)
+        *whole, self._waiting = _paragraphs(self._waiting, last=last)
         if last:
             whole.append(self._waiting)
         for paragraph in whole:
@@ -152,13 +152,13 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Cut text into paragraphs; the last one may still grow."""
+def _paragraphs(text: str, *, last: bool) -> list[str]:
+    """Cut text into paragraphs; unless this is all, the last one may still grow."""
     cut: list[str] = []
     start = 0
     for blank in _BLANK.finditer(text):
         before, behind = text[start : blank.start()], text[blank.end() :]
-        if len(behind.partition("\n")[0]) < _TELLING and "\n" not in behind:
+        if not last and len(behind) < _TELLING and "\n" not in behind:
             break  # too little to see whether it belongs to what stands before
         if before.strip() and not _in_fence(before) and not _belongs(before, behind):
             cut.append(before)

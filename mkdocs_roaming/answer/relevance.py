@@ -164,8 +164,8 @@ def _names(one: Word, question: str) -> bool:
 
 _WANTS_NUMBER = re.compile(
     r"\b(how (many|much|long|often|fast|old|big|large|far|high|deep|late|soon)|max(imum)?|min(imum)?|longest|shortest|"
-    r"oldest|newest|highest|lowest|limits?|default|ports?|size|rate|interval|timeouts?|at what time|when|number|version|"
-    r"after how)\b",
+    r"oldest|newest|highest|lowest|limits?|default|ports?|size|rate|interval|timeouts?|at what time|when|number|"
+    r"version|after how)\b",
     re.IGNORECASE,
 )
 _WANTS_CODE = re.compile(
