@@ -165,7 +165,7 @@ def _branch(root: _Line, branch: str, places: Places) -> _Line:
     id_ = branch.removesuffix("+")
     if (place := places.get(id_)) is not None:
         id_ = place.id
-    found = next((line for line in _walk(root) if line.id == id_), None)
+    found = next((line for line in _walk(root) if line.id == id_ and line is not root), None)
     if found is None:
         raise UsageError(f"no nav group, page or section {branch!r}; take an id from the outline")
     if rest:

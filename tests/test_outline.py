@@ -116,7 +116,9 @@ def test_what_follows_a_line_comes_in_reading_order() -> None:
     assert shown == order[at : at + len(shown)]
 
 
-@pytest.mark.parametrize(("budget", "branch"), [(199, None), (0, None), (-5, None), (8000, "ffffffff"), (8000, "+")])
+@pytest.mark.parametrize(
+    ("budget", "branch"), [(199, None), (0, None), (-5, None), (8000, "ffffffff"), (8000, "+"), (8000, "")]
+)
 def test_too_small_a_budget_and_an_unknown_branch_are_refused(budget: int, branch: str | None) -> None:
     """In one line that says what is right."""
     with pytest.raises(UsageError, match=r"at least 200 tokens|take an id from the outline"):
