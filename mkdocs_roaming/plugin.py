@@ -111,8 +111,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(f"{page.file.src_uri}: {reason}; not published")
         elif not still_whole(converted.article, output):
             log.warning(
-                f"{page.file.src_uri}: the built page does not show the words of its article (it is encrypted, or its "
-                "template leaves them out); nothing of it is published; `llms: false` in its front matter says so silently"
+                f"{page.file.src_uri}: the built page does not show the words of its article (encrypted, or left out "
+                "by its template); nothing of it is published; `llms: false` in its front matter ends this warning"
             )
         else:
             return decorate(output, path)

@@ -147,7 +147,7 @@ def _parser() -> lxml_html.HTMLParser:
 def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
     """Give the page's path: its file's, in the spelling of its canonical link; None where that is another page's."""
     path = canonical_path(file.relative_to(folder).as_posix())
-    if path.strip("/").rpartition("/")[2] in _NOT_PAGES:
+    if path.rpartition("/")[2] in _NOT_PAGES or path in ("404/", "search/", "print_page/"):
         return None
     canonical = _string(tree, "//link[@rel='canonical']/@href")
     named = path_of(url, canonical) if canonical else None
@@ -159,16 +159,7 @@ def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> st
     return None
 
 
-_NOT_PAGES = {
-    "404.html",
-    "404",
-    "search.html",
-    "search",
-    "print.html",
-    "print_page",
-    "genindex.html",
-    "py-modindex.html",
-}
+_NOT_PAGES = {"404.html", "search.html", "print.html", "genindex.html", "py-modindex.html"}
 
 
 def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:

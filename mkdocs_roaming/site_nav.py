@@ -106,12 +106,14 @@ def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> Iterator[NavItem
 def _item(element: lxml_html.HtmlElement, resolve: Resolve) -> Iterator[NavItem]:
     inner = [child for child in element.iter("ul", "ol") if _owner(child) is element]
     children = tuple(item for part in inner for item in _items(part, resolve))
-    label, path = "", None
+    label, path = " ".join((element.text or "").split()), None
     for part in element.iter("a", "label", "span", "p", "summary", "button", "h2", "h3"):
         if _owner(part) is not element:
             continue
-        if part.tag == "a" and path is None and not (part.get("href") or "#").startswith("#"):
-            path = resolve(part.get("href") or "")
+        href = part.get("href") if part.tag == "a" else None
+        # `#` alone is how Sphinx links to the page one is on, and how menus open; `#section` is a table of contents.
+        if href is not None and path is None and (not href.startswith("#") or (href == "#" and not children)):
+            path = resolve(href)
             label = _text(part) or label
         label = label or _text(part)
     if path is not None or children:

@@ -1,0 +1,188 @@
+"""Any built site can be indexed: pages, nav and addresses are found out from what the build left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.manifest import Manifest, load
+from mkdocs_roaming.roam.check import check
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.site import Index, index
+
+URL = "https://docs.example/v2/"
+HEAD = '<!doctype html><html lang="de"><head><meta charset="utf-8"><title>{title} - Docs</title>{head}</head>'
+HOME = (
+    HEAD.format(title="Home", head=f'<link rel="canonical" href="{URL}">')
+    + '<body><nav class="wy-menu-vertical">{nav}</nav><div role="main"><h1>Home</h1>'
+    '<p>See <a href="guide/">the guide</a>.</p></div></body></html>'
+)
+GUIDE = (
+    HEAD.format(title="Guide", head="")
+    + '<body><div role="main"><h1 id="guide">Guide</h1><p>Read it.</p><h2 id="run">Run</h2>'
+    "<pre><code>x</code></pre></div></body></html>"
+)
+NAV = (
+    '<p class="caption">Start</p><ul><li><a href="">Home</a></li></ul>'
+    '<p class="caption">More of it</p><ul><li><a href="guide/">The guide</a>'
+    '<ul><li><a href="guide/#run">Run</a></li></ul></li>'
+    '<li>Deep<ul><li><a href="deep/one.html">One</a></li></ul></li></ul>'
+)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A built site of three pages, with a theme's sidebar."""
+    for path, html in (
+        ("index.html", HOME.format(nav=NAV)),
+        ("guide/index.html", GUIDE),
+        ("deep/one.html", GUIDE.replace("Guide", "One")),
+        ("404.html", GUIDE),
+        ("search.html", GUIDE),
+        ("_static/x.html", GUIDE),
+        ("old/index.html", HEAD.format(title="x", head='<meta http-equiv="refresh" content="0; url=../">') + "</html>"),
+        ("theme/main.html", '{% extends "base.html" %}'),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(html, "utf-8")
+    return tmp_path
+
+
+def indexed(folder: Path, **how: object) -> Manifest:
+    index(folder, Index(**how), warn=print)  # type: ignore[arg-type]
+    return load((folder / "roaming/manifest.json").read_bytes())
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_built_site_is_published_in_place(site: Path) -> None:
+    """Pages are found; redirects, templates, 404, search and static files are left out; all of it holds together."""
+    manifest = indexed(site)
+    assert [page.path for page in manifest.pages] == ["", "guide/", "deep/one.html"]
+    assert (manifest.site.url, manifest.site.name, manifest.site.language) == (URL, "Docs", "de")
+    assert check(open_library(site)).faults == ()
+    assert f"[the guide]({URL}guide/index.md)" in (site / "index.md").read_text()
+    assert (site / "deep/one.md").exists()
+
+
+def test_the_sidebar_becomes_the_nav(site: Path) -> None:
+    """Captions are groups, nested lists are inner groups, links within a page are no pages."""
+    manifest = indexed(site)
+    assert manifest.nav_source == "sidebar"
+    start, more = manifest.nav
+    assert (start.title, [child.page for child in start.children]) == ("Start", [""])
+    guide, deep = more.children
+    assert (guide.title, guide.page, guide.children) == ("The guide", "guide/", ())
+    assert (deep.title, [child.page for child in deep.children]) == ("Deep", ["deep/one.html"])
+
+
+def test_indexing_twice_changes_nothing(site: Path) -> None:
+    """The second run leaves every byte as the first one left it."""
+    indexed(site)
+    first = tree(site)
+    indexed(site)
+    assert tree(site) == first
+    assert first["guide/index.html"].count(b"data-roaming") == 3
+
+
+def test_html_can_be_left_alone(site: Path) -> None:
+    """With `--no-html` no page of the build is touched."""
+    before = tree(site)
+    indexed(site, html=False)
+    assert {path: data for path, data in tree(site).items() if path in before} == before
+
+
+def test_folders_make_the_nav_where_nothing_else_does(site: Path) -> None:
+    """Without a sidebar and llms.txt, the nav follows the folders."""
+    (site / "index.html").write_text(HOME.format(nav=""))
+    manifest = indexed(site)
+    assert manifest.nav_source == "folders"
+    assert [(entry.title, entry.page, [child.page for child in entry.children]) for entry in manifest.nav] == [
+        ("Home", "", []),
+        ("Guide", "guide/", []),
+        ("Deep", None, ["deep/one.html"]),
+    ]
+
+
+def test_a_foreign_llms_txt_gives_the_nav_and_goes_on_giving_it(site: Path) -> None:
+    """Groups of an llms.txt that was there are kept, also when ours has replaced it."""
+    (site / "llms.txt").write_text(f"# X\n\n## First\n\n- [The guide]({URL}guide/index.md): x\n- [One](deep/one.md)\n")
+    for _ in range(2):
+        manifest = indexed(site)
+        assert manifest.nav_source == "llms.txt"
+        assert [child.page for child in manifest.nav[0].children] == ["guide/", "deep/one.html"]
+        assert manifest.nav[1].title == "More"
+
+
+def test_a_page_that_is_another_ones_copy_is_left_out(site: Path) -> None:
+    """A page whose canonical link names another page is not published twice."""
+    copy = GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}guide/"><title>')
+    (site / "copy.html").write_text(copy)
+    assert "copy.html" not in [page.path for page in indexed(site).pages]
+
+
+def test_addresses_without_html_are_taken_from_the_canonical_link(site: Path) -> None:
+    """Where a host serves `one.html` as `one`, the path is `one`."""
+    (site / "deep/one.html").write_text(GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}deep/one"><title>'))
+    manifest = indexed(site)
+    assert "deep/one" in [page.path for page in manifest.pages]
+    assert b"data-roaming" in (site / "deep/one.html").read_bytes()
+
+
+def test_include_and_exclude_choose_pages(site: Path) -> None:
+    """Globs over paths choose what is published."""
+    assert [page.path for page in indexed(site, exclude=("deep/*",)).pages] == ["", "guide/"]
+    assert [page.path for page in indexed(site, include=("deep/*",)).pages] == ["deep/one.html"]
+
+
+def test_old_encodings_are_read(site: Path) -> None:
+    """A page in another encoding is read as it says, and its bytes stay as they are."""
+    html = GUIDE.replace("utf-8", "iso-8859-1").replace("Read it.", "Grüße aus Köln, schöne Grüße.")
+    (site / "guide/index.html").write_bytes(html.encode("iso-8859-1"))
+    indexed(site)
+    assert "Grüße aus Köln" in (site / "guide/index.md").read_text("utf-8")
+    assert "Köln".encode("iso-8859-1") in (site / "guide/index.html").read_bytes()
+
+
+def test_what_cannot_be_indexed_is_said_in_one_line(site: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No folder, no HTML, no address, nothing left: each names its cure."""
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.raises(UsageError, match="no such folder; build the site first"):
+        indexed(empty / "nowhere")
+    with pytest.raises(UsageError, match="no HTML in it"):
+        indexed(empty)
+    with pytest.raises(PublishError, match="no page to publish"):
+        indexed(site, exclude=("*",))
+    (site / "index.html").write_text(HOME.format(nav="").replace(URL, ""))
+    with pytest.raises(UsageError, match="--url"):
+        indexed(site)
+    with pytest.raises(UsageError, match="not an http"):
+        indexed(site, url="docs.example")
+    assert indexed(site, url="https://other.example/x").site.url == "https://other.example/x/"
+
+
+def test_the_nav_of_an_earlier_build_is_kept(site: Path) -> None:
+    """A site that the MkDocs plugin published keeps its nav when it is indexed again."""
+    from dataclasses import replace
+
+    from mkdocs_roaming.manifest import NavEntry, dump
+
+    manifest = indexed(site)
+    nav = (NavEntry("Mine", "00000000", children=(NavEntry("One", page="deep/one.html"),)),)
+    (site / "roaming/manifest.json").write_text(dump(replace(manifest, nav=nav, nav_source="mkdocs")))
+    again = indexed(site)
+    assert (again.nav_source, again.nav[0].title, again.nav[1].title) == ("mkdocs", "Mine", "More")
+
+
+def test_a_moved_site_has_no_leftovers(site: Path) -> None:
+    """A page that is gone from the build is gone from what is published."""
+    indexed(site)
+    shutil.rmtree(site / "deep")
+    indexed(site)
+    assert not (site / "deep/one.md").exists()
+    assert check(open_library(site)).faults == ()
