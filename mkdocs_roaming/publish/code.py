@@ -40,9 +40,10 @@ def wrapper(walk: Walk, element: Element, out: list[str]) -> None:
         group(walk, element, out)
 
 
-def signature(walk: Walk, text: str, language: str, out: list[str]) -> None:
-    """Write the signature of an API object."""
-    out.append(fence(text, language, None))
+def signature(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write what is around the signature of an API object: Python, if nobody says otherwise."""
+    with walk.within(language=language_of(element.get("class")) or "python"):
+        group(walk, element, out)
 
 
 def title(walk: Walk, element: Element, out: list[str]) -> None:

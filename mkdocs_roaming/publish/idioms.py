@@ -72,13 +72,16 @@ RULES: tuple[tuple[str, str], ...] = (
     ),
     ("code title", "span.filename th.filename .codeBlockTitle_ .code-block-caption figcaption.header .code-title"),
     ("object heading", "h1.doc-heading h2.doc-heading h3.doc-heading h4.doc-heading h5.doc-heading h6.doc-heading"),
+    ("note label", "span.label"),
+    ("strong", "span.doc-section-title"),
+    ("signature", "div.doc-signature"),
     ("labels", "span.doc-labels"),
     ("line block", "div.line-block"),
     ("rubric", "p.rubric div.rubric"),
     (
         "code wrapper",
         "div.highlight div.codehilite figure.highlight div.literal-block-wrapper div.theme-code-block "
-        "div.expressive-code figure.frame div.sourceCode div.doc-signature div.language- div.highlight- "
+        "div.expressive-code figure.frame div.sourceCode div.language- div.highlight- "
         "div.codeBlockContainer_ div.codehilite-",
     ),
     ("emoji", "img.twemoji img.emojione img.gemoji img.emoji span.twemoji span.emoji"),

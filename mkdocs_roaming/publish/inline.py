@@ -16,6 +16,12 @@ def span(walk: Walk, element: Element, pieces: list[str]) -> None:
     walk.inline(element, pieces)
 
 
+def labels(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write the labels of an API object; those in its heading are written below it."""
+    if not walk.in_heading:
+        walk.inline(element, pieces)
+
+
 def skip(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write nothing."""
 
@@ -39,10 +45,7 @@ def link(walk: Walk, element: Element, pieces: list[str]) -> None:
         if href[1:] == walk.heading_id:
             walk.inline(element, pieces)
             return
-    if _SCRIPT.match(href):
-        walk.inline(element, pieces)
-        return
-    _write_link(walk, element, href, pieces)
+    write_link(walk, element, href, pieces)
 
 
 def permalink(walk: Walk, element: Element, pieces: list[str]) -> None:
@@ -92,7 +95,7 @@ def emphasis(style: str, marker: str, tag: str) -> Inline:
         if _misread(pieces, stripped, element):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
-            pieces.append(f"{marker}{stripped}{marker}")
+            pieces.append(_Emphasised(f"{marker}{stripped}{marker}"))
         if text[-1] in " \n":
             pieces.append(walk.line_break if text.endswith(BREAK) else " ")
 
@@ -255,7 +258,11 @@ _VARIANT = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$")
 _DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 
 
-def _write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> None:
+def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> None:
+    """Write a link, whatever else it may be on its page."""
+    if walk.in_link or _SCRIPT.match(href):
+        walk.inline(element, pieces)
+        return
     inner: list[str] = []
     walk.in_link = True
     walk.inline(element, inner)
@@ -274,6 +281,21 @@ def _write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> N
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")
+
+
+class _Code(str):
+    """A piece that is inline code, and the code in it."""
+
+    code: str
+
+    def __new__(cls, code: str) -> _Code:
+        piece = super().__new__(cls, code_span(code))
+        piece.code = code
+        return piece
+
+
+class _Emphasised(str):
+    """A piece between the markers of emphasis."""
 
 
 def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, pieces: list[str]) -> None:
@@ -304,7 +326,9 @@ def _space(text: str, pieces: list[str]) -> None:
 def _misread(pieces: list[str], text: str, element: Element) -> bool:
     """Tell whether markers around the text would not be read as emphasis, between what stands on both sides."""
     before = pieces[-1][-1:] if pieces else ""
-    if before in ("*", "~", "_") and not pieces[-1].endswith("\\" + before):
+    if "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
+        return True
+    if pieces and isinstance(pieces[-1], _Emphasised):
         return True
     if before.isalnum() and not text[0].isalnum():
         return True
@@ -324,17 +348,10 @@ def _code_text(element: Element) -> str:
 def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
     if walk.plain is not None:
         walk.plain.append(text)
-    written = code_span(text)
-    if not written:
-        return
-    if pieces and pieces[-1].endswith("`") and not pieces[-1].endswith("\\`"):
-        # Two spans that touch would be read as one: they become one.
-        touching = pieces[-1]
-        if written[1] != "`" and touching.count("`") == 2 and touching[0] == "`":
-            pieces[-1] = touching[:-1] + written[1:]
-            return
-        pieces.append(" ")
-    pieces.append(written)
+    if pieces and isinstance(pieces[-1], _Code):  # two that touch would not be read as two
+        text = pieces.pop().code + text
+    if text:
+        pieces.append(_Code(text))
 
 
 def _linked_code(walk: Walk, element: Element, pieces: list[str]) -> None:

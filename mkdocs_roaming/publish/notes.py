@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.publish.blocks import indented
+from mkdocs_roaming.publish.inline import write_link
 from mkdocs_roaming.publish.walk import ROLES, Element, Walk
 
 
@@ -13,13 +14,20 @@ def reference(walk: Walk, element: Element, pieces: list[str]) -> None:
     target = (element.get("href") or "").partition("#")[2]
     labels = _labels(walk, element)
     if target not in labels:
-        walk.inline(element, pieces)
+        write_link(walk, element, element.get("href") or "", pieces)
         return
     label = labels[target]
     walk.note_uses.setdefault(label, len(walk.top))
     if walk.plain is not None:
         walk.plain.append(f"[^{label}]")
     pieces.append(f"[^{label}]")
+
+
+def label(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write a label, but not the one that a definition begins with."""
+    parent = element.getparent()
+    if parent is None or ROLES[parent.tag, parent.get("class")] != "notes":
+        walk.inline(element, pieces)
 
 
 def definitions(walk: Walk, element: Element, out: list[str]) -> None:

@@ -22,12 +22,12 @@ def table(walk: Walk, element: Element, out: list[str]) -> None:
     if len(rows) == 1 and len(rows[0]) == 1:  # a box, not a table
         walk.blocks(rows[0][0], out)
         return
-    caption = element.find("caption")
-    if caption is not None and (text := walk.line(caption, styles="emphasis")):
-        out.append(f"*{text}*")
     if len(head) > 1 or not all(_fits(cell) for row in rows for cell in row):
         out.append(_as_html(walk, element))
     else:
+        caption = element.find("caption")
+        if caption is not None and (text := walk.line(caption, styles="emphasis")):
+            out.append(f"*{text}*")
         out.append(_as_pipes(walk, head[0] if head else None, body))
 
 

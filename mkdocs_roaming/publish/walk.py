@@ -152,7 +152,7 @@ class Walk:
         if text[0].isspace():
             if spaced:
                 written = " " + written
-        elif pieces and written[0] == "(" and pieces[-1].endswith("]"):
+        elif pieces and written[0] + pieces[-1][-1:] in ("(]", "~~"):
             written = "\\" + written
         pieces.append(written + " " if text[-1].isspace() else written)
 
