@@ -258,7 +258,11 @@ class _Drawing:
                 return
 
     def _open(self, block: Sequence[_Line]) -> None:
-        parents = {id(line.parent): line.parent for line in block if line.parent}
+        parents = {
+            id(line.parent): line.parent
+            for line in block
+            if line.parent and (line.parent is self.root or id(line.parent) in self.shown)
+        }
         self.cost -= sum(self._closed_cost(line, _ONE) for line in parents.values())
         self.shown.update(map(id, block))
         touched = parents | {id(line): line for line in block}
