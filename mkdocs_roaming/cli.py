@@ -126,6 +126,7 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
     A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it.
     """
     from mkdocs_roaming.outline import outline as draw
+    from mkdocs_roaming.terminal import clean
     from mkdocs_roaming.words import estimate_tokens
 
     library = _open(lib)
@@ -133,7 +134,7 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
     if as_json:
         _print_json({"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text})
     else:
-        click.echo(text, nl=False)
+        click.echo(clean(text), nl=False)
 
 
 @main.command()
@@ -148,6 +149,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     """
     from mkdocs_roaming.expand import expand as open_section
     from mkdocs_roaming.expand import render
+    from mkdocs_roaming.terminal import clean
 
     library = _open(lib)
     places = [_place(library, address) for address in addresses]
@@ -155,7 +157,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     if as_json:
         _print_json([{**asdict(expansion), "text": expansion.text} for expansion in found])
     else:
-        click.echo("\n---\n\n".join(map(render, found)), nl=False)
+        click.echo(clean("\n---\n\n".join(map(render, found))), nl=False)
 
 
 @main.command(context_settings=FREE_TEXT)
@@ -228,6 +230,7 @@ def validate(lib: str, as_json: bool) -> None:
     Schema, digests, slices, ids, and every link within the site.
     """
     from mkdocs_roaming.roam.check import check
+    from mkdocs_roaming.terminal import clean
 
     library = _open(lib)
     with _progress("Checking") as steps:
@@ -236,7 +239,7 @@ def validate(lib: str, as_json: bool) -> None:
         _print_json(asdict(result))
     else:
         for fault in result.faults:
-            click.echo(fault)
+            click.echo(clean(fault))
         click.echo(f"{lib}: {result}", err=bool(result.faults))
     if result.faults:
         sys.exit(FAULTS_FOUND)

@@ -1,0 +1,236 @@
+"""The command line: what each command prints, how it ends, and that no mistake shows a traceback."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import FAULTS_FOUND, NOTHING_FOUND, main
+from mkdocs_roaming.page import NavItem, Page, Site
+from mkdocs_roaming.publish.cache import Cache
+from mkdocs_roaming.publish.publisher import Options, convert_pages, publish
+
+COMMANDS = sorted(main.commands)
+NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Pumps", "pumps/"), NavItem("Lamps", "lamps/"))))
+PAGES = (
+    Page("", "Home", '<h1>Welcome</h1><p>Start with <a href="pumps/">the pumps</a>.</p>'),
+    Page(
+        "pumps/",
+        "Pumps",
+        '<h1>Pumps</h1><h2 id="pressure">Pressure</h2><p>A bilge pump works at 4.7 bar. Above 6.1 bar it stops.</p>'
+        '<h2 id="oil">Oil</h2><p>Change the oil every 310 hours.</p>',
+    ),
+    Page("lamps/", "Lamps", '<h1>Lamps</h1><h2 id="colours">Colours</h2><p>A red lamp means port side.</p>'),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    batch = convert_pages(Site("Boat", "https://boat.example/", nav=NAV), PAGES, cache=Cache(None), warn=print)
+    publish(batch, folder, Options())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def roaming(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_the_outline_is_printed(site: Path) -> None:
+    """`outline` prints ids, titles and openings, in nav order."""
+    result = roaming("outline", site)
+    assert result.exit_code == 0
+    titles = [line.split("] ")[1].split(" — ")[0] for line in result.stdout.splitlines()[1:]]
+    assert titles == ["Welcome", "Guide", "Pumps", "Pressure", "Oil", "Lamps", "Colours"]
+
+
+def test_a_branch_of_the_outline(site: Path) -> None:
+    """`outline LIB ID` prints the branch below an id; an unknown one is named."""
+    id_ = json.loads(roaming("search", site, "bilge", "--json").stdout)[0]["id"]
+    assert "Pressure" in roaming("outline", site, id_).stdout
+    result = roaming("outline", site, "00000000")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "take an id from the outline" in result.stderr
+
+
+def test_the_comment_style(site: Path) -> None:
+    """The Roaming RAG form is one option away."""
+    assert (
+        '<!-- Section collapsed - expand with expand_section("' in roaming("outline", site, "--style", "comment").stdout
+    )
+
+
+def test_sections_are_opened_by_address(site: Path) -> None:
+    """`expand` takes ids, paths with anchors and URLs, several at once."""
+    result = roaming("expand", site, "pumps/#oil", "https://boat.example/lamps/#colours")
+    assert result.exit_code == 0
+    assert "every 310 hours" in result.stdout
+    assert "Guide › Lamps › Colours" in result.stdout
+    assert roaming("expand", site, "pumps/#nowhere").exit_code == 1
+
+
+def test_search_prints_hits_best_first(site: Path) -> None:
+    """`search` prints id, breadcrumb, address and a snippet."""
+    result = roaming("search", site, "bilge pump bar")
+    lines = result.stdout.splitlines()
+    assert lines[0].endswith("Guide › Pumps › Pressure")
+    assert lines[1].strip() == "https://boat.example/pumps/#pressure"
+    assert "4.7 bar" in lines[2]
+
+
+def test_nothing_found_has_an_exit_code_of_its_own(site: Path) -> None:
+    """Scripts can tell “no hit” and “no answer” from an error."""
+    assert roaming("search", site, "xylophone").exit_code == NOTHING_FOUND
+    assert roaming("ask", site, "who composed the xylophone concerto").exit_code == NOTHING_FOUND
+
+
+def test_a_question_is_answered_with_its_trail(site: Path) -> None:
+    """`ask` shows what is opened on standard error, and the answer with numbered sources on standard output."""
+    result = roaming("ask", site, "At which pressure does a bilge pump work?")
+    assert result.exit_code == 0
+    assert "4.7 bar" in result.stdout
+    assert "[1]" in result.stdout
+    assert "  [1] Guide › Pumps › Pressure\n      https://boat.example/pumps/#pressure" in result.stdout
+    assert "Reading the outline: 7 sections" not in result.stdout
+    assert "Opened Guide › Pumps › Pressure" in result.stderr
+    assert "answered · offline" in result.stderr
+
+
+def test_a_question_may_begin_with_a_flag(site: Path) -> None:
+    """Pasting a flag as the question is no mistake."""
+    assert roaming("search", site, "--bilge pump").exit_code == 0
+
+
+def test_answers_as_json(site: Path) -> None:
+    """`--json` prints the whole answer and nothing else."""
+    answer = json.loads(roaming("ask", site, "How often is the oil changed?", "--json").stdout)
+    assert answer["state"] == "answered"
+    assert answer["citations"][0]["url"] == "https://boat.example/pumps/#oil"
+    assert "310 hours" in answer["text"]
+
+
+@pytest.mark.parametrize("command", ["outline", "search", "expand", "validate"])
+def test_every_command_speaks_json(site: Path, command: str) -> None:
+    """`--json` gives JSON from every command."""
+    more = {"search": ["oil"], "expand": ["pumps/#oil"]}.get(command, [])
+    assert json.loads(roaming(command, site, *more, "--json").stdout)
+
+
+def test_a_site_is_walked_over_http(served: str) -> None:
+    """Everything works from an address as from a folder."""
+    assert "Pressure" in roaming("outline", served).stdout
+    assert "310 hours" in roaming("expand", served + "roaming/manifest.json", "pumps/#oil").stdout
+    assert "4.7 bar" in roaming("ask", served, "At which pressure does a bilge pump work?").stdout
+    assert roaming("validate", served).exit_code == 0
+
+
+def test_a_markdown_file_is_walked(tmp_path: Path, site: Path, served: str) -> None:
+    """Somebody's llms-full.txt or README can be roamed at once, from disk or by its address."""
+    (tmp_path / "notes.md").write_text("# Notes\n\nHello.\n\n## Keel\n\nThe keel weighs 812 kg.\n")
+    assert "Keel" in roaming("outline", tmp_path / "notes.md").stdout
+    assert "812 kg" in roaming("ask", tmp_path / "notes.md", "What does the keel weigh?").stdout
+    assert "310 hours" in roaming("search", served + "llms-full.txt", "oil").stdout
+
+
+def test_a_published_site_is_valid(site: Path) -> None:
+    """`validate` says what was checked and ends with 0."""
+    result = roaming("validate", site)
+    assert (result.exit_code, "no faults" in result.stdout) == (0, True)
+
+
+def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
+    """A changed file, a lost section file and a wrong list are named, and the exit code says so."""
+    import shutil
+
+    shutil.copytree(site, tmp_path / "site")
+    page = tmp_path / "site/pumps/index.md"
+    page.write_text(page.read_text().replace("4.7", "9.9"))
+    next(iter((tmp_path / "site/roaming/sections").iterdir())).unlink()
+    (tmp_path / "site/llms.txt").write_text("# Boat\n")
+    result = roaming("validate", tmp_path / "site")
+    assert result.exit_code == FAULTS_FOUND
+    assert "pumps/index.md: does not fit its digest" in result.stdout
+    assert ".md: missing" in result.stdout
+    assert "llms.txt: lamps/index.md is not listed" in result.stdout
+
+
+def test_a_built_site_is_indexed(tmp_path: Path) -> None:
+    """`index` says what it published; a second run reuses a kept conversion."""
+    html = (
+        '<!doctype html><html><head><title>A</title></head><body><main><h1 id="a">A</h1><p>Hi.</p></main></body></html>'
+    )
+    (tmp_path / "index.html").write_text(html)
+    first = roaming("index", tmp_path, "--url", "https://x.example/", "--cache", tmp_path / ".cache")
+    assert first.stdout.startswith(f"{tmp_path}: 1 pages, 1 sections, ~")
+    again = json.loads(roaming("index", tmp_path, "--cache", tmp_path / ".cache", "--json").stdout)
+    assert (again["reused"], again["written"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["outline", "nowhere"], "no such folder or file"),
+        (["outline", "."], "roaming index"),
+        (["outline", "ftp://x/"], "only http"),
+        (["ask", "http://127.0.0.1:9/", "x"], "cannot be fetched"),
+        (["index", "nowhere"], "build the site first"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(
+    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's mistake gives one line on standard error and the exit code 1, never a traceback."""
+    monkeypatch.chdir(tmp_path)
+    result = roaming(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("roaming: ")
+    assert result.stderr.count("\n") == 1
+    assert says in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_has_help(command: str) -> None:
+    """`--help` says what a command does; every option that isn't plain by its name is explained."""
+    assert roaming(command, "--help").exit_code == 0
+    assert main.commands[command].help
+
+
+def test_a_reader_that_leaves_early_is_no_error(site: Path) -> None:
+    """`roaming outline … | head -1` ends quietly."""
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m mkdocs_roaming outline {site} | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_text_from_a_site_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Escape sequences in a page reach nobody's terminal."""
+    (tmp_path / "x.md").write_text("# Evil\n\nThe \x1b[31mred\x1b]0;title\x07 word is plover.\n")
+    for arguments in (("outline",), ("search", "plover"), ("ask", "what is the word plover"), ("expand", "#")):
+        result = roaming(arguments[0], tmp_path / "x.md", *arguments[1:])
+        assert "\x1b" not in result.stdout + result.stderr
