@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -169,3 +177,25 @@ def test_slugs_are_githubs() -> None:
         "snake_case",
         "über-52",
     ]
+
+
+@pytest.mark.slow
+def test_the_examples_of_commonmark_are_split_as_it_reads_them(tmp_path: Path) -> None:
+    """On every example of the CommonMark spec, headings and levels are those that markdown-it finds at the top."""
+    wanted = importlib.metadata.version("markdown-it-py")
+    command = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"markdown-it-py=={wanted}"]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("the spec's examples come with markdown-it-py's source, which cannot be downloaded here")
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
+        name = next(name for name in source.getnames() if name.endswith("test_cmark_spec/commonmark.json"))
+        file = source.extractfile(name)
+        assert file is not None
+        examples = json.load(file)
+    assert len(examples) > 600
+    for example in examples:
+        text = "# Title\n\n" + example["markdown"]
+        tokens = MarkdownIt("commonmark").parse(text)
+        tops = [token for token in tokens if token.type == "heading_open" and token.level == 0]
+        assert [section.level for section in split(text)] == [int(token.tag[1]) for token in tops], example["example"]
+        assert joined(text) == text

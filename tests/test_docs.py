@@ -1,0 +1,109 @@
+"""What README and docs say is what happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.plugin import RoamingConfig
+from mkdocs_roaming.roam.check import check
+from mkdocs_roaming.roam.library import open_library
+
+ROOT = Path(__file__).parents[1]
+CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample site, built by `mkdocs build` as a maintainer would."""
+    site = tmp_path_factory.mktemp("built") / "site"
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "-q",
+        "--strict",
+        "-f",
+        "sample_site/mkdocs.yml",
+        "-d",
+        str(site),
+    ]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+def run(command: str, site: Path) -> str:
+    """Give what a terminal shows of a command on the sample site: standard error, then standard output."""
+    arguments = [str(site) if word == "sample_site/site" else word for word in shlex.split(command)[1:]]
+    result = CliRunner().invoke(main, arguments)
+    shown = result.stderr.strip() + "\n\n" + result.stdout if result.stderr else result.stdout
+    return shown.replace(str(site), "sample_site/site").strip()
+
+
+@pytest.mark.parametrize("file", ["README.md"])
+def test_commands_print_what_is_shown(file: str, sample: Path) -> None:
+    """Every `$ roaming …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
+    text = (ROOT / file).read_text("utf-8")
+    blocks = CONSOLE.findall(text)
+    assert blocks
+    for block in blocks:
+        commands = re.findall(r"^\$ (roaming .*)$", block, re.MULTILINE)
+        shown = "\n\n".join(f"$ {command}\n{run(command, sample)}" for command in commands) + "\n"
+        if os.environ.get("UPDATE_DOCS"):
+            text = text.replace(block, shown)
+        else:
+            assert block == shown
+    (ROOT / file).write_text(text, "utf-8")
+
+
+def test_the_sample_site_is_published_whole(sample: Path) -> None:
+    """The sample site validates, links and all."""
+    result = check(open_library(sample))
+    assert (result.faults, result.notes) == ((), ())
+
+
+def test_every_option_of_the_plugin_is_documented() -> None:
+    """README names every option of the plugin, and none that isn't there."""
+    table = (ROOT / "README.md").read_text("utf-8").split("## Options of the plugin")[1].split("\n## ")[0]
+    named = {
+        name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
+    }
+    assert named == {name for name, _ in RoamingConfig()._schema}
+
+
+def test_every_command_is_documented() -> None:
+    """README shows every command."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in main.commands if f"`roaming {name} " not in text] == []
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """docs/architecture.md names each dependency."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    names = [re.split(r"[<>=!\[]", requirement)[0] for requirement in project["dependencies"]]
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_no_address_of_a_registry_is_written_down() -> None:
+    """No file of the repository names a package registry's host."""
+    hosts = ("pypi" + ".org", "pythonhosted" + ".org", "registry.npmjs" + ".org")
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    for name in filter(None, files):
+        data = (ROOT / name).read_bytes() if (ROOT / name).is_file() else b""
+        assert not [host for host in hosts if host.encode() in data], name
