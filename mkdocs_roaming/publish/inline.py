@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape, quoted
-from mkdocs_roaming.publish.idioms import PERMALINKS
+from mkdocs_roaming.publish.idioms import BLOCK_TAGS, PERMALINKS
 from mkdocs_roaming.publish.walk import BREAK, Element, Inline, Walk, hidden, text_of, trim
 
 
@@ -334,11 +334,23 @@ def _misread(pieces: list[str], text: str, element: Element) -> bool:
         return True
     if text[-1].isalnum():
         return False
-    after = element.tail
-    if not after:
+    return _after(element)[:1].isalnum()
+
+
+def _after(element: Element) -> str:
+    """Give some of the text that follows an element in its line."""
+    while not element.tail:
         following = element.getnext()
-        after = text_of(following) if following is not None else ""
-    return after[:1].isalnum()
+        if following is None:
+            parent = element.getparent()
+            if parent is None or parent.tag in BLOCK_TAGS:
+                return ""
+            element = parent
+        elif text := text_of(following):
+            return text
+        else:
+            element = following
+    return element.tail
 
 
 def _code_text(element: Element) -> str:

@@ -27,6 +27,8 @@ BREAK = "\\\n"
 ROLES = Roles()
 
 _HOLDERS = frozenset({"span", "text", "link", "permalink", "emphasis", "strong", "strike", "tag", "quotation"})
+_BREAK_STARTS = frozenset("<\\")
+_BREAK_ENDS = frozenset(">\\")
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
 
 
@@ -79,7 +81,7 @@ class Walk:
         writers, inlines = self.block_writers, self.inline_writers
         pieces: list[str] = []
         text = parent.text
-        if text:
+        if text and not text.isspace():
             self.text(text, pieces)
         for element in parent:
             role = ROLES[element.tag, element.get("class")]
@@ -94,7 +96,7 @@ class Walk:
             else:
                 inlines[role](self, element, pieces)
             text = element.tail
-            if text:
+            if text and (pieces or not text.isspace()):
                 self.text(text, pieces)
         if pieces:
             self.flush(pieces, out)
@@ -134,8 +136,10 @@ class Walk:
     def line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
         """Give an element's content as one line, for headings, titles and cells."""
         pieces: list[str] = []
-        with self.within(styles=self.styles | set(styles.split()), line_break=line_break):
-            self.inline(element, pieces)
+        before = self.styles, self.line_break
+        self.styles, self.line_break = self.styles | {styles}, line_break
+        self.inline(element, pieces)
+        self.styles, self.line_break = before
         return trim("".join(pieces))
 
     def text(self, text: str, pieces: list[str]) -> None:
@@ -225,6 +229,8 @@ def text_of(element: Element) -> str:
 def trim(text: str) -> str:
     """Take white space and line breaks off both ends."""
     text = text.strip()
+    if not text or (text[-1] not in _BREAK_ENDS and text[0] not in _BREAK_STARTS):
+        return text
     while text.endswith("<br>"):
         text = text[:-4].rstrip()
     while text.startswith("<br>"):
