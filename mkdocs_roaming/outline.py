@@ -8,8 +8,10 @@ John Berryman's Roaming RAG.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
@@ -93,7 +95,10 @@ def _page_outline(page: PageEntry, most: int) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """A line of the outline and those below it: `cost` is its own, in tokens, `weight` that of all of them."""
+    """A line of the outline and those below it: `cost` is its own, in tokens, `weight` that of all of them.
+
+    `at` is its position among its siblings, `until` how many lines stand in its first 0, 1, 2 … children.
+    """
 
     id: str
     title: str
@@ -106,6 +111,8 @@ class _Line:
     inside: int = 0
     cost: int = 0
     weight: int = 0
+    at: int = 0
+    until: list[int] = field(default_factory=list)
 
 
 def _tree(places: Places) -> _Line:
@@ -135,10 +142,12 @@ def _tree(places: Places) -> _Line:
 def _link(line: _Line, level: int) -> None:
     """Tell every line its parent, its depth and how many lines it hides when closed."""
     line.level = level
-    for child in line.children:
-        child.parent = line
+    line.until = [0]
+    for at, child in enumerate(line.children):
+        child.parent, child.at = line, at
         _link(child, level + 1)
-    line.inside = sum(1 + child.inside for child in line.children)
+        line.until.append(line.until[-1] + 1 + child.inside)
+    line.inside = line.until[-1]
 
 
 def _page_line(page: PageEntry) -> _Line:
@@ -232,7 +241,7 @@ class _Drawing:
 
     def __init__(self, root: _Line, budget: int, style: Style) -> None:
         self.root, self.budget, self.style = root, budget, style
-        self.shown: set[int] = set()
+        self.shown: dict[int, list[int]] = {}  # by line, the positions of its children that are
         for line in reversed(list(_walk(root))):
             line.cost = 0 if line is root else estimate_tokens(_line(line, style, line.level - 1))
             line.weight = line.cost + sum(child.weight for child in line.children)
@@ -242,7 +251,7 @@ class _Drawing:
         legend = _LEGEND[self.style] + "\n"
         run = _ONE
         if estimate_tokens(legend) + self.root.weight <= self.budget:
-            self.shown = {id(line) for line in _walk(self.root)}
+            self.shown = {id(line): list(range(len(line.children))) for line in _walk(self.root)}
         else:
             self._open_all(order, self.budget - self.budget // 10)
             run = self._finest()
@@ -253,24 +262,32 @@ class _Drawing:
             before = self.cost
             self._open(block)
             if self.cost > budget:
-                self.shown.difference_update(map(id, block))
+                self._close(block)
                 self.cost = before
                 return
 
     def _open(self, block: Sequence[_Line]) -> None:
-        parents = {
-            id(line.parent): line.parent
-            for line in block
-            if line.parent and (line.parent is self.root or id(line.parent) in self.shown)
-        }
-        self.cost -= sum(self._closed_cost(line, _ONE) for line in parents.values())
-        self.shown.update(map(id, block))
-        touched = parents | {id(line): line for line in block}
+        above = {id(line.parent): line.parent for line in block if line.parent and self._is_shown(line.parent)}
+        self.cost -= sum(self._closed_cost(line, _ONE) for line in above.values())
+        for line in block:
+            insort(self.shown.setdefault(id(line.parent), []), line.at)
+        touched = above | {id(line): line for line in block}
         self.cost += sum(line.cost for line in block) + sum(self._closed_cost(line, _ONE) for line in touched.values())
+
+    def _close(self, block: Sequence[_Line]) -> None:
+        for line in block:
+            self.shown[id(line.parent)].remove(line.at)
+
+    def _is_shown(self, line: _Line) -> bool:
+        if line is self.root:
+            return True
+        row = self.shown.get(id(line.parent), [])
+        at = bisect_left(row, line.at)
+        return at < len(row) and row[at] == line.at
 
     def _finest(self) -> float:
         """Give the weight that one mark may stand for, so that all marks fit."""
-        shown = [line for line in _walk(self.root) if line is self.root or id(line) in self.shown]
+        shown = [line for line in _walk(self.root) if self._is_shown(line)]
         coarse = sum(self._closed_cost(line, _ONE) for line in shown)
         run: float = min(self.budget, _READ) * _SHARE
         while run < self.root.weight:
@@ -287,34 +304,28 @@ class _Drawing:
 
         Where none is shown, one mark stands at -1, in the line itself, unless it stands for too much.
         """
-        if not line.children:
-            return {}
-        if line.kind != "root" and not any(id(child) in self.shown for child in line.children):
-            if line.weight - line.cost <= run:
-                return {-1: [_inside(line, self.style)]}
-            return {0: self._marks(line.children, run)}
-        marks: dict[int, list[str]] = {}
-        at = 0
-        while at < len(line.children):
-            end = at
-            while end < len(line.children) and id(line.children[end]) not in self.shown:
-                end += 1
-            if end > at:
-                marks[at] = self._marks(line.children[at:end], run)
-            at = end + 1
-        return marks
+        row = self.shown.get(id(line))
+        if line.children and not row and line.kind != "root" and line.weight - line.cost <= run:
+            return {-1: [_inside(line, self.style)]}
+        edges = [-1, *(row or ()), len(line.children)]
+        return {
+            before + 1: self._marks(line, before + 1, end, run) for before, end in pairwise(edges) if end > before + 1
+        }
 
-    def _marks(self, hidden: Sequence[_Line], run: float) -> list[str]:
-        return [_rest(first, count, self.style) for first, count in _runs(hidden, run)]
+    def _marks(self, line: _Line, start: int, end: int, run: float) -> list[str]:
+        if run == _ONE:
+            return [_rest(line.children[start], line.until[end] - line.until[start], self.style)]
+        return [_rest(first, count, self.style) for first, count in _runs(line.children[start:end], run)]
 
     def _draw(self, line: _Line, run: float) -> Iterator[str]:
         closed = self._closed(line, run)
         if line.kind != "root":
             yield _line(line, self.style, line.level - 1, "".join(closed.get(-1, ())))
-        for at, child in enumerate(line.children):
+        row = self.shown.get(id(line), [])
+        for at in sorted({*closed, *row} - {-1}):
             yield from closed.get(at, ())
-            if id(child) in self.shown:
-                yield from self._draw(child, run)
+            if at not in closed:
+                yield from self._draw(line.children[at], run)
 
 
 _ONE = float("inf")  # one mark for whatever it stands for

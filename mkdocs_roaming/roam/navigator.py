@@ -135,7 +135,7 @@ class Navigator:
         self.search = search or Search(library)
         self.scope = scope or Scope()
         self.places = library.kept(("places", self.scope), lambda: _scoped(library, self.scope))
-        self._cap = cap
+        self.cap = cap
         self._outline_tokens = outline_tokens
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
@@ -161,7 +161,7 @@ class Navigator:
     def hints(self, question: str, page: str | None = None) -> str:
         """Give the inner outlines of the page that the reader is on and of those that search ranks first."""
         pages = self.search.pages(question, limit=_HINTED, within=self._within)
-        place = self.places.address(page) if page else None
+        place = self.places.address(page) or self.places.address(page.partition("#")[0]) if page else None
         if place is not None:
             pages = [place.page, *(other for other in pages if other is not place.page)]
         return page_outlines(pages)
@@ -194,7 +194,7 @@ class Navigator:
 
     def read_outline(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- the tool's parameter
         """Give the outline or a closed branch of it; `<id>+` gives the lines from that id on."""
-        budget = max(min(self._outline_tokens, self._cap // 4), SMALLEST)
+        budget = max(min(self._outline_tokens, self.cap // 4), SMALLEST)
         if not id:
             return Outlined(outline(self.places, budget=budget))
         rest = "+" if id.endswith("+") else ""
@@ -213,12 +213,12 @@ class Navigator:
         wanted = given.ids_of(list(ids) if not isinstance(ids, str) else ids)
         if not wanted:
             return Misused("expand_sections needs `ids`: a list of ids as the outline shows them.")
-        most = min(MOST_IDS, self._cap // SMALLEST_CAP)
+        most = min(MOST_IDS, self.cap // SMALLEST_CAP)
         left = [_named(id_) for id_ in wanted[most:]]
         with self._lock:
             places, missing, standing = self._sorted_out(wanted[:most], part)
             expansions: list[Expansion] = []
-            room = self._cap - len(render(Expanded((), tuple(missing), tuple(standing), tuple(left)))) - _FRAME
+            room = self.cap - len(render(Expanded((), tuple(missing), tuple(standing), tuple(left)))) - _FRAME
             for at, place in enumerate(places):
                 share = self._share(place, part, room, len(places) - at)
                 if share is None:
@@ -238,7 +238,7 @@ class Navigator:
         """Search the full text within the scope."""
         limit = given.number(limit, 5, 1, MOST_HITS)
         hits: list[FoundSection] = []
-        left = self._cap
+        left = self.cap
         for hit in self.search.find(query, limit=limit, within=self._within):
             entry = self._found(hit.place, hit.snippet, hit.score)
             left -= len(render(Found("", (entry,)))) + 1
