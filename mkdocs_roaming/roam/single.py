@@ -53,7 +53,9 @@ _BEFORE = re.compile(  # what may stand between a page's `Source:` line and its 
     r"(?:\A|(?<=[\r\n]))(?:-{3,}[ \t]*[\r\n]+)?(?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|\n|\r)\s*"
     r"(?:>[^\r\n]*llms\.txt[^\r\n]*\s*)?(?:-{3,}\s*)?\Z"
 )
-_AFTER = re.compile(r"\A[^\r\n]*(?:\r\n|\n|\r)\s*(?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:[\r\n]|\Z)")
+_AFTER = re.compile(
+    r"\A([^\r\n]*(?:\r\n|\n|\r)\s*)((?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|[\r\n]|\Z))"
+)
 _TAIL = 2000  # characters before an H1 in which its `Source:` line is looked for
 
 
@@ -71,19 +73,22 @@ def _pieces(markdown: str, name: str) -> list[_Piece]:
     if sum(1 for _, url, _ in marks if url) > 1:
         marks = [mark for mark in marks if mark[1]]
     cuts = [cut for cut, _, _ in marks]
-    lead = data[: cuts[0]].decode("utf-8", "replace")
-    pieces = [
-        _piece(data[start:end].decode("utf-8", "surrogatepass"), url, name)
-        for (_, url, start), end in zip(marks, [*cuts[1:], len(data)], strict=True)
-    ]
-    return [_piece(lead, None, name), *pieces] if len(lead.split()) > _LEAD else pieces
+    ends = [*cuts[1:], len(data)]
+    lead = data[: cuts[0]].decode("utf-8", "surrogatepass")
+    pieces = [_piece(data[start:end], url, name) for (_, url, start), end in zip(marks, ends, strict=True)]
+    if marks[0][1] is None and _title_start(lead) is None:  # a logo above the title
+        return [_piece(data[: ends[0]], None, name), *pieces[1:]]
+    return [_piece(data[: cuts[0]], None, name), *pieces] if len(lead.split()) > _LEAD else pieces
 
 
 _LEAD = 3
 """A text before the first page of no more words than this is a rule or a mark, not a page."""
 
 
-def _piece(text: str, url: str | None, name: str) -> _Piece:
+def _piece(data: bytes, url: str | None, name: str) -> _Piece:
+    text = data.decode("utf-8", "surrogatepass")
+    if url and (after := _AFTER.match(text)):
+        text = text[: after.start(2)] + text[after.end(2) :]
     return _Piece(text, url, split(text, title=name))
 
 
@@ -102,7 +107,7 @@ def _source(data: bytes, start: int) -> tuple[int, str | None]:
     if found := _BEFORE.search(before):
         return start - len(before[found.start() :].encode("utf-8")), found[1]
     after = _AFTER.match(data[start : start + _TAIL].decode("utf-8", "ignore"))
-    return start, after[1] if after else None
+    return start, after[3] if after else None
 
 
 # Addresses
