@@ -57,7 +57,8 @@ def split(markdown: str, *, title: str = "", headings: Sequence[Heading] | None 
     titled = bool(marks) and marks[0].level == 1
     begin = marks[0].line if titled and _only_pointer(body, lines[marks[0].line]) else 0
     if not titled:
-        marks.insert(0, _Mark(line=0, level=1, title=title, text="", targets=()))
+        lead = next(iter(_marks(f"# Title\n\n{body[: lines[marks[0].line]] if marks else body}")))
+        marks.insert(0, replace(lead, line=0, title=title, below=0))
     starts = [begin, *(mark.line for mark in marks[1:])]
     offsets = _byte_offsets(markdown, [offset + lines[line] for line in starts])
     anchors = _anchors(marks if titled else marks[1:], headings or ())
