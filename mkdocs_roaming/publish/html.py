@@ -92,6 +92,7 @@ INLINES: dict[str, Inline] = {
     "permalink": inline.permalink,
     "quotation": inline.quotation,
     "script": inline.script,
+    "self link": inline.self_link,
     "skip": inline.skip,
     "span": inline.span,
     "strike": inline.emphasis("strike", "~~", "del"),

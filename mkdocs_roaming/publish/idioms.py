@@ -49,7 +49,8 @@ RULES: tuple[tuple[str, str], ...] = (
         ".sphinxsidebar .related .clearer div.toc .mobile-only-toc .pagination-links .feedback "
         "div.contents div.bd-header-article .mw-editsection",
     ),
-    ("text", "a.toclink a.header a.glightbox a.anchor-heading"),
+    ("text", "a.glightbox"),
+    ("self link", "a.toclink a.header a.anchor-heading"),
     ("permalink", "a.anchor a.anchor-link a.permalink a.heading-link"),
     ("note reference", "a.footnote-ref a.footnote-reference a.footnote_reference"),
     ("notes", "div.footnote section.footnotes div.footnotes aside.footnote-list aside.footnote dl.footnote"),

@@ -54,6 +54,15 @@ def permalink(walk: Walk, element: Element, pieces: list[str]) -> None:
         link(walk, element, pieces)
 
 
+def self_link(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write a heading's link to itself as its text; in a blog's index it leads to the post, and stays a link."""
+    href = element.get("href") or ""
+    if href.startswith("#") or href.partition("#")[2] == walk.heading_id:
+        walk.inline(element, pieces)
+    else:
+        link(walk, element, pieces)
+
+
 def says_permalink(element: Element) -> bool:
     """Tell whether a link says only that it is one, to the place where it stands."""
     if element.get("aria-hidden") == "true":

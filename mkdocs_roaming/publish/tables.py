@@ -36,6 +36,8 @@ _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _BLANK = re.compile(r"\n(?=\n)")
 _PLAIN_TAGS = frozenset(names("em strong code kbd sub sup mark ins del u s b i br abbr"))
 _BLOCK_TAGS = frozenset(names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
+_FRAME_TAGS = frozenset(names("table thead tbody tfoot tr"))
+_WRAPPERS = frozenset(names("p div h1 h2 h3 h4 h5 h6"))
 _TABLE_TAGS = frozenset(names("table thead tbody tfoot tr th td caption"))
 _KEPT = {"td": ("colspan", "rowspan"), "th": ("colspan", "rowspan"), "ol": ("start",)}
 
@@ -78,7 +80,7 @@ def _unwrapped(cell: Element, blocks: int) -> Element | None:
         if (inner.text and inner.text.strip()) or len(inner) != 1 or (inner[0].tail or "").strip():
             return None
         inner = inner[0]
-        if inner.tag not in ("p", "div"):
+        if inner.tag not in _WRAPPERS:
             if inner.tag in BLOCK_TAGS:
                 return None
             continue
@@ -136,15 +138,17 @@ def _html(walk: Walk, element: Element, pieces: list[str], depth: int) -> None:
         code = escape(content_of(element), quote=False)
         pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>".replace("&#10;\n", "\n&#10;"))
         return
-    opening, closing = _tags(walk, element)
-    pieces.append(opening)
-    if element.text:
-        pieces.append(_text(element.text))
+    inner = [_text(element.text)] if element.text else []
     for child in element:
-        _html(walk, child, pieces, depth + 1)
+        _html(walk, child, inner, depth + 1)
         if child.tail:
-            pieces.append(_text(child.tail))
-    pieces.append(closing)
+            inner.append(_text(child.tail))
+    opening, closing = _tags(walk, element)
+    if tag in _FRAME_TAGS:
+        inner = [piece for piece in inner if piece != " "]
+    elif tag in ("td", "th"):
+        inner = ["".join(inner).strip()]
+    pieces += [opening, *inner, closing]
 
 
 def _tags(walk: Walk, element: Element) -> tuple[str, str]:

@@ -26,7 +26,9 @@ BREAK = "\\\n"
 
 ROLES = Roles()
 
-_HOLDERS = frozenset({"span", "text", "link", "permalink", "emphasis", "strong", "strike", "tag", "quotation"})
+_HOLDERS = frozenset(
+    {"span", "text", "link", "permalink", "self link", "emphasis", "strong", "strike", "tag", "quotation"}
+)
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
