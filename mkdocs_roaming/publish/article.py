@@ -8,7 +8,7 @@ from collections import Counter
 
 from lxml import etree
 
-from mkdocs_roaming.publish.idioms import article_finders
+from mkdocs_roaming.publish.idioms import TAG_ROLES, article_finders
 from mkdocs_roaming.publish.walk import ROLES, Element, text_of
 
 
@@ -87,8 +87,10 @@ def _parsed(data: bytes) -> tuple[Element | None, bool]:
 def _without_chrome(article: Element) -> None:
     for element in [found for found in article.iter() if ROLES[found.tag, found.get("class")] == "skip"]:
         parent = element.getparent()
-        if element is article or parent is None or element.tag in ("script", "style", "svg", "source"):
+        if element is article or parent is None:
             continue
+        if element.tag != "nav" and TAG_ROLES.get(element.tag) == "skip":
+            continue  # a button may be a tab's label, a script a formula
         if element.tail:
             before = element.getprevious()
             if before is not None:

@@ -6,7 +6,7 @@ import re
 
 from mkdocs_roaming.page import Heading
 from mkdocs_roaming.publish.escape import guard, heading_line
-from mkdocs_roaming.publish.inline import formula
+from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Walk, bold, hidden, text_of
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish import blocks, callouts, code, inline, notes, objects, tables
+from mkdocs_roaming.publish import blocks, callouts, code, formula, inline, notes, objects, pictures, tables
 from mkdocs_roaming.publish.article import article_of, parse, visible_words
 from mkdocs_roaming.publish.escape import escape, heading_line
 from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
@@ -78,20 +78,21 @@ BLOCKS: dict[str, Block] = {
 INLINES: dict[str, Inline] = {
     "break": inline.line_break,
     "card": inline.card,
+    "classifier": inline.classifier,
     "code span": inline.code,
-    "emoji": inline.emoji,
+    "emoji": pictures.emoji,
     "emphasis": inline.emphasis("emphasis", "*", "em"),
-    "image": inline.image,
+    "image": pictures.image,
     "input": inline.checkbox,
     "labels": inline.labels,
     "link": inline.link,
-    "math": inline.math,
-    "media": inline.media,
+    "math": formula.math,
+    "media": pictures.media,
     "note label": notes.label,
     "note reference": notes.reference,
     "permalink": inline.permalink,
     "quotation": inline.quotation,
-    "script": inline.script,
+    "script": formula.script,
     "self link": inline.self_link,
     "skip": inline.skip,
     "span": inline.span,

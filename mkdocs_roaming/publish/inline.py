@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape, quoted
+from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, PERMALINKS
 from mkdocs_roaming.publish.walk import BREAK, Element, Inline, Walk, hidden, text_of, trim
 
@@ -13,6 +13,12 @@ def span(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write what an element holds, and nothing of itself."""
     if element.attrib and hidden(element):
         return
+    walk.inline(element, pieces)
+
+
+def classifier(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write what kind of thing a term is, behind a colon."""
+    walk.text(" : ", pieces)
     walk.inline(element, pieces)
 
 
@@ -32,9 +38,8 @@ def link(walk: Walk, element: Element, pieces: list[str]) -> None:
     if href is None or walk.in_link:
         walk.inline(element, pieces)
         return
-    if href.startswith("#") and (
-        element.get("role") == "doc-backlink" or element.get("data-footnote-backref") is not None
-    ):
+    if element.get("role") == "doc-backlink" or element.get("data-footnote-backref") is not None:
+        _write_backlink(walk, element, pieces)
         return
     if element.get("role") == "doc-noteref" or element.get("data-footnote-ref") is not None:
         walk.inline_writers["note reference"](walk, element, pieces)
@@ -97,10 +102,10 @@ def emphasis(style: str, marker: str, tag: str) -> Inline:
         text = "".join(inner)
         stripped = trim(text)
         if not stripped:
-            _space(text, pieces)
+            space(text, pieces)
             return
         if text[0].isspace():
-            _space(text, pieces)
+            space(text, pieces)
         if _misread(pieces, stripped, element):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
@@ -117,7 +122,7 @@ def tag(walk: Walk, element: Element, pieces: list[str]) -> None:
     walk.inline(element, inner)
     text = "".join(inner).strip()
     if not text:
-        _space("".join(inner), pieces)
+        space("".join(inner), pieces)
     elif _NOTES_ONLY.fullmatch(text):
         pieces.append(text)
     else:
@@ -132,48 +137,12 @@ def code(walk: Walk, element: Element, pieces: list[str]) -> None:
     _code_piece(walk, _code_text(element), pieces)
 
 
-def image(walk: Walk, element: Element, pieces: list[str]) -> None:
-    """Write an image; one that is only data, or the dark twin of a light one, goes."""
-    if hidden(element):
-        return
-    src = element.get("src") or ""
-    if not src or src.startswith("data:"):
-        src = element.get("data-src") or element.get("data-lazy-src") or element.get("data-original") or src
-    if not src and (srcset := element.get("srcset") or element.get("data-srcset")):
-        src = srcset.split(",")[0].split()[0] if srcset.split() else ""
-    alt = " ".join((element.get("alt") or "").split())
-    if not src or src.startswith("data:"):
-        walk.text(alt, pieces)
-        return
-    if _has_light_twin(element, src, alt):
-        return
-    if walk.plain is not None:
-        walk.plain.append(alt)
-    title = element.get("title")
-    src = _VARIANT.sub("", src)
-    _before_link(pieces)
-    pieces.append(
-        f"![{escape(alt, brackets=True)}]({destination(walk.image(src))}{' ' + quoted(title) if title else ''})"
-    )
-
-
-def emoji(walk: Walk, element: Element, pieces: list[str]) -> None:
-    """Write an emoji as its character, or the name that the page gives it."""
-    if element.tag == "img":
-        walk.text(element.get("alt") or element.get("title") or "", pieces)
-        return
-    before = len(pieces)
-    walk.inline(element, pieces)
-    if len(pieces) == before and (title := element.get("title")):
-        walk.text(title, pieces)
-
-
 def line_break(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write a line break as the line allows: a hard break, a tag in a table, a space in a heading."""
     if walk.plain is not None:
         walk.plain.append(" ")
     if walk.line_break == " ":
-        _space(" ", pieces)
+        space(" ", pieces)
         return
     if pieces and pieces[-1].endswith(" "):
         pieces[-1] = pieces[-1].rstrip(" ")
@@ -200,71 +169,20 @@ def quotation(walk: Walk, element: Element, pieces: list[str]) -> None:
     pieces.append(f'"{"".join(inner).strip()}"')
 
 
-def media(walk: Walk, element: Element, pieces: list[str]) -> None:
-    """Write a film, a sound or an embedded page as a link to it."""
-    source = element.find("source")
-    src = element.get("src") or element.get("data-src") or (source.get("src") if source is not None else None)
-    if not src or src.startswith(("data:", "about:")) or hidden(element):
-        return
-    url = destination(walk.image(src))
-    _space(" ", pieces)
-    title = " ".join((element.get("title") or element.get("aria-label") or "").split())
-    if walk.in_link:
-        walk.text(title or url, pieces)
-    else:
-        text = escape(title or url, brackets=True)
-        pieces.append((autolink(url, url) if not title else None) or f"[{text}]({url})")
-    _space(" ", pieces)
+def before_link(pieces: list[str]) -> None:
+    """Keep a `!` that stands before a link from making it an image."""
+    if pieces and pieces[-1].endswith("!"):
+        pieces[-1] = pieces[-1][:-1] + "\\!"
 
 
-def math(walk: Walk, element: Element, pieces: list[str]) -> None:
-    """Write a formula within a line as TeX between dollars."""
-    tex, display = formula(element)
-    if not tex:
-        walk.inline(element, pieces)
-        return
-    tex = " ".join(tex.split())
-    written = f"$${tex}$$" if display else f"${tex}$"
-    if walk.plain is not None:
-        walk.plain.append(written)
-    pieces.append(written)
-
-
-def script(walk: Walk, element: Element, pieces: list[str]) -> None:
-    """Write the formula that a script holds for MathJax; other scripts go."""
-    if (element.get("type") or "").startswith("math/tex"):
-        math(walk, element, pieces)
-
-
-def formula(element: Element) -> tuple[str, bool]:
-    """Give the TeX that an element was made from, and whether it stands on lines of its own."""
-    kind = element.get("type") or ""
-    if kind.startswith("math/tex"):
-        return text_of(element).strip(), "mode=display" in kind
-    classes = element.get("class") or ""
-    display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
-    for annotation in element.iter("annotation"):
-        if annotation.get("encoding") == "application/x-tex":
-            return text_of(annotation).strip(), display
-    inner = next((child for child in element.iter("script") if (child.get("type") or "").startswith("math/tex")), None)
-    if inner is not None:
-        return formula(inner)
-    if element.tag == "math":
-        return (element.get("alttext") or "").strip(), display
-    text = text_of(element).strip()
-    if found := _DISPLAY.search(text):
-        return (found[1] or found[2]).strip(), True
-    if found := _INLINE.fullmatch(text):
-        return (found[1] or found[2]).strip(), False
-    return (text, display) if "math" in classes.split() else ("", False)
+def space(text: str, pieces: list[str]) -> None:
+    """Write a space for the white space in a text, if none stands there yet."""
+    if text and not (pieces and pieces[-1].endswith((" ", "\n"))):
+        pieces.append(" ")
 
 
 _SCRIPT = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 _NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
-_DISPLAY = re.compile(r"\\\[(.*)\\\]|^\$\$(.*)\$\$$", re.DOTALL)
-_INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
-_VARIANT = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$")
-_DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 
 
 def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> None:
@@ -283,13 +201,21 @@ def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> No
         _write_wordless_link(walk, element, href, url, pieces)
         return
     if written[:1].isspace():
-        _space(written, pieces)
+        space(written, pieces)
     target = destination(url)
-    short = autolink(target, text_of(element).strip()) if len(element) == 0 else None
-    _before_link(pieces)
+    short = None
+    if ":" in target and text == escape(raw := text_of(element).strip(), brackets=True):
+        short = autolink(target, raw)
+    before_link(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")
+
+
+def _write_backlink(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write a link back to where a note is used: its text, where that is more than an arrow."""
+    if any(letter.isalnum() for letter in text_of(element)):
+        walk.inline(element, pieces)
 
 
 class _Code(str):
@@ -314,22 +240,11 @@ def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, piec
         return
     if walk.plain is not None:
         walk.plain.append(f" {label or url} ")
-    _space(" ", pieces)
+    space(" ", pieces)
     pieces.append(
         (None if label else autolink(url, url)) or f"[{escape(label or url, brackets=True)}]({destination(url)})"
     )
     pieces.append(" ")
-
-
-def _before_link(pieces: list[str]) -> None:
-    """Keep a `!` that stands before a link from making it an image."""
-    if pieces and pieces[-1].endswith("!"):
-        pieces[-1] = pieces[-1][:-1] + "\\!"
-
-
-def _space(text: str, pieces: list[str]) -> None:
-    if text and not (pieces and pieces[-1].endswith((" ", "\n"))):
-        pieces.append(" ")
 
 
 def _misread(pieces: list[str], text: str, element: Element) -> bool:
@@ -369,8 +284,9 @@ def _code_text(element: Element) -> str:
 def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
     if walk.plain is not None:
         walk.plain.append(text)
-    if pieces and isinstance(pieces[-1], _Code):  # two that touch would not be read as two
-        text = pieces.pop().code + text
+    if pieces and isinstance(before := pieces[-1], _Code):  # two that touch would not be read as two
+        pieces.pop()
+        text = before.code + text
     if text:
         pieces.append(_Code(text))
 
@@ -383,23 +299,10 @@ def _linked_code(walk: Walk, element: Element, pieces: list[str]) -> None:
             inner: list[str] = []
             _code_piece(walk, _code_text(child), inner)
             if inner:
-                _before_link(pieces)
+                before_link(pieces)
                 pieces.append(f"[{''.join(inner)}]({destination(walk.link(href.strip()))})")
         elif len(child) and child.find(".//a[@href]") is not None:
             _linked_code(walk, child, pieces)
         else:
             _code_piece(walk, _code_text(child), pieces)
         _code_piece(walk, child.tail or "", pieces)
-
-
-def _has_light_twin(element: Element, src: str, alt: str) -> bool:
-    parent = element.getparent()
-    if not _DARK.search(src) or parent is None:
-        return False
-    around = parent.getparent() if len(parent) == 1 else parent
-    return any(
-        other is not element
-        and (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only"))
-        and " ".join((other.get("alt") or "").split()) == alt
-        for other in (around if around is not None else parent).iter("img")
-    )

@@ -39,7 +39,7 @@ def listing(walk: Walk, element: Element, out: list[str]) -> None:
     if not any(child.tag == "dt" and _is_object(child, classes) for child in element):
         definitions(walk, element, out)
         return
-    language = next((DOMAINS[name] for name in classes if name in DOMAINS), "python")
+    language = next((DOMAINS[name] for name in classes if name in DOMAINS), "")
     level = min(6, walk.level + 1)
     for child in element:
         if child.tag == "dt":
@@ -96,4 +96,4 @@ def _signature(term: Element) -> tuple[str, str | None]:
         elif ROLES[child.tag, child.get("class")] != "skip":
             pieces.append(text_of(child))
         pieces.append(child.tail or "")
-    return " ".join("".join(pieces).split()), source
+    return " ".join("".join(pieces).split()).replace(" → ", " -> "), source

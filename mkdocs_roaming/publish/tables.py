@@ -6,8 +6,8 @@ import re
 from html import escape
 
 from mkdocs_roaming.publish.code import content_of
+from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, names
-from mkdocs_roaming.publish.inline import formula
 from mkdocs_roaming.publish.walk import ROLES, Element, Walk, hidden, text_of
 
 

@@ -1,0 +1,53 @@
+"""Formulas: the TeX that math was made from, between dollars."""
+
+from __future__ import annotations
+
+import re
+
+from mkdocs_roaming.publish.walk import Element, Walk, text_of
+
+
+def math(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write a formula within a line as TeX between dollars."""
+    tex, display = formula(element)
+    if not tex:
+        walk.inline(element, pieces)
+        return
+    tex = " ".join(tex.split())
+    written = f"$${tex}$$" if display else f"${tex}$"
+    if walk.plain is not None:
+        walk.plain.append(written)
+    pieces.append(written)
+
+
+def script(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write the formula that a script holds for MathJax; other scripts go."""
+    if (element.get("type") or "").startswith("math/tex"):
+        math(walk, element, pieces)
+
+
+def formula(element: Element) -> tuple[str, bool]:
+    """Give the TeX that an element was made from, and whether it stands on lines of its own."""
+    kind = element.get("type") or ""
+    if kind.startswith("math/tex"):
+        return text_of(element).strip(), "mode=display" in kind
+    classes = element.get("class") or ""
+    display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
+    for annotation in element.iter("annotation"):
+        if annotation.get("encoding") == "application/x-tex":
+            return text_of(annotation).strip(), display
+    inner = next((child for child in element.iter("script") if (child.get("type") or "").startswith("math/tex")), None)
+    if inner is not None:
+        return formula(inner)
+    if element.tag == "math":
+        return (element.get("alttext") or "").strip(), display
+    text = text_of(element).strip()
+    if found := _DISPLAY.search(text):
+        return (found[1] or found[2]).strip(), True
+    if found := _INLINE.fullmatch(text):
+        return (found[1] or found[2]).strip(), False
+    return (text, display) if "math" in classes.split() else ("", False)
+
+
+_DISPLAY = re.compile(r"\\\[(.*)\\\]|^\$\$(.*)\$\$$", re.DOTALL)
+_INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
