@@ -1,18 +1,21 @@
 """How well what was opened answers a question, judged by words alone.
 
-Each word of the question weighs what its rarity in all that was seen says. A piece of text scores the share of that
-weight that it holds itself, and less for what its heading, its neighbours and its place on the site hold.
+Each word of the question weighs what its rarity in all that was seen says. A passage scores the share of that weight
+which it holds itself, which its section holds and which the titles above it hold, and a little more where it has a
+number or a piece of code and the question asks for one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from math import log
 
+from mkdocs_roaming.answer.alike import alike, is_common, misspelt
 from mkdocs_roaming.answer.quotes import Piece, pieces
-from mkdocs_roaming.words import Word, found, query, terms
+from mkdocs_roaming.words import Word, found, query, terms, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,51 +30,24 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A word of the question: its weight, what else says the same, whether it names a thing."""
+    """A word of the question: its weight, what else says the same, and whether it was seen anywhere."""
 
     word: Word
     weight: float
     also: tuple[Word, ...] = ()
-    named: bool = False
+    seen: bool = True
+    name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A piece of a source and its score."""
+class Passage:
+    """Pieces of a source that are quoted together, how well they answer, and the share that they hold themselves."""
 
     source: Source
-    piece: Piece
+    pieces: tuple[Piece, ...]
     score: float
-    own: frozenset[int]
-    """The question's words in the piece itself, by position."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A question laid beside what was opened: its pieces by score, how sure it is, which words were nowhere."""
-
-    scored: tuple[Scored, ...]
-    confidence: float
-    weighed: tuple[Weighed, ...]
-    unseen: tuple[Weighed, ...]
-    parts: Mapping[str, float] = field(default_factory=dict)
-
-
-def read(
-    question: str, earlier: str, documents: Mapping[str, str], sources: Sequence[Source], language: str
-) -> Reading:
-    """Weigh a question against sources. `documents` is all text that was seen, by section, for rarity alone."""
-    bags = {id_: Bag(text, language) for id_, text in documents.items()}
-    weighed = weigh(question, earlier, list(bags.values()), language)
-    total = sum(one.weight for one in weighed) or 1.0
-    scored: list[Scored] = []
-    for source in sources:
-        found_here = _score(source, weighed, total, _wants(question), language)
-        scored += found_here
-    scored.sort(key=lambda one: (-one.score, one.source.rank, one.piece.start))
-    unseen = tuple(one for one in weighed if not any(bag.has(one.word) for bag in bags.values()))
-    confidence, parts = _confidence(scored, weighed, unseen, sources, total, language)
-    return Reading(tuple(scored), confidence, tuple(weighed), unseen, parts)
+    own: float
+    section: float
 
 
 class Bag:
@@ -83,38 +59,70 @@ class Bag:
         self.terms = terms(text, language)
         self.all = frozenset(self.terms)
 
-    def has(self, word: Word) -> bool:
+    def has(self, one: Word) -> bool:
         """Tell whether a word stands in the text."""
-        if not word.prefix and not any(run[0] in self.all for run in word.runs):
+        if not one.prefix and not any(run[0] in self.all for run in one.runs):
             return False
-        return found(word, self.terms)
+        return found(one, self.terms)
 
     def holds(self, one: Weighed) -> float:
         """Give 1 where the text has the word, less where it has another that says the same."""
         if self.has(one.word):
             return 1.0
-        return _ALSO_COUNTS if any(self.has(other) for other in one.also) else 0.0
+        return _ALSO if any(self.has(other) for other in one.also) else 0.0
 
 
-def weigh(question: str, earlier: str, bags: Sequence[Bag], language: str) -> list[Weighed]:
-    """Give the question's words with their weights; a short follow-up borrows from the question before it."""
+def weigh(question: str, earlier: str, documents: Iterable[str], language: str) -> list[Weighed]:
+    """Give the question's words with their weights; a short follow-up borrows from the question before it.
+
+    `documents` is all text that was seen, by section, to tell which words are rare.
+    """
     words = _content(question, language)
     borrowed = _content(earlier, language) if earlier and len(words) <= _SHORT else []
-    known = {one.runs for one in words}
-    factors = [(one, 1.0) for one in words] + [(one, _BORROWED) for one in borrowed if one.runs not in known]
-    count = len(bags)
+    mine = {one.runs for one in words}
+    factors = [(one, 1.0) for one in words] + [(one, _BORROWED) for one in borrowed if one.runs not in mine]
+    bags = [Bag(text, language) for text in documents]
+    known = frozenset().union(*(bag.all for bag in bags))
     weighed: list[Weighed] = []
     for one, factor in factors:
-        frequency = sum(bag.has(one) for bag in bags)
-        weight = factor * max(log((count + 1) / (frequency + 0.5)), _LEAST)
-        weighed.append(Weighed(one, weight, (), _names(one, question)))
+        also = alike(one, language)
+        often = sum(bag.has(one) for bag in bags)
+        if not often and (meant := misspelt(one, sorted(known))):
+            also = (*also, word(meant, language))
+        name = is_name(one, question)
+        if not often:
+            often = _UNSEEN if not name else 0
+        weight = factor * max(log((len(bags) + 1) / (often + 0.5)), _LEAST) ** _RARITY
+        weight *= _NAMED if name else _COMMON if is_common(one) else 1.0
+        weighed.append(Weighed(one, weight, also, bool(often) and any(bag.has(one) for bag in bags), name))
     return weighed
 
 
-_ALSO_COUNTS = 0.6
+def is_name(one: Word, question: str) -> bool:
+    """Tell whether a word of the question is a name: an identifier, a version, something with a capital inside it."""
+    if _NAME.search(one.text):
+        return True
+    at = question.find(one.text)
+    inside = at > 0 and not question[:at].rstrip().endswith((".", "?", "!", ":", '"', "“"))
+    return inside and one.text[:1].isupper()
+
+
+def passages(question: str, weighed: Sequence[Weighed], sources: Iterable[Source], language: str) -> list[Passage]:
+    """Give all passages of the sources, the best first."""
+    total = sum(one.weight for one in weighed) or 1.0
+    wants = (bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question)))
+    scored = [passage for source in sources for passage in _scored(source, weighed, total, wants, language)]
+    return sorted(scored, key=lambda one: (-one.score, one.source.rank, one.source.id, one.pieces[0].start))
+
+
+_ALSO = 0.7
 _SHORT = 2
 _BORROWED = 0.6
 _LEAST = 0.2
+_RARITY = 1.25
+_NAMED = 2.0
+_COMMON = 0.6
+_UNSEEN = 3  # a word nobody uses says less than a rare one of the site: people put things in their own words
 
 
 def _content(question: str, language: str) -> list[Word]:
@@ -125,50 +133,20 @@ def _content(question: str, language: str) -> list[Word]:
 
 _EMPTY = frozenset(
     [
-        "want",
-        "need",
-        "like",
-        "please",
-        "way",
-        "thing",
-        "things",
-        "get",
-        "got",
-        "make",
-        "use",
-        "using",
-        "used",
-        "possible",
-        "know",
-        "tell",
-        "help",
-        "question",
-        "work",
-        "works",
-        "exactly",
+        *("want", "need", "like", "please", "way", "thing", "things", "get", "got", "make", "use", "using", "used"),
+        *("possible", "know", "tell", "help", "question", "work", "works", "exactly", "just", "really", "think"),
     ]
 )
 """Words that nearly every question may hold and that no stop list has."""
 
-_NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[._/@#-]\w|^[-$@.]|\d[.]\d")
-
-
-def _names(one: Word, question: str) -> bool:
-    """Tell whether a word of the question is a name: an identifier, a version, something with a capital inside it."""
-    if _NAME.search(one.text):
-        return True
-    at = question.find(one.text)
-    inside = at > 0 and not question[:at].rstrip().endswith((".", "?", "!", ":", '"', "“"))
-    return inside and one.text[:1].isupper()
-
-
-_WANTS_NUMBER = re.compile(
+_NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[._/@#]\w|^[-$@.]|\d[.]\d")
+_ASKS_NUMBER = re.compile(
     r"\b(how (many|much|long|often|fast|old|big|large|far|high|deep|late|soon)|max(imum)?|min(imum)?|longest|shortest|"
     r"oldest|newest|highest|lowest|limits?|default|ports?|size|rate|interval|timeouts?|at what time|when|number|"
     r"version|after how)\b",
     re.IGNORECASE,
 )
-_WANTS_CODE = re.compile(
+_ASKS_CODE = re.compile(
     r"\b(how (do|can|to|should) |what do i (type|run|call|write)|command|flags?|options?|env|variable|setting|"
     r"parameter|key|force|disable|enable|where did|called|rename[d]?)\b",
     re.IGNORECASE,
@@ -177,75 +155,65 @@ _NUMBER = re.compile(r"(?<![\w.])\d")
 _CODE = re.compile(r"`[^`]+`")
 
 
-def _wants(question: str) -> tuple[bool, bool]:
-    return bool(_WANTS_NUMBER.search(question)), bool(_WANTS_CODE.search(question))
-
-
-def _score(
+def _scored(
     source: Source, weighed: Sequence[Weighed], total: float, wants: tuple[bool, bool], language: str
-) -> list[Scored]:
-    text = source.text
-    found_pieces = pieces(text)
-    if not found_pieces:
-        return []
-    bags = [Bag(text[piece.start : piece.end], language) for piece in found_pieces]
+) -> Iterator[Passage]:
     title = Bag(source.titles[-1] if source.titles else "", language)
     above = Bag(" \n ".join(source.titles[:-1]), language)
-    body = Bag(text, language)
-    holds = [[bag.holds(one) for one in weighed] for bag in bags]
-    far = [max(_TITLE * title.holds(one), _ABOVE * above.holds(one), _BODY * body.holds(one)) for one in weighed]
-    scored: list[Scored] = []
-    for at, piece in enumerate(found_pieces):
-        near = [
-            max(
-                (holds[other][index] for other in (at - 1, at + 1) if 0 <= other < len(holds)),
-                default=0.0,
-            )
-            for index in range(len(weighed))
-        ]
-        head = Bag(text[piece.head[0] : piece.head[1]], language) if piece.head else None
-        score = 0.0
-        for index, one in enumerate(weighed):
-            own = holds[at][index]
-            if head is not None:
-                own = max(own, _HEAD * head.holds(one))
-            score += one.weight * max(own, _NEAR * near[index], far[index])
-        score /= total
-        body_text = text[piece.start : piece.end]
-        if wants[0] and _NUMBER.search(body_text):
+    body = Bag(source.text, language)
+    titled = [max(title.holds(one), _ABOVE * above.holds(one)) for one in weighed]
+    inside = [max(body.holds(one), near) for one, near in zip(weighed, titled, strict=True)]
+    section = sum(one.weight * share for one, share in zip(weighed, inside, strict=True)) / total
+    heads = sum(one.weight * share for one, share in zip(weighed, titled, strict=True)) / total
+    for group in together(source.text):
+        spans = [(piece.start, piece.end) for piece in group]
+        if group[0].head:
+            spans.insert(0, group[0].head)
+        text = "\n".join(source.text[start:end] for start, end in spans)
+        bag = Bag(text, language)
+        own = sum(one.weight * bag.holds(one) for one in weighed) / total
+        score = _OWN * own + _SECTION * section + _TITLED * heads + _RANK / (1 + source.rank)
+        if wants[0] and _NUMBER.search(text):
             score += _NUMBER_BONUS
-        if wants[1] and (piece.kind == "code" or _CODE.search(body_text)):
+        if wants[1] and (group[0].kind == "code" or _CODE.search(text)):
             score += _CODE_BONUS
-        score += _RANK / (1 + source.rank)
-        own_words = frozenset(index for index in range(len(weighed)) if holds[at][index])
-        scored.append(Scored(source, piece, score, own_words))
-    return scored
+        score -= _LONG * max(0, len(text) - 300) / 300
+        yield Passage(source, tuple(group), score, own, section)
 
 
-_TITLE = 0.75
-_ABOVE = 0.45
-_BODY = 0.4
-_NEAR = 0.55
-_HEAD = 0.7
-_NUMBER_BONUS = 0.08
-_CODE_BONUS = 0.05
-_RANK = 0.12
+_OWN = 0.4
+_SECTION = 0.35
+_TITLED = 0.2
+_ABOVE = 0.5
+_RANK = 0.1
+_NUMBER_BONUS = 0.06
+_CODE_BONUS = 0.04
+_LONG = 0.03
 
 
-def _confidence(
-    scored: Sequence[Scored],
-    weighed: Sequence[Weighed],
-    unseen: Sequence[Weighed],
-    sources: Sequence[Source],
-    total: float,
-    language: str,
-) -> tuple[float, dict[str, float]]:
-    if not scored:
-        return 0.0, {}
-    coverage = 0.0
-    for source in sources:
-        bag = Bag(" \n ".join((*source.titles, source.text)), language)
-        coverage = max(coverage, sum(one.weight * bag.holds(one) for one in weighed) / total)
-    named = sum(one.weight for one in unseen if one.named) / total
-    lost = sum(one.weight for one in unseen) / total
-    return scored[0].score, {"top": scored[0].score, "coverage": coverage, "named": named, "lost": lost}
+def together(text: str) -> Iterator[list[Piece]]:
+    """Give what is quoted together: short paragraphs, steps and code with its lead-in whole, of long ones a part."""
+    blocks = [list(group) for _, group in groupby(pieces(text), key=lambda piece: piece.block)]
+    for at, block in enumerate(blocks):
+        before = blocks[at - 1] if at else []
+        lead = [before[-1]] if before and before[-1].kind == "sentence" else []
+        size = block[-1].end - block[0].start
+        match block[0].kind:
+            case "sentence":
+                if block[-1].lead and at + 1 < len(blocks):
+                    continue  # goes with what it leads to
+                if size <= _SHORT_PARAGRAPH:
+                    yield block
+                else:
+                    yield from ([piece] for piece in block)
+                    yield from (block[one : one + 2] for one in range(len(block) - 1))
+            case "code":
+                yield [*lead, *block]
+            case "item" if size <= _SHORT_LIST:
+                yield [*(lead if lead and lead[0].lead else []), *block]
+            case _:
+                yield from ([piece] for piece in block)
+
+
+_SHORT_PARAGRAPH = 420
+_SHORT_LIST = 500

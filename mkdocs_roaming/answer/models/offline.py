@@ -1,4 +1,4 @@
-"""The model that needs no key and no network: it searches, opens, and quotes the best sentences word for word.
+"""The model that needs no key and no network: it searches, opens, and quotes the best passages word for word.
 
 It sees what any model sees: the request and what the tools gave. It understands nothing; it weighs words.
 """
@@ -6,19 +6,20 @@ It sees what any model sees: the request and what the tools gave. It understands
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models import NONE, Asked, Part, Request, Results, Stop, Text, ToolCall
-from mkdocs_roaming.answer.quotes import pieces, quote
-from mkdocs_roaming.answer.relevance import Reading, Scored, Source, read
+from mkdocs_roaming.answer.quotes import quote
+from mkdocs_roaming.answer.relevance import Bag, Passage, Source, Weighed, passages, weigh
 from mkdocs_roaming.expand import Expansion
 from mkdocs_roaming.roam.navigator import Expanded, Found
+from mkdocs_roaming.words import estimate_tokens
 
 
 class Offline:
-    """Answers with sentences of the docs, cited, or says that they do not answer."""
+    """Answers with passages of the docs, cited, or says that they do not answer."""
 
     name = "offline"
 
@@ -31,18 +32,31 @@ class Offline:
 def step(request: Request) -> Iterator[Part]:
     """Give the parts of the reply to a request; the same request always gets the same."""
     seen = _seen(request)
-    calls = _calls(seen, request) if request.tools else []
+    weighed = weigh(seen.question, seen.earlier, seen.documents(), request.language)
+    ranked = passages(seen.question, weighed, seen.sources(), request.language)
+    calls = _calls(seen, weighed, ranked, request.language) if request.tools else []
     if calls:
         yield from calls
         yield Stop("tools")
         return
-    reading = seen.reading(request.language)
-    yield Text(_answer(reading) if reading.confidence >= SURE else f"{prompts.NO_ANSWER_HERE} [^{NONE}]")
+    if ranked and confidence(ranked, weighed, request.language) >= SURE:
+        yield Text(_answer(choose(ranked), request.output_tokens))
+    else:
+        yield Text(f"{prompts.NO_ANSWER_HERE} [^{NONE}]")
     yield Stop()
 
 
-SURE = 0.5
+SURE = 0.3
 """The least confidence with which it answers."""
+
+
+def confidence(ranked: Sequence[Passage], weighed: Sequence[Weighed], language: str) -> float:
+    """Give how much of the question the best passage and its section cover, from 0 to 1: its rarest words above all."""
+    best = ranked[0]
+    passage = Bag("\n".join(best.source.text[piece.start : piece.end] for piece in best.pieces), language)
+    section = Bag("\n".join((*best.source.titles, best.source.text)), language)
+    total = sum(one.weight**2 for one in weighed) or 1.0
+    return sum(one.weight**2 * (passage.holds(one) + section.holds(one)) / 2 for one in weighed) / total
 
 
 # What it has before it
@@ -55,18 +69,26 @@ class _Seen:
     question: str = ""
     earlier: str = ""
     named: dict[str, str] = field(default_factory=dict)
-    ranks: dict[str, int] = field(default_factory=dict)
+    ranks: dict[str, float] = field(default_factory=dict)
     opened: dict[str, Source] = field(default_factory=dict)
-    searches: int = 0
+    searched: bool = False
     rounds: int = 0
 
-    def reading(self, language: str) -> Reading:
-        """Weigh what was opened."""
-        documents = dict(self.named)
+    def documents(self) -> list[str]:
+        """Give all text that was seen, by section."""
+        texts = dict(self.named)
         for source in self.opened.values():
-            documents[source.id] = f"{documents.get(source.id, '')}\n{' '.join(source.titles)}\n{source.text}"
-        sources = [replace(source, rank=self.ranks.get(source.id, _UNRANKED)) for source in self.opened.values()]
-        return read(self.question, self.earlier, documents, sources, language)
+            texts[source.id] = "\n".join((texts.get(source.id, ""), *source.titles, source.text))
+        return list(texts.values())
+
+    def sources(self) -> list[Source]:
+        """Give the sections that were opened, with their ranks."""
+        order = {id_: rank for rank, id_ in enumerate(self.best())}
+        return [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
+
+    def best(self) -> list[str]:
+        """Give the sections that searches found, best first."""
+        return sorted(self.ranks, key=lambda id_: -self.ranks[id_])
 
 
 _UNRANKED = 99
@@ -78,8 +100,7 @@ def _seen(request: Request) -> _Seen:
     for turn in request.turns:
         if isinstance(turn, Asked):
             seen.earlier, seen.question = seen.question, turn.question
-            seen.searches = seen.rounds = 0
-            seen.ranks = {}
+            seen.searched, seen.rounds, seen.ranks = False, 0, {}
             seen.named |= dict(_LINE.findall(turn.around))
         elif isinstance(turn, Results):
             for result in turn.results:
@@ -91,19 +112,21 @@ def _seen(request: Request) -> _Seen:
 
 def _see(seen: _Seen, result: object) -> None:
     if isinstance(result, Found):
-        seen.searches += 1
+        seen.searched = True
         for rank, hit in enumerate(result.hits):
-            rank += (seen.searches - 1) * _LATER
-            seen.ranks[hit.id] = min(rank, seen.ranks.get(hit.id, _UNRANKED))
+            seen.ranks[hit.id] = seen.ranks.get(hit.id, 0.0) + 1 / (_FUSED + rank)
             seen.named[hit.id] = f"{seen.named.get(hit.id, '')} {' '.join(hit.breadcrumb)} {hit.snippet}"
     elif isinstance(result, Expanded):
         for expansion in result.sections:
             for source in _sources(expansion):
                 old = seen.opened.get(source.id)
-                seen.opened[source.id] = replace(old, text=old.text + source.text) if old else source
+                if old is None or expansion.part == 1:
+                    seen.opened[source.id] = source
+                else:
+                    seen.opened[source.id] = replace(old, text=old.text + source.text)
 
 
-_LATER = 3
+_FUSED = 20
 _HEADING = re.compile(r"\A\s*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
 
@@ -111,11 +134,11 @@ def _sources(expansion: Expansion) -> Iterator[Source]:
     """Give what an expansion shows, each section under its titles; those inside are told by their headings."""
     above: list[tuple[int, str]] = []
     for shown in expansion.shown:
-        heading = _HEADING.match(shown.text)
-        level, title = (len(heading[1]), heading[2]) if heading else (7, "")
         if shown.id == expansion.id:
             yield Source(shown.id, expansion.breadcrumb, shown.text)
             continue
+        heading = _HEADING.match(shown.text)
+        level, title = (len(heading[1]), heading[2]) if heading else (7, "")
         while above and above[-1][0] >= level:
             above.pop()
         above.append((level, title))
@@ -125,50 +148,72 @@ def _sources(expansion: Expansion) -> Iterator[Source]:
 # What it does next
 
 
-def _calls(seen: _Seen, request: Request) -> list[ToolCall]:
-    if not seen.searches:
-        return [ToolCall(f"search-{seen.rounds + 1}", "search_sections", {"query": seen.question, "limit": 10})]
-    fresh = [id_ for id_ in sorted(seen.ranks, key=lambda id_: seen.ranks[id_]) if id_ not in seen.opened]
-    if seen.rounds == 1 and fresh:
+def _calls(seen: _Seen, weighed: Sequence[Weighed], ranked: Sequence[Passage], language: str) -> list[ToolCall]:
+    turn = seen.rounds + 1
+    if not seen.searched:
+        queries = dict.fromkeys([seen.question, _other_words(weighed)])
         return [
-            ToolCall(f"open-{seen.rounds + 1}-{at // 3 + 1}", "expand_sections", {"ids": fresh[at : at + 3]})
-            for at in range(0, min(len(fresh), 6), 3)
+            ToolCall(f"search-{turn}-{at}", "search_sections", {"query": query, "limit": 10})
+            for at, query in enumerate(queries, 1)
+            if query
         ]
-    if seen.rounds == 2 and fresh and seen.reading(request.language).confidence < 0.9:
-        return [ToolCall(f"open-{seen.rounds + 1}-1", "expand_sections", {"ids": fresh[:4]})]
-    return []
+    fresh = [id_ for id_ in seen.best() if id_ not in seen.opened]
+    if not fresh or (ranked and confidence(ranked, weighed, language) >= _CLEAR):
+        return []
+    return [
+        ToolCall(f"open-{turn}-{at // 4 + 1}", "expand_sections", {"ids": fresh[at : at + 4]})
+        for at in range(0, min(len(fresh), _AT_ONCE), 4)
+    ]
+
+
+_CLEAR = 0.9
+_AT_ONCE = 8
+
+
+def _other_words(weighed: Sequence[Weighed]) -> str:
+    """Give the words of the question that the site knows, and others that say the same."""
+    words = [one.word.text for one in weighed if one.seen]
+    words += [other.text for one in weighed for other in one.also[:3]]
+    return " ".join(dict.fromkeys(words))
 
 
 # What it says
 
 
-def _answer(reading: Reading) -> str:
-    best = reading.scored[0].score
-    chosen: list[Scored] = []
-    sections: list[str] = []
-    for one in reading.scored:
-        if len(chosen) >= 4 or one.score < best * 0.72:
+def choose(ranked: Sequence[Passage]) -> list[Passage]:
+    """Choose one to four passages of one to three sections."""
+    best = ranked[0]
+    chosen = [best]
+    for one in ranked[1:40]:
+        sections = {other.source.id for other in chosen}
+        if len(chosen) >= _MOST or one.score < best.score * _WORSE:
             break
-        if one.source.id not in sections:
-            if len(sections) >= 3:
-                continue
-            sections.append(one.source.id)
+        if one.source.id not in sections and len(sections) >= _SECTIONS:
+            continue
+        if any(one.source.id == other.source.id and set(one.pieces) & set(other.pieces) for other in chosen):
+            continue
         chosen.append(one)
+    return chosen
+
+
+_MOST = 4
+_SECTIONS = 3
+_WORSE = 0.65
+
+
+def _answer(chosen: Sequence[Passage], output_tokens: int) -> str:
+    """Quote passages, each block with its citation, as far as the limit goes."""
     said: list[str] = []
-    for id_ in sections:
+    left = output_tokens
+    for id_ in dict.fromkeys(one.source.id for one in chosen):
         mine = [one for one in chosen if one.source.id == id_]
-        text = mine[0].source.text
-        everything = pieces(text)
-        picked = []
-        for one in mine:
-            picked.append(one.piece)
-            at = everything.index(one.piece)
-            if one.piece.lead and at + 1 < len(everything):
-                block = everything[at + 1].block
-                picked += [piece for piece in everything if piece.block == block][:8]
-            if one.piece.kind == "code" and at and everything[at - 1].kind == "sentence":
-                picked.append(everything[at - 1])
-        for quoted in quote(text, picked):
-            gap = " " if quoted.kind == "sentence" else "\n\n"
-            said.append(f"{quoted}{gap}[^{id_}]")
+        quotes = quote(mine[0].source.text, [piece for one in mine for piece in one.pieces])
+        for at, quoted in enumerate(quotes):
+            leads = quoted.kind == "sentence" and at + 1 < len(quotes) and str(quoted).endswith((":", "："))
+            gap = "" if leads else " " if quoted.kind == "sentence" else "\n\n"
+            block = str(quoted) if leads else f"{quoted}{gap}[^{id_}]"
+            left -= estimate_tokens(block)
+            if left < 0 and said:
+                return "\n\n".join(said)
+            said.append(block)
     return "\n\n".join(said)

@@ -1,0 +1,200 @@
+"""Words that mean much the same in documentation, for models that know words only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from functools import cache
+
+from mkdocs_roaming.words import Word, fold, query, stem
+
+
+def alike(one: Word, language: str) -> tuple[Word, ...]:
+    """Give what says much the same as an English word; phrases count as one word."""
+    if language.partition("-")[0] != "en" and not one.text.isascii():
+        return ()
+    groups = _groups()
+    found: dict[Word, None] = {}
+    for key in {fold(one.text), stem(one.text)}:
+        found |= dict.fromkeys(other for other in groups.get(key, ()) if other.runs != one.runs)
+    return tuple(found)
+
+
+def is_common(one: Word) -> bool:
+    """Tell whether a word is one that everybody uses all day, so that its absence from a site says little."""
+    return one.text.lower() in _COMMON
+
+
+def misspelt(one: Word, known: Iterable[str]) -> str | None:
+    """Give the known stem that a word nobody knows was probably meant to have: `recalibrate` → `calibrate`."""
+    text = one.parts[-1] if len(one.parts) == 1 else ""
+    if len(text) < _SHORTEST or not text.isalpha():
+        return None
+    best, likeness = None, _LIKE
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(text)
+    for other in known:
+        if abs(len(other) - len(text)) > 2 or not (other[0] == text[0] or text.endswith(other)):
+            continue
+        matcher.set_seq1(other)
+        if matcher.real_quick_ratio() > likeness and matcher.quick_ratio() > likeness and matcher.ratio() > likeness:
+            best, likeness = other, matcher.ratio()
+    return best
+
+
+_SHORTEST = 5
+_LIKE = 0.85
+
+
+@cache
+def _groups() -> dict[str, tuple[Word, ...]]:
+    groups: dict[str, dict[Word, None]] = {}
+    for line in _ALIKE.strip().splitlines():
+        members = [member.strip() for member in line.split(",")]
+        words = [_phrase(member) for member in members]
+        for member in members:
+            others = [word for other, word in zip(members, words, strict=True) if other != member]
+            for key in {fold(member), stem(member)}:
+                groups.setdefault(key, {}).update(dict.fromkeys(others))
+    return {key: tuple(words) for key, words in groups.items()}
+
+
+def _phrase(text: str) -> Word:
+    """Read a phrase as one word: its terms must follow one another."""
+    words: Sequence[Word] = query(text)
+    if len(words) == 1:
+        return words[0]
+    run = tuple(term for word in words for term in word.terms)
+    return Word(text, "".join(run), run, run, (run,))
+
+
+_ALIKE = """
+maximum, max, at most, up to, limit, longest, highest, no more than
+minimum, min, at least, shortest, lowest, no less than
+often, every, interval, frequency, how often
+frequency, interval, rate
+remove, delete, erase, drop, forget
+disable, turn off, switch off, deactivate, off
+enable, turn on, switch on, activate, on
+config, configuration, configure, settings, setting
+option, setting, parameter, flag, switch
+env, environment
+var, variable
+start, boot, launch, begin
+stop, shut down, halt, exit, end
+error, failure, fault, exception, fails
+login, log in, sign in, sign-in
+logout, log out, logs off, logs me off, sign out
+password, credentials, passphrase
+token, key, credential
+change, modify, edit, alter, adjust
+upgrade, update, migrate, move
+install, setup, set up
+show, display, print, view
+list, show all
+folder, directory, path
+default, standard, unless, out of the box
+fast, quick, quickly, speed, within
+slow, lag, latency, delay
+backlog, lag, queue, waiting
+allow, allowed, permit, permitted, may
+permission, right, access, scope, role
+forbid, deny, refuse, reject, turned away
+refuse, reject, deny
+mute, silence, quiet, suppress, snooze
+notification, message, alert, notify
+alarm, alert
+plugin, extension, add-on, addon, module
+web interface, ui, user interface, dashboard, console
+dashboard, console
+interface, ui
+replicate, copy, mirror, sync
+duplicate, double, twice, copy
+backup, back up, snapshot, save
+restore, recover, get back
+lost, lose, gone, missing, disappear
+broken, corrupt, damaged, torn
+repair, fix, mend, recover
+confirm, acknowledge, accept
+repeat, again, remind
+retry, try again, tries, attempts, attempt
+timeout, wait, time out, deadline
+expire, expired, lapse, valid, lifetime
+lifetime, valid, expires
+rotate, change, renew, replace
+secret, key, password
+colleague, user, person
+lock, locked, shut out, block, blocked, locked out
+wrong, mistyped, incorrect, invalid, bad
+calculate, compute, calculated
+average, mean
+schedule, at what time, when
+size, big, large
+memory, ram
+disk, storage, space
+cpu, core, processor
+rename, renamed, new name
+remote, other machine, another host
+docker, container, podman
+kill, kills, terminate
+grace period, stop timeout, grace
+debug, debugging, verbose, log level, trace
+verbose, debug, detailed
+metrics, prometheus, monitoring
+monitor, watch, observe
+winter, season, out of service
+bind, listen
+port, listens on
+lan, network, public address
+encrypt, encryption, tls, https, ssl
+certificate, tls
+proxy, reverse proxy
+script, program, automation
+export, download, dump
+import, upload, load, ingest
+upload, send, write, push
+csv, spreadsheet, excel
+timezone, time zone, zone
+language, tongue, translation, locale
+delay, hold, wait
+threshold, limit, level
+group, batch, collect
+test, dry run, try
+factory, default, brand new
+brand new, new
+address, id, unit
+shipped, included, bundled
+version, release
+deprecated, removed, no longer
+compatible, works with, needs, supported
+require, need, must
+supported, works with, supports
+cost, price
+license, licence
+"""
+
+_COMMON = frozenset(
+    """
+able about above actually add after again ago all almost alone along already also always any anybody anyone anything
+anyway apart around ask asked asks away back bad badly because become before begin behind believe below better between
+big bit both bring brings brought came certain clear close come comes common completely correct correctly could couple
+day days deal different do does doing done down during each easily easy either else end enough entire even ever every
+everybody everyone everything exact fact fail far fast few find fine first five follow followed following for found
+four full further gave general getting give given gives go goes going gone good great guess had half hand happen
+happened happens hard has have having head hear held here high hold hope hour idea immediately important in inside
+instead into it its itself job keep keeps kept kind knew large last late later least leave left less let life little
+live long longer look looking looks lot lots low main made makes making man many matter maybe me mean means meant met
+mind minute minutes moment month months more most mostly much must my myself name near nearly necessary never new next
+nice night no nobody none normal normally not nothing notice now number off often old on once one only open opened or
+order other others otherwise our out over own part past people perhaps person pick piece place plain plan plus point
+possibly present pretty probably problem put puts quick quickly quite ran rather reach read ready real reason recent
+recently reliable right run running runs safe said same saw say says second see seem seems seen send sends sent set
+several should show shown side similar simple simply since single sit six sleep slow small so some somebody somehow
+someone something sometimes soon sort start started stay stays still stop stopped stopping stops straight such suddenly
+sure take taken takes taking talk ten than that them themselves then there they thing think third this though thought
+three through till tight time times today together told tomorrow too took top toward tried try trying turn turned turns
+twice two under understand unless until up upon us usual usually very wait waiting want wants was watch way we week
+weeks well went were what whatever when where whether which while who whole why will wish with within without won word
+words working worse would write wrong year years yes yesterday yet you your
+    """.split()  # noqa: SIM905 -- a list of words is read best as words
+)
