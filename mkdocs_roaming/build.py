@@ -5,16 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 from urllib.parse import unquote
 
 from mkdocs_roaming.aliases import Previous, find_aliases
 from mkdocs_roaming.keywords import keywords
-from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, sealed
+from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 from mkdocs_roaming.page import NavItem, Page, Site, markdown_path, path_of, url_of
 from mkdocs_roaming.section import Ids, Section, github_slug, hash_id
 
 MORE = "More"
 """The nav group of pages that the nav does not name."""
+
+
+class KeywordsOf(Protocol):
+    """Finds the keywords of sections: `keywords.keywords`, or what remembers its result."""
+
+    def __call__(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
+        """Give the keywords of each text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +44,32 @@ def build(
     previous: Previous | None = None,
     rules: Sequence[Mapping[str, object]] = (),
     hash_of: Callable[[str], str] = hash_id,
+    keywords_of: KeywordsOf = keywords,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Manifest:
-    """Give the manifest of a site; `pages` stand in nav order.
+    """Give the manifest of a site, its digest left to `dump`; `pages` stand in nav order.
 
-    `warn` is told what was given up, a line each: aliases that collide with a living id. `hash_of` makes ids of keys.
+    `warn` is told what was given up, a line each: aliases that collide with a living id. `hash_of` makes ids of keys,
+    `keywords_of` finds the sections' keywords.
     """
     ids = Ids(hash_of)
     page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
     data = [written.markdown.encode("utf-8", "surrogatepass") for written in pages]
     entries = [_page(written, own, text, site.url) for written, own, text in zip(pages, page_ids, data, strict=True)]
     entries = _with_links(entries, pages, site.url)
-    entries = _with_keywords(entries, data, site.language)
+    entries = _with_keywords(entries, data, site.language, keywords_of)
     if previous is not None:
         aliases = find_aliases(previous, entries, data, warn)
         entries = [_with_aliases(entry, aliases) for entry in entries]
     nav = _nav(site.nav, entries, ids)
-    return sealed(
-        Manifest(
-            site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
-            pages=tuple(entries),
-            nav=nav,
-            rules=tuple(rules),
-            anchors=not pages or any(section.anchor for written in pages for section in written.sections),
-            nav_source=site.nav_source,
-            generator=generator,
-        )
+    return Manifest(
+        site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
+        pages=tuple(entries),
+        nav=nav,
+        rules=tuple(rules),
+        anchors=not pages or any(section.anchor for written in pages for section in written.sections),
+        nav_source=site.nav_source,
+        generator=generator,
     )
 
 
@@ -146,14 +155,16 @@ def _with_links(entries: list[PageEntry], pages: Sequence[Written], site_url: st
     ]
 
 
-def _with_keywords(entries: list[PageEntry], data: Sequence[bytes], language: str) -> list[PageEntry]:
+def _with_keywords(
+    entries: list[PageEntry], data: Sequence[bytes], language: str, keywords_of: KeywordsOf
+) -> list[PageEntry]:
     texts = [
         text[section.start : section.end].decode("utf-8", "replace")
         for entry, text in zip(entries, data, strict=True)
         for section in entry.sections
     ]
     shown = [f"{section.title} {section.opening}" for entry in entries for section in entry.sections]
-    found = iter(keywords(texts, language, shown=shown))
+    found = iter(keywords_of(texts, language, shown=shown))
     return [
         replace(entry, sections=tuple(replace(section, keywords=next(found)) for section in entry.sections))
         for entry in entries

@@ -112,7 +112,7 @@ def render(expansion: Expansion) -> str:
 
 def list_entry(places: Places, place: Place) -> Listed:
     """Give a section's entry in a list."""
-    return Listed(place.id, _short(place.section.title), place.section.tokens, len(places.below(place)))
+    return Listed(place.id, _short(place.section.title), place.section.tokens, places.inside(place))
 
 
 _SLACK = 80  # the heading of the list, and line ends

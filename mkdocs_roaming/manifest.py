@@ -9,11 +9,11 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.page import Alternate
@@ -187,23 +187,26 @@ def validate(text: str | bytes) -> list[str]:
 def _shortened(entry: Any) -> Json:
     """Turn a dataclass into JSON, leaving out what has its default value."""
     data: Json = {}
-    for field in dataclasses.fields(entry):
-        value = getattr(entry, field.name)
-        if field.default is not dataclasses.MISSING and value == field.default and field.name not in _ALWAYS:
+    for name, default in _fields(type(entry)):
+        value = getattr(entry, name)
+        if value == default and name not in _ALWAYS:
             continue
-        data[field.name] = _jsonable(value)
+        data[name] = _jsonable(value) if isinstance(value, tuple) or hasattr(value, "__slots__") else value
     return data
 
 
 _ALWAYS = {"anchor", "anchors", "language", "nav_source", "opening", "tokens", "rules", "origin", "nav"}
 
 
+@lru_cache
+def _fields(kind: Hashable) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.name, field.default) for field in dataclasses.fields(cast("type[Any]", kind)))
+
+
 def _jsonable(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return _shortened(value)
     if isinstance(value, tuple):
-        return [_jsonable(item) for item in value]
-    return value
+        return [item if isinstance(item, str) else _jsonable(item) for item in value]
+    return _shortened(value) if dataclasses.is_dataclass(value) else value
 
 
 # Reading: nothing that comes from outside is believed before its type is seen

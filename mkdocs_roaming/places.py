@@ -39,7 +39,8 @@ class Places:
         self._sources: dict[str, PageEntry] = {}
         self._groups: dict[str, tuple[NavEntry, tuple[str, ...]]] = {}
         self._trails: dict[str, tuple[str, ...]] = {}
-        self._spans: dict[str, list[tuple[int | None, int]]] = {}
+        self._trees: dict[str, _Tree] = {}
+        self._order = {page.path: at for at, page in enumerate(manifest.pages)}
         for page in manifest.pages:
             self._pages.setdefault(page.path, page)
             if page.source:
@@ -93,27 +94,34 @@ class Places:
 
     def children(self, place: Place) -> list[Place]:
         """Give the sections directly below, in order."""
-        spans = self._of(place.page)
-        return [Place(place.page, at) for at in range(place.at + 1, spans[place.at][1]) if spans[at][0] == place.at]
+        return [Place(place.page, at) for at in self._tree(place.page).children[place.at]]
 
     def below(self, place: Place) -> list[Place]:
         """Give all sections below, in the order of the text."""
-        return [Place(place.page, at) for at in range(place.at + 1, self._of(place.page)[place.at][1])]
+        return [Place(place.page, at) for at in range(place.at + 1, self._tree(place.page).ends[place.at])]
+
+    def inside(self, place: Place) -> int:
+        """Give how many sections are below."""
+        return self._tree(place.page).ends[place.at] - place.at - 1
 
     def parent(self, place: Place) -> Place | None:
         """Give the section above on the same page."""
-        above = self._of(place.page)[place.at][0]
+        above = self._tree(place.page).parents[place.at]
         return None if above is None else Place(place.page, above)
 
     def neighbours(self, place: Place) -> tuple[Place | None, Place | None]:
         """Give the sections before and behind, of the same parent; for a page the pages before and behind."""
-        above = self.parent(place)
-        if above is not None:
-            row = self.children(above)
-            at = row.index(place)
+        tree = self._tree(place.page)
+        above = tree.parents[place.at]
+        if above is None:
+            pages = self.manifest.pages
+            at = self._order[place.page.path]
+            row = [Place(page, 0) for page in pages[max(at - 1, 0) : at + 2]]
+            at = min(at, 1)
         else:
-            row = [Place(page, 0) for page in self.manifest.pages]
-            at = next(at for at, other in enumerate(row) if other.page is place.page)
+            at = tree.ranks[place.at]
+            row = [Place(place.page, other) for other in tree.children[above][max(at - 1, 0) : at + 2]]
+            at = min(at, 1)
         return (row[at - 1] if at else None, row[at + 1] if at + 1 < len(row) else None)
 
     def breadcrumb(self, place: Place) -> tuple[str, ...]:
@@ -138,20 +146,33 @@ class Places:
                 self._groups.setdefault(entry.id, (entry, trail))
             self._walk(entry.children, (*trail, entry.title))
 
-    def _of(self, page: PageEntry) -> list[tuple[int | None, int]]:
-        """Give for each section of a page its parent and where what it encloses ends; worked out once a page."""
-        if page.path not in self._spans:
-            self._spans[page.path] = _spans(page.sections)
-        return self._spans[page.path]
+    def _tree(self, page: PageEntry) -> _Tree:
+        """Give how a page's sections enclose each other; worked out once a page."""
+        if page.path not in self._trees:
+            self._trees[page.path] = _tree(page.sections)
+        return self._trees[page.path]
 
 
-def _spans(sections: tuple[SectionEntry, ...]) -> list[tuple[int | None, int]]:
-    parents: list[int | None] = []
-    ends = [len(sections)] * len(sections)
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """For each section of a page its parent, where what it encloses ends, its children, its rank among siblings."""
+
+    parents: list[int | None]
+    ends: list[int]
+    children: list[list[int]]
+    ranks: list[int]
+
+
+def _tree(sections: tuple[SectionEntry, ...]) -> _Tree:
+    count = len(sections)
+    tree = _Tree([None] * count, [count] * count, [[] for _ in range(count)], [0] * count)
     stack: list[int] = []
     for at, section in enumerate(sections):
         while len(stack) > 1 and sections[stack[-1]].level >= section.level:
-            ends[stack.pop()] = at
-        parents.append(stack[-1] if stack else None)
+            tree.ends[stack.pop()] = at
+        if stack:
+            tree.parents[at] = stack[-1]
+            tree.ranks[at] = len(tree.children[stack[-1]])
+            tree.children[stack[-1]].append(at)
         stack.append(at)
-    return list(zip(parents, ends, strict=True))
+    return tree

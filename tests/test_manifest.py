@@ -10,7 +10,7 @@ import pytest
 from mkdocs_roaming.aliases import Previous
 from mkdocs_roaming.build import MORE, Written, build, in_nav_order
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest import Manifest, digest_of, dump, load, schema_text, validate
+from mkdocs_roaming.manifest import Manifest, digest_of, dump, load, schema_text, sealed, validate
 from mkdocs_roaming.page import NavItem, Page, Site
 from mkdocs_roaming.places import Places
 from mkdocs_roaming.section import hash_id, split
@@ -49,7 +49,7 @@ def test_a_manifest_comes_back_as_it_was_written() -> None:
         {"guide/": GUIDE, "api/": API}, (NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))
     )
     text = dump(manifest)
-    assert load(text) == manifest
+    assert load(text) == sealed(manifest)
     assert dump(load(text)) == text
     assert validate(text) == []
 

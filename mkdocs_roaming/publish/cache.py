@@ -9,17 +9,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mkdocs_roaming import __version__
+from mkdocs_roaming.keywords import keywords
 from mkdocs_roaming.page import Page
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.html import CONVERTER_VERSION
 from mkdocs_roaming.section import Section
 
 _FORMAT = "1"
+_KEYWORDS = "keywords.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,25 @@ class Cache:
         """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
         self._new[page.path] = {"key": _key(page, pointer), **dataclasses.asdict(converted)}
 
+    def keywords(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
+        """Give the sections' keywords: as found last time where all texts are the same."""
+        if self._folder is None:
+            return keywords(texts, language, shown=shown)
+        parts = (_FORMAT, __version__, language, *texts, *shown)
+        key = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        file = self._folder / _KEYWORDS
+        try:
+            data = json.loads(file.read_bytes())
+            if data["key"] == key:
+                return [tuple(row) for row in data["keywords"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        found = keywords(texts, language, shown=shown)
+        text = json.dumps({"key": key, "keywords": found}, ensure_ascii=False)
+        with suppress(OSError):
+            write_atomically(file, text.encode("utf-8", "surrogatepass"))
+        return found
+
     def keep(self, pages: Collection[Page]) -> None:
         """Write the conversions of the pages that are published, and remove all others.
 
@@ -72,7 +95,7 @@ class Cache:
         """
         if self._folder is None:
             return
-        kept = {_name(page) for page in pages}
+        kept = {_KEYWORDS, *(_name(page) for page in pages)}
         try:
             for page in pages:
                 if data := self._new.get(page.path):

@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.page import Site, markdown_path, path_of, url_of
 
 
-@dataclass(frozen=True, slots=True)
 class Links:
     """Resolves the links of one page. `paths` are those of all published pages."""
 
-    site_url: str
-    page_url: str
-    paths: Collection[str]
+    def __init__(self, site_url: str, page_url: str, paths: Collection[str]) -> None:
+        self._site_url, self._page_url, self._paths = site_url, page_url, paths
+        self._pages: dict[str, str] = {}
 
     def link(self, href: str) -> str:
         """Give the address that the Markdown links to."""
-        url = self.absolute(href)
-        address, _, fragment = url.partition("#")
-        if "?" in address or not address.startswith(("http:", "https:")):
-            return url
-        path = path_of(self.site_url, address)
-        if path is None or (found := self._published(path)) is None:
-            return url
-        return url_of(self.site_url, markdown_path(found)) + (f"#{fragment}" if fragment else "")
+        address, mark, fragment = href.strip().partition("#")
+        if address not in self._pages:  # a page is linked to again and again, at other places in it
+            self._pages[address] = self._page(address)
+        return self._pages[address] + (mark + quote(fragment, safe=_KEPT) if fragment else "")
 
     def absolute(self, href: str) -> str:
         """Give an image's or a file's address."""
         href = href.strip()
         try:
-            return quote(urljoin(self.page_url, href), safe=_KEPT)
+            return quote(urljoin(self._page_url, href), safe=_KEPT)
         except ValueError:  # `http://[` and its kind: a broken link stays as broken as it was
             return quote(href, safe=_KEPT)
 
+    def _page(self, address: str) -> str:
+        url = self.absolute(address)
+        if "?" in url or not url.startswith(("http:", "https:")):
+            return url
+        path = path_of(self._site_url, url)
+        if path is None or (found := self._published(path)) is None:
+            return url
+        return url_of(self._site_url, markdown_path(found))
+
     def _published(self, path: str) -> str | None:
         """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike."""
-        return next((form for form in (path, path + "/", path.rstrip("/")) if form in self.paths), None)
+        return next((form for form in (path, path + "/", path.rstrip("/")) if form in self._paths), None)
 
 
 def links_of(site: Site, path: str, url: str | None, paths: Collection[str]) -> Links:

@@ -102,6 +102,12 @@ def convert_pages(
     return batch
 
 
+def convert_again(batch: Batch, page: Page) -> None:
+    """Convert a page of the batch once more, since its article is another one by now."""
+    batch.pages[page.path] = page
+    _convert(batch, page)
+
+
 def settle(batch: Batch) -> None:
     """Convert again what links to a page that was left out since; ends when no page does."""
     while True:
@@ -139,7 +145,15 @@ def publish(
     if options.llms_full:
         offsets = full_offsets(written, site)
         written = [replace(page, full=at) for page, at in zip(written, offsets, strict=True)]
-    manifest = build(site, written, generator=GENERATOR, previous=previous, rules=rules, warn=batch.warn)
+    manifest = build(
+        site,
+        written,
+        generator=GENERATOR,
+        previous=previous,
+        rules=rules,
+        keywords_of=batch.cache.keywords,
+        warn=batch.warn,
+    )
     old = _old_files(folder)
     counts = {True: 0, False: 0}
     now: set[str] = set()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.build import Written, build
-from mkdocs_roaming.manifest import Manifest, dump
+from mkdocs_roaming.manifest import Manifest, dump, sealed
 from mkdocs_roaming.page import Page, Site, markdown_path, path_of
 from mkdocs_roaming.roam.reading import Memory, folder_of
 from mkdocs_roaming.section import Section, github_slug, split
@@ -34,7 +34,7 @@ def library_files(markdown: str, *, name: str, url: str, where: str) -> tuple[Ma
         )
         for piece, path in zip(pieces, paths, strict=True)
     ]
-    manifest = build(Site(title or name, site_url, nav_source="llms.txt"), pages)
+    manifest = sealed(build(Site(title or name, site_url, nav_source="llms.txt"), pages))
     data = [piece.text.encode("utf-8", "surrogatepass") for piece in pieces]
     files = dict(zip(map(markdown_path, paths), data, strict=True))
     return manifest, Memory(files, dump(manifest).encode("utf-8", "surrogatepass"), where=where)
