@@ -36,7 +36,7 @@ def wrapper(walk: Walk, element: Element, out: list[str]) -> None:
     language = language_of(element.get("class"))
     if language is None:
         language = walk.language
-    with walk.within(language=language, code_title=walk.code_title):
+    with walk.within(language=language, code_title=walk.code_title, in_code=True):
         group(walk, element, out)
 
 
@@ -48,17 +48,21 @@ def signature(walk: Walk, element: Element, out: list[str]) -> None:
 
 def title(walk: Walk, element: Element, out: list[str]) -> None:
     """Keep a code block's title for the block that follows."""
+    if not walk.in_code:
+        walk.blocks(element, out)
+        return
     walk.code_title = " ".join(text_of(element).replace("¶", "").split()) or None
 
 
 def table(walk: Walk, element: Element, out: list[str]) -> None:
     """Write a code block that stands in a table beside its line numbers."""
     pres = list(element.iter("pre"))
-    for cell in element.iter("td", "th"):
-        if ROLES[cell.tag, cell.get("class")] == "code title":
-            title(walk, cell, out)
     if pres:
-        block(walk, pres[-1], out)
+        with walk.within(code_title=walk.code_title, in_code=True):
+            for cell in element.iter("th"):
+                if ROLES[cell.tag, cell.get("class")] == "code title":
+                    title(walk, cell, out)
+            block(walk, pres[-1], out)
     else:
         walk.block_writers["table"](walk, element, out)
 
@@ -146,7 +150,7 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
         tag = child.tag
         if tag == "br":
             pieces.append("\n")
-        elif not isinstance(tag, str) or tag in CODE_CLUTTER or _numbers_lines(classes):
+        elif not isinstance(tag, str) or tag in CODE_CLUTTER or (tag != "code" and _numbers_lines(classes)):
             pass
         elif tag in ("div", "tr"):
             start = len(pieces)

@@ -120,7 +120,7 @@ def tag(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write an element that Markdown has no sign for as the tag that it is."""
     inner: list[str] = []
     walk.inline(element, inner)
-    text = "".join(inner).strip()
+    text = trim("".join(inner))
     if not text:
         space("".join(inner), pieces)
     elif _NOTES_ONLY.fullmatch(text):
@@ -166,7 +166,7 @@ def quotation(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write a quotation within a line, in quotation marks."""
     inner: list[str] = []
     walk.inline(element, inner)
-    pieces.append(f'"{"".join(inner).strip()}"')
+    pieces.append(f'"{trim("".join(inner))}"')
 
 
 def before_link(pieces: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from mkdocs_roaming.publish.blocks import indented
 from mkdocs_roaming.publish.inline import write_link
@@ -45,8 +46,8 @@ def with_notes(walk: Walk) -> dict[int, list[str]]:
     headings = [at for at, _ in walk.marks]
     for label, note in walk.notes.items():
         used = walk.note_uses.get(label)
-        before = next((at for at in headings if used is not None and at > used), -1)
-        placed.setdefault(before, []).append(note)
+        following = len(headings) if used is None else bisect_right(headings, used)
+        placed.setdefault(headings[following] if following < len(headings) else -1, []).append(note)
     return placed
 
 

@@ -33,7 +33,8 @@ def table(walk: Walk, element: Element, out: list[str]) -> None:
 
 _ALIGN = re.compile(r"text-align:\s*(left|center|right)")
 _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
-_BLANK = re.compile(r"\n(?=\n)")
+_BETWEEN = re.compile(r"\n\s*\n")
+_BLANK = re.compile(r"\n(?=[^\S\n]*(?:\n|$))")
 _PLAIN_TAGS = frozenset(names("em strong code kbd sub sup mark ins del u s b i br abbr"))
 _BLOCK_TAGS = frozenset(names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
 _FRAME_TAGS = frozenset(names("table thead tbody tfoot tr"))
@@ -120,7 +121,7 @@ def _align(cell: Element) -> str:
 def _as_html(walk: Walk, element: Element) -> str:
     pieces: list[str] = []
     _html(walk, element, pieces, 0)
-    return re.sub(r"\n\s*\n", "\n", "".join(pieces)).strip()
+    return _BETWEEN.sub("\n", "".join(pieces)).strip()
 
 
 def _html(walk: Walk, element: Element, pieces: list[str], depth: int) -> None:
@@ -136,7 +137,7 @@ def _html(walk: Walk, element: Element, pieces: list[str], depth: int) -> None:
         return
     if tag == "pre":
         code = escape(content_of(element), quote=False)
-        pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>".replace("&#10;\n", "\n&#10;"))
+        pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>")  # a blank line would end the HTML
         return
     inner = [_text(element.text)] if element.text else []
     for child in element:

@@ -31,6 +31,7 @@ _HOLDERS = frozenset(
 )
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
+_BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
 
 
@@ -73,6 +74,8 @@ class Walk:
     """The title that the callout around has written already."""
     language: str | None = None
     code_title: str | None = None
+    in_code: bool = False
+    """Whether something that belongs to a code block is around."""
 
     def blocks(self, parent: Element, out: list[str]) -> None:
         """Write what stands in an element as blocks."""
@@ -233,16 +236,24 @@ def trim(text: str) -> str:
     text = text.strip()
     if not text or (text[-1] not in _BREAK_ENDS and text[0] not in _BREAK_STARTS):
         return text
-    while text.endswith("<br>"):
-        text = text[:-4].rstrip()
-    while text.startswith("<br>"):
-        text = text[4:].lstrip()
-    while text.startswith(BREAK):
-        text = text[2:].lstrip()
-    # After the strip a break at the end is a lone backslash: an odd number of them, since text escapes its own.
-    while text.endswith("\\") and (len(text) - len(text.rstrip("\\"))) % 2:
-        text = text[:-1].rstrip()
-    return text
+    begin = _BREAKS.match(text)
+    start, end = begin.end() if begin else 0, len(text)
+    while end > start:
+        if text.endswith("<br>", start, end) and text[end - 5 : end - 4] != "\\":
+            end -= 4
+        elif text[end - 1].isspace() or _ends_in_break(text, start, end):
+            end -= 1
+        else:
+            break
+    return text[start:end]
+
+
+def _ends_in_break(text: str, start: int, end: int) -> bool:
+    """Tell whether text ends in the backslash of a break: text escapes its own, so theirs are even."""
+    at = end
+    while at > start and text[at - 1] == "\\":
+        at -= 1
+    return (end - at) % 2 == 1
 
 
 def bold(text: str) -> str:
