@@ -34,6 +34,8 @@ def misspelt(one: Word, known: Iterable[str]) -> str | None:
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(text)
     for other in known:
+        if text.startswith(other) and len(other) >= max(_STEM, 0.6 * len(text)):
+            return other  # a misspelt ending, which no stemmer takes off
         if abs(len(other) - len(text)) > 2 or not (other[0] == text[0] or text.endswith(other)):
             continue
         matcher.set_seq1(other)
@@ -43,6 +45,7 @@ def misspelt(one: Word, known: Iterable[str]) -> str | None:
 
 
 _SHORTEST = 5
+_STEM = 6
 _LIKE = 0.85
 
 

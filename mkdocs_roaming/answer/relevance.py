@@ -128,7 +128,7 @@ _UNSEEN = 3  # a word nobody uses says less than a rare one of the site: people 
 def _content(question: str, language: str) -> list[Word]:
     words = [one for one in query(question, language) if one.runs]
     telling = [one for one in words if not one.stop and one.text.lower() not in _EMPTY]
-    return telling or [one for one in words if not one.stop] or words
+    return telling or [one for one in words if not one.stop]
 
 
 _EMPTY = frozenset(

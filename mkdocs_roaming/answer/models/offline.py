@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models import NONE, Asked, Part, Request, Results, Stop, Text, ToolCall
-from mkdocs_roaming.answer.quotes import quote
+from mkdocs_roaming.answer.quotes import Quote, quote
 from mkdocs_roaming.answer.relevance import Bag, Passage, Source, Weighed, passages, weigh
 from mkdocs_roaming.expand import Expansion
 from mkdocs_roaming.roam.navigator import Expanded, Found
@@ -166,8 +166,8 @@ def _calls(seen: _Seen, weighed: Sequence[Weighed], ranked: Sequence[Passage], l
     ]
 
 
-_CLEAR = 0.9
-_AT_ONCE = 8
+_CLEAR = 0.6
+_AT_ONCE = 6
 
 
 def _other_words(weighed: Sequence[Weighed]) -> str:
@@ -202,18 +202,28 @@ _WORSE = 0.65
 
 
 def _answer(chosen: Sequence[Passage], output_tokens: int) -> str:
-    """Quote passages, each block with its citation, as far as the limit goes."""
+    """Quote passages, each block with its citation, as far as the limit goes; the first one in any case."""
     said: list[str] = []
     left = output_tokens
     for id_ in dict.fromkeys(one.source.id for one in chosen):
         mine = [one for one in chosen if one.source.id == id_]
-        quotes = quote(mine[0].source.text, [piece for one in mine for piece in one.pieces])
-        for at, quoted in enumerate(quotes):
-            leads = quoted.kind == "sentence" and at + 1 < len(quotes) and str(quoted).endswith((":", "："))
-            gap = "" if leads else " " if quoted.kind == "sentence" else "\n\n"
-            block = str(quoted) if leads else f"{quoted}{gap}[^{id_}]"
+        for block in _cited(id_, quote(mine[0].source.text, [piece for one in mine for piece in one.pieces])):
             left -= estimate_tokens(block)
-            if left < 0 and said:
-                return "\n\n".join(said)
-            said.append(block)
+            if left >= 0 or not said:
+                said.append(block)
     return "\n\n".join(said)
+
+
+def _cited(id_: str, quotes: Sequence[Quote]) -> Iterator[str]:
+    """Give quotes with their citation, a lead-in together with what it leads to."""
+    lead = ""
+    for at, quoted in enumerate(quotes):
+        text = f"{lead}{quoted}"
+        lead = ""
+        if quoted.kind == "sentence" and at + 1 < len(quotes) and text.endswith((":", "：")):
+            lead = f"{text}\n\n"
+        else:
+            yield f"{text}{' ' if quoted.kind == 'sentence' else _BELOW}[^{id_}]"
+
+
+_BELOW = "\n\n"  # a mark on the line below a table would be a row of it
