@@ -7,9 +7,12 @@ Pages are converted when all plugins have had their say on the articles (`on_env
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -26,15 +29,20 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.manifest import PATH as MANIFEST
 from mkdocs_roaming.outline import BUDGET, SMALLEST
-from mkdocs_roaming.page import NavItem, Page, Site, canonical_path
+from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path
 from mkdocs_roaming.publish.cache import Cache, cache_folder
 from mkdocs_roaming.publish.discovery import decorate
+from mkdocs_roaming.publish.final import final_article
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Batch, Options, convert_pages, publish
-from mkdocs_roaming.publish.whole import left_out, still_whole
+from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
+from mkdocs_roaming.publish.whole import left_out
 
 log = get_plugin_logger("roaming")
+
+LAST = -1000
+"""The priority of what has to see the pages as all other plugins leave them."""
 
 
 class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves it untyped
@@ -52,12 +60,16 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
 
 
 class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]  # as above
-    """Publishes a MkDocs site so that it can be roamed."""
+    """Publishes a MkDocs site so that it can be roamed.
+
+    What it keeps is of one build. With mkdocs-static-i18n a build of each language stands inside that of the first.
+    """
 
     def __init__(self) -> None:
         self._nav: Navigation | None = None
-        self._batch: Batch | None = None
-        self._seconds = 0.0
+        self._batches: dict[str, Batch] = {}
+        self._seconds: dict[str, float] = {}
+        self._dirty = False
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Check what can be checked before anything is built."""
@@ -72,75 +84,100 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
         return config
 
-    @event_priority(-100)
+    @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         """Keep the nav as the other plugins left it; titles are read later, when the pages are loaded."""
         self._nav = nav
-        self._batch = None
+        if not _inner_build(config):
+            self._batches, self._seconds = {}, {}
         return nav
 
-    @event_priority(-100)  # autorefs resolves cross-references here, at -50
+    @event_priority(LAST)  # autorefs resolves cross-references here, at -50
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Convert every page."""
         if not self.config.enabled:
             return
         started = time.perf_counter()
-        pages = [file.page for file in _published(files) if file.page is not None and file.page.content is not None]
-        if any(file.page is not None and file.page.content is None for file in _published(files)):
+        pages = [file.page for file in _published(files) if file.page is not None]
+        self._dirty = any(page.content is None for page in pages)
+        if self._dirty:
             log.info("a dirty build reads only what was edited: nothing is published; build without --dirty")
             return
-        site = _site(config, self.config.description, self._nav)
-        chosen = [page for page in pages if self._chosen(page)]
-        cache = Cache(cache_folder(Path(config.config_file_path or ".").parent) if self.config.cache else None)
+        folder = _folder(config)
+        nav = tuple(_items(self._nav.items, folder, config)) if self._nav else ()
+        site = _site(config, self.config.description, nav)
+        chosen = [page for page in pages if self._chosen(page, folder)]
+        cache = Cache(_cache_folder(config) / folder if self.config.cache else None)
         try:
-            self._batch = convert_pages(site, (_page(page) for page in chosen), cache=cache, warn=log.warning)
+            made = convert_pages(site, (_page(page, folder) for page in chosen), cache=cache, warn=log.warning)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
-        self._seconds = time.perf_counter() - started
+        self._batches[folder] = made
+        self._seconds[folder] = time.perf_counter() - started
 
-    @event_priority(-100)
+    @event_priority(LAST)  # encryption plugins replace articles here
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Leave out what the final HTML hides; point from the others to their Markdown."""
-        if self._batch is None:
-            return output
-        path = _path(page)
-        converted = self._batch.pages.get(path)
+        folder = _folder(config)
+        path = _path(page, folder)
+        batch = self._batches.get(folder)
+        if path is None or batch is None:
+            known = path is not None and self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
+            return decorate(output, path) if path is not None and known else output
+        converted = batch.pages.get(path)
         if converted is None or converted.source != page.file.src_uri:
             return output
         if reason := left_out(output):
             log.info(f"{page.file.src_uri}: {reason}; not published")
-        elif not still_whole(converted.article, output):
+            batch.drop(path)
+            return output
+        article = final_article(converted.article, output)
+        if article is None:
             log.warning(
                 f"{page.file.src_uri}: the built page does not show the words of its article (encrypted, or left out "
                 "by its template); nothing of it is published; `llms: false` in its front matter ends this warning"
             )
-        else:
-            return decorate(output, path)
-        self._batch.drop(path)
-        return output
+            batch.drop(path)
+            return output
+        if article != converted.article:
+            log.info(f"{page.file.src_uri}: the built page hides a part of its article; only the rest is published")
+            convert_again(batch, replace(converted, article=article))
+        return decorate(output, path)
 
-    @event_priority(-100)
+    @event_priority(LAST)  # mkdocs-static-i18n builds the other languages here, at -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write everything, the manifest last, and say what was done in one line."""
-        if self._batch is None:
-            return
+        inner = _inner_build(config)
+        folders = [_folder(config)] if inner else list(self._batches)
+        for folder in folders:
+            if batch := self._batches.pop(folder, None):
+                self._publish(batch, folder, config)
+        if not inner and self.config.cache and not self._dirty:
+            _forget_languages(config)
+
+    def _publish(self, batch: Batch, folder: str, config: MkDocsConfig) -> None:
         started = time.perf_counter()
+        if folder and not batch.pages:
+            log.warning(f"{folder}: no page to publish; other languages name its manifest all the same")
+            return
         section_files: Any = self.config.section_files
         options = Options(self.config.llms_full, section_files, self.config.outline_tokens)
-        base = Path(config.config_file_path or ".").parent
-        previous = read_previous(self.config.previous, base, log.warning) if self.config.previous else None
+        previous = None
+        if where := self.config.previous:
+            base = Path(config.config_file_path or ".").parent
+            previous = read_previous(_in_language(where, folder), base, log.warning)
         try:
-            report = publish(self._batch, Path(config.site_dir), options, previous=previous)
+            report = publish(batch, Path(config.site_dir) / folder, options, previous=previous)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
         for note in report.notes:
             log.info(note)
-        log.info(f"{report} ({self._seconds + time.perf_counter() - started:.1f} s)")
-        self._batch = None
+        seconds = self._seconds[folder] + time.perf_counter() - started
+        log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
 
-    def _chosen(self, page: MkDocsPage) -> bool:
-        source = page.file.src_uri
-        if page.meta.get("llms") is False or _path(page).strip("/") in ("404", "404.html"):
+    def _chosen(self, page: MkDocsPage, folder: str) -> bool:
+        source, path = page.file.src_uri, _path(page, folder)
+        if page.meta.get("llms") is False or path is None or path.strip("/") in ("404", "404.html"):
             return False
         if self.config.include and not _matches(source, self.config.include):
             return False
@@ -155,35 +192,22 @@ def _matches(source: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(source, pattern) for pattern in patterns)
 
 
-def _site(config: MkDocsConfig, description: str | None, nav: Navigation | None) -> Site:
-    language = config.theme.get("language") or config.theme.get("locale") or "en"
-    return Site(
-        name=config.site_name,
-        url=(config.site_url or "").rstrip("/") + "/",
-        description=description or config.site_description or "",
-        language=str(language),
-        nav=tuple(_items(nav.items)) if nav else (),
-        nav_source="mkdocs",
-    )
-
-
-def _items(items: Iterable[StructureItem]) -> Iterator[NavItem]:
+def _items(items: Iterable[StructureItem], folder: str, config: MkDocsConfig) -> Iterator[NavItem]:
     """Give the nav as it stands; mkdocs-section-index makes a section that is a page too."""
     for item in items:
-        children = tuple(_items(getattr(item, "children", None) or ()))
+        title, children = _plain(item.title), tuple(_items(getattr(item, "children", None) or (), folder, config))
         if isinstance(item, MkDocsPage):
-            yield NavItem(_plain(item.title), _path(item), children=children)
-        elif item.is_link:
-            yield NavItem(_plain(item.title), url=getattr(item, "url", None))
+            path = _path(item, folder)
+            yield NavItem(title, path, None if path is not None else item.canonical_url, children)
         else:
-            yield NavItem(_plain(item.title), children=children)
+            yield NavItem(title, url=getattr(item, "url", None) if item.is_link else None, children=children)
 
 
-def _page(page: MkDocsPage) -> Page:
+def _page(page: MkDocsPage, folder: str) -> Page:
     meta = page.meta
     tags = meta.get("tags")
     return Page(
-        path=_path(page),
+        path=_path(page, folder) or "",
         title=_plain(page.title),
         article=page.content or "",
         source=page.file.src_uri,
@@ -193,10 +217,92 @@ def _page(page: MkDocsPage) -> Page:
     )
 
 
-def _path(page: MkDocsPage) -> str:
-    """Give the page's path: `./` is how MkDocs writes the home page's URL."""
-    return canonical_path(unquote(urlsplit(page.url).path.removeprefix("./")))
+def _path(page: MkDocsPage, folder: str) -> str | None:
+    """Give the page's path below its language's folder, None outside of it; `./` is MkDocs' URL of the home page."""
+    path = canonical_path(unquote(urlsplit(page.url).path.removeprefix("./")))
+    if not folder:
+        return path
+    return path.removeprefix(folder + "/") if path.startswith(folder + "/") else None
 
 
 def _plain(title: object) -> str:
     return " ".join(re.sub(r"<[^>]+>", "", str(title or "")).split())
+
+
+# The site that is built: its address, its language and version
+
+
+def _site(config: MkDocsConfig, description: str | None, nav: tuple[NavItem, ...]) -> Site:
+    folder, i18n = _folder(config), _i18n(config)
+    language = config.theme.get("language") or config.theme.get("locale") or "en"
+    return Site(
+        name=config.site_name,
+        url=_url(config) + (f"{folder}/" if folder else ""),
+        description=description or config.site_description or "",
+        language=str(i18n.current_language if i18n else language).replace("_", "-"),
+        version=os.environ.get(_MIKE_VERSION) if "mike" in config.plugins else None,
+        alternates=tuple(_alternates(config, i18n)) if i18n else (),
+        nav=nav,
+        nav_source="mkdocs",
+    )
+
+
+_MIKE_VERSION = "MIKE_DOCS_VERSION"
+
+
+def _url(config: MkDocsConfig, given: str | None = None) -> str:
+    """Give the address that is built for. With a canonical version, mike sets that one's on the pages of all."""
+    url = (given or config.site_url or "").rstrip("/")
+    canonical = config.plugins["mike"].config.get("canonical_version") if "mike" in config.plugins else None
+    if canonical and os.environ.get(_MIKE_VERSION):
+        url = url.removesuffix(f"/{canonical}") + "/" + os.environ[_MIKE_VERSION]
+    return url + "/"
+
+
+def _i18n(config: MkDocsConfig) -> Any:
+    """Give mkdocs-static-i18n, None where there is only one language."""
+    plugin: Any = config.plugins.get("i18n")
+    return plugin if getattr(plugin, "current_language", None) else None
+
+
+def _inner_build(config: MkDocsConfig) -> bool:
+    """Tell whether this is a build inside the first language's."""
+    return bool(getattr(config.plugins.get("i18n"), "building", False))
+
+
+def _folder(config: MkDocsConfig) -> str:
+    """Give the folder of the language that is built: its locale, or nothing for the default language."""
+    i18n = _i18n(config)
+    return "" if i18n is None or i18n.is_default_language_build else str(i18n.current_language)
+
+
+def _alternates(config: MkDocsConfig, i18n: Any) -> Iterator[Alternate]:
+    for locale in i18n.build_languages:
+        if locale != i18n.current_language:
+            own = i18n.get_language_config(locale).site_url or i18n.original_configs.get("site_url")
+            folder = "" if locale == i18n.default_language else f"{locale}/"
+            yield Alternate(f"{_url(config, own)}{folder}{MANIFEST}", language=locale.replace("_", "-"))
+
+
+def _in_language(previous: str, folder: str) -> str:
+    """Give where a language's previous manifest is, by where the default language's is."""
+    if not folder:
+        return previous
+    site = previous.removesuffix(MANIFEST).rstrip("/")
+    return f"{site}/{folder}" if site != previous or not previous.endswith(".json") else previous
+
+
+def _cache_folder(config: MkDocsConfig) -> Path:
+    return cache_folder(Path(config.config_file_path or ".").parent)
+
+
+def _forget_languages(config: MkDocsConfig) -> None:
+    """Remove what was kept of languages that are built no longer: nothing else would look at it again."""
+    i18n = _i18n(config)
+    living = i18n.build_languages if i18n else ()
+    with suppress(OSError):
+        for folder in _cache_folder(config).iterdir():
+            if folder.is_dir() and folder.name not in living:
+                for file in folder.glob("*.json"):
+                    file.unlink(missing_ok=True)
+                folder.rmdir()

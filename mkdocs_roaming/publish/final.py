@@ -1,0 +1,62 @@
+"""What a page's final HTML still shows of the article that was converted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html import unescape
+
+from lxml import etree
+
+from mkdocs_roaming.publish.article import article_of, parse, visible_words
+from mkdocs_roaming.publish.walk import Element
+from mkdocs_roaming.publish.whole import SHARE
+
+
+def final_article(article: str, html: str) -> str | None:
+    """Give the article to publish in view of the page's final HTML.
+
+    That is the article itself where the page shows all of it, the final one where a part is hidden by now, and None
+    where less than 90 % of its words are left: an encryption plugin, for one, replaces articles, or a part of them,
+    late, and what it hides must not be published in the clear.
+    """
+    if article in html or _text(article) in _text(html):  # as nearly always: unchanged, or minified, or with new tags
+        return article
+    wanted = visible_words(_seen(article_of(_MARKED.format(article))))
+    final = _seen(article_of(html))
+    if (share := _share(wanted, final)) == 1:
+        return article
+    if share >= SHARE and final.tag != "body":
+        return etree.tostring(final, encoding="unicode", method="html", with_tail=False)
+    return article if _share(wanted, _seen(parse(html))) == 1 else None
+
+
+def _text(html: str) -> str:
+    """Give what stands between the tags, without spaces; an eighth of the price of a parse."""
+    return "".join(unescape(_TAG.sub("", _UNSEEN.sub("", html))).split())
+
+
+_UNSEEN = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+_NOT_SHOWN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+
+
+_MARKED = '<article class="md-content__inner">{}</article>'
+"""How an article is told from what it holds."""
+
+
+def _share(wanted: Counter[str], there: Element) -> float:
+    return sum((wanted & visible_words(there)).values()) / max(sum(wanted.values()), 1)
+
+
+def _seen(root: Element) -> Element:
+    """Take out what is not displayed: that is where cipher text stands."""
+    for element in list(root.iter()):
+        parent = element.getparent()
+        if parent is not None and element is not root and _NOT_SHOWN.search(element.get("style") or ""):
+            if element.tail:
+                kept = etree.Element("span")
+                kept.text = element.tail
+                element.addprevious(kept)
+            parent.remove(element)
+    return root
