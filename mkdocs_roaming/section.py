@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -191,10 +192,28 @@ def _opening(texts: Sequence[str]) -> str:
     gathered = ""
     for text in texts:
         code = text.startswith("\0")
-        gathered = f"{gathered} {' '.join(text[1:600].split()) if code else plain(text[:600])}".strip()
+        gathered = f"{gathered} {' '.join((text[1:600] if code else _nearly_plain(text[:600])).split())}".strip()
         if len(gathered) > OPENING:
             break
     return cut_at_word(gathered, OPENING)
+
+
+def _nearly_plain(inline: str) -> str:
+    """Give the text of inline Markdown by its commonest marks: an opening is cut anyway, and a parse costs more."""
+    if not _MARKUP.search(inline):
+        return inline
+    return unescape(_INLINE_MARK.sub(lambda found: next(filter(None, found.groups()[1:]), ""), inline))
+
+
+_ADDRESS = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"
+_INLINE_MARK = re.compile(
+    r"(`+)(?!`)(.+?)(?<!`)\1(?!`)"  # code keeps its stars
+    rf"|!\[([^\]]*)\]{_ADDRESS}|\[\^[^\]]*\]:?"  # an image's words stay, a footnote's mark goes
+    rf"|\[(?=!\[|[^\[\]]*\]\()|\]{_ADDRESS}"  # what stands around a link's words
+    r"|<(https?://[^<>\s]+|[^<>\s@/]+@[^<>\s]+)>|</?[a-zA-Z][^<>]*>"
+    r"|\\(?=\n)|\\([!-/:-@\[-`{-~])|\*+|~~|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
+    re.DOTALL,
+)
 
 
 def cut_at_word(text: str, most: int) -> str:

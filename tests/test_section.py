@@ -157,6 +157,22 @@ def test_the_opening_is_plain_and_short() -> None:
     assert section.opening.endswith("…")
 
 
+@pytest.mark.parametrize(
+    ("inline", "shown"),
+    [
+        ('The **port** is `a*b*c`, see [`x_y`](https://a/b_(c).md#d "t").', "The port is a*b*c, see x_y."),
+        ("![a *b*](c.png) [![d](e)](f) <kbd>Ctrl</kbd> &amp; <me@x.example>", "a *b* d Ctrl & me@x.example"),
+        ("snake_case __bold__ _em_ \\*star\\* arr[0] `` ` `` ~~no~~", "snake_case bold em *star* arr[0] ` no"),
+        ("- [x] done[^1]\n- [ ] open", "[x] done [ ] open"),
+        ("[^1]: A note.\n\nText.", "A note. Text."),
+        ("One\\\nTwo <https://x.example/y>", "One Two https://x.example/y"),
+    ],
+)
+def test_openings_read_as_they_are_shown(inline: str, shown: str) -> None:
+    """An opening is what a reader sees: words of links and images, code as written, no footnote marks."""
+    assert split(f"# T\n\n{inline}\n")[0].opening == shown
+
+
 def test_a_section_without_text_opens_with_its_first_child() -> None:
     """A bare heading shows what its first subsection says."""
     sections = split("# T\n\n## A\n\n### B\n\nHello there.\n")
