@@ -134,6 +134,10 @@ def _candidates(run: str, language: str) -> tuple[_Candidate, ...]:
             if not words.is_stop(piece, language)
         )
     word, spelling = words.word(run, language), run
+    if run.isascii() and run.islower() and run.isalpha():  # most words are; all the rest comes to the same
+        told = not word.stop and 3 <= len(run) <= _LONGEST
+        told = told and not (languages.code(language) == "en" and word.whole in _FILLING)
+        return (_Candidate(word.parts[0], run, frozenset(word.parts)),) if told else ()
     if "'" in run or "’" in run:
         spelling = languages.untie(run, languages.code(language))
     if word.stop or _DULL.search(run) or not 3 <= len(spelling) <= _LONGEST or sum(map(str.isdecimal, run)) > _DIGITS:

@@ -186,6 +186,10 @@ def _pair(pair: str, last: bool, code: str) -> Word:
 @lru_cache(1 << 16)
 def _word(run: str, code: str) -> Word:
     """Read a word of a script with spaces."""
+    if _PLAIN.fullmatch(run):  # most words are; all the rest comes to the same
+        whole, part = run.lower(), languages.stem(run, code)
+        stop = languages.is_stop(whole, code)
+        return Word(run, whole, (part,), (part,), tuple(dict.fromkeys([(part,), (whole,)])), stop=stop)
     sign, body, end = _undressed(languages.untie(run, code))
     pieces = _pieces(body, end)
     if not pieces:
@@ -227,6 +231,7 @@ def _wholes(pieces: list[tuple[str, str]]) -> list[str]:
     return [each[: languages.LONGEST] for each in (*inner, whole)]
 
 
+_PLAIN = re.compile(r"[A-Z]?[a-z]+")
 _DRESS = re.compile(r"(--?|[.$@])?(.*?)(\+\+\d*|#)?", re.DOTALL)
 _PIECE = re.compile(
     r"([^A-Za-z0-9]*)"
