@@ -6,7 +6,7 @@ import re
 
 from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, PERMALINKS
-from mkdocs_roaming.publish.walk import BREAK, Element, Inline, Walk, hidden, text_of, trim
+from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Inline, Walk, hidden, text_of, trim
 
 
 def span(walk: Walk, element: Element, pieces: list[str]) -> None:
@@ -181,6 +181,8 @@ def space(text: str, pieces: list[str]) -> None:
         pieces.append(" ")
 
 
+_MARKED = frozenset({"code span", "image", "math", "note reference", "quotation", "tag"})
+"""Roles that are written with a mark in front, wherever they stand."""
 _SCRIPT = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 _NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
 
@@ -270,7 +272,9 @@ def _after(element: Element) -> str:
             if parent is None or parent.tag in BLOCK_TAGS:
                 return ""
             element = parent
-        elif text := text_of(following):
+        elif (role := ROLES[following.tag, following.get("class")]) in _MARKED:
+            return "*"
+        elif role != "skip" and (text := text_of(following)):
             return text
         else:
             element = following
