@@ -19,6 +19,7 @@ import anyio.to_thread
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Conversation, called
+from mkdocs_roaming.answer.deadline import Deadline, OutOfTime
 from mkdocs_roaming.answer.events import (
     CitationDropped,
     Event,
@@ -144,7 +145,7 @@ class _Run:
         self.state: State | None = None
         self.calls: list[ToolCall] = []
         self._question, self._navigator, self._model, self._budget = question, navigator, model, budget
-        self._clock, self._start = clock, clock()
+        self._deadline = Deadline(budget.seconds, clock)
         self._conversation = Conversation(navigator)
         self._release = Release(self._conversation.citable)
         self._rules = self._outline = ""
@@ -206,7 +207,7 @@ class _Run:
             note=prompts.note(
                 rounds_left=self._budget.rounds - self._round,
                 room_used=self._navigator.open_chars() / self._budget.open_chars,
-                time_used=1 - self._left() / self._budget.seconds,
+                time_used=self._deadline.used,
             ),
             output_tokens=self._budget.output_tokens,
             language=self._navigator.library.manifest.site.language,
@@ -228,7 +229,7 @@ class _Run:
             except StopAsyncIteration:
                 return None
 
-        return await self._in_time(next_part)
+        return await self._wait(self._deadline.wait(next_part))
 
     def take(self, part: Part) -> Iterator[Event]:
         match part:
@@ -351,27 +352,17 @@ class _Run:
         """Tell whether a reply is far beyond its limit: a model that does not keep it is not listened to for ever."""
         return self._length > self._budget.output_tokens * _CHARS_A_TOKEN or len(self.calls) > MOST_CALLS * 4
 
-    def _left(self) -> float:
-        return self._start + self._budget.seconds - self._clock()
-
     async def _work(self, work: Callable[[], _T]) -> _T:
-        """Do what may wait for a disk or a server, in a thread, within the time left."""
+        return await self._wait(self._deadline.work(work))
 
-        async def in_thread() -> _T:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-        return await self._in_time(in_thread)
-
-    async def _in_time(self, wait: Callable[[], Awaitable[_T]]) -> _T:
+    async def _wait(self, waiting: Awaitable[_T]) -> _T:
         """Wait for something within the time left; what it raises ends the answer."""
-        left = self._left()
         try:
-            if left > 0:
-                with anyio.move_on_after(left):
-                    return await wait()
+            return await waiting
+        except OutOfTime:
+            raise _Ended("budget", spent="seconds") from None
         except Exception as error:
             raise self._failed(error) from None
-        raise _Ended("budget", spent="seconds")
 
     def _failed(self, error: Exception) -> _Ended:
         _log.debug("%s failed", self._model.name, exc_info=error)
