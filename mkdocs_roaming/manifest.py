@@ -9,11 +9,11 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
-from typing import Any, cast
+from typing import Any
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.page import Alternate
@@ -198,9 +198,13 @@ def _shortened(entry: Any) -> Json:
 _ALWAYS = {"anchor", "anchors", "language", "nav_source", "opening", "tokens", "rules", "origin", "nav"}
 
 
-@lru_cache
-def _fields(kind: Hashable) -> tuple[tuple[str, Any], ...]:
-    return tuple((field.name, field.default) for field in dataclasses.fields(cast("type[Any]", kind)))
+_FIELDS: dict[type, tuple[tuple[str, Any], ...]] = {}
+
+
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple((field.name, field.default) for field in dataclasses.fields(kind))
+    return _FIELDS[kind]
 
 
 def _jsonable(value: Any) -> Any:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._new: dict[str, dict[str, Any]] = {}
+        self._new: dict[str, tuple[str, Converted]] = {}
         self.reused = 0
 
     def get(
@@ -66,7 +66,8 @@ class Cache:
 
     def put(self, page: Page, pointer: str, converted: Converted) -> None:
         """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
-        self._new[page.path] = {"key": _key(page, pointer), **dataclasses.asdict(converted)}
+        if self._folder is not None:
+            self._new[page.path] = (_key(page, pointer), converted)
 
     def keywords(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
         """Give the sections' keywords: as found last time where all texts are the same."""
@@ -98,8 +99,8 @@ class Cache:
         kept = {_KEYWORDS, *(_name(page) for page in pages)}
         try:
             for page in pages:
-                if data := self._new.get(page.path):
-                    text = json.dumps(data, ensure_ascii=False)
+                if page.path in self._new:
+                    text = _written(*self._new[page.path])
                     write_atomically(self._folder / _name(page), text.encode("utf-8", "surrogatepass"))
             for file in self._folder.glob("*.json"):
                 if file.name not in kept:
@@ -113,17 +114,32 @@ def _name(page: Page) -> str:
 
 
 def _key(page: Page, pointer: str) -> str:
-    parts = (_FORMAT, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text)
-    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    parts = (_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text or "")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Section))
+
+
+def _written(key: str, converted: Converted) -> str:
+    data = {
+        "key": key,
+        "markdown": converted.markdown,
+        "sections": [[getattr(section, name) for name in _FIELDS] for section in converted.sections],
+        "links": converted.links,
+        "images": converted.images,
+    }
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _read(data: Any, key: str) -> Converted | None:
     try:
         if data["key"] != key:
             return None
-        sections = tuple(Section(**{**section, "targets": tuple(section["targets"])}) for section in data["sections"])
-        return Converted(data["markdown"], sections, data["links"], data["images"])
-    except (KeyError, TypeError):
+        sections = [Section(**dict(zip(_FIELDS, section, strict=True))) for section in data["sections"]]
+        sections = [replace(section, targets=tuple(section.targets)) for section in sections]
+        return Converted(data["markdown"], tuple(sections), data["links"], data["images"])
+    except (KeyError, TypeError, ValueError):
         return None
 
 
