@@ -50,6 +50,7 @@ class Release:
         self._resolve = resolve
         self._waiting = ""  # not yet known to be whole paragraphs
         self._held = ""  # the last whole paragraph, if it had no citation
+        self._withheld: list[Withheld] = []
 
     def feed(self, text: str) -> Iterator[Outcome]:
         """Take more text; give what comes of it."""
@@ -64,15 +65,16 @@ class Release:
         self._waiting = body + ("\n\n" if behind_block else "") + f"[^{id_}]" + gap
 
     def end(self) -> Iterator[Outcome]:
-        """End a reply: what is still unfinished is all there will be."""
+        """End the answer: what is still unfinished is all there will be. Tells last what was withheld."""
         yield from self._take(last=True)
-        yield from self._withhold()
-        self._waiting = ""
+        self._withhold()
+        yield from self._withheld
+        self._waiting, self._withheld = "", []
 
     def discard(self) -> None:
         """Forget what is not released: the model went on to open more sections, it was thinking aloud."""
         self._waiting = self._held = ""
-        self.gap = False
+        self._withheld, self.gap = [], False
 
     def _take(self, *, last: bool) -> Iterator[Outcome]:
         *whole, self._waiting = _paragraphs(self._waiting, last=last)
@@ -89,7 +91,7 @@ class Release:
                 return  # nothing but what was removed
             text, self._held = f"{self._held} {text}", ""
         if not cited:
-            yield from self._withhold()
+            self._withhold()
             self._held = text
             return
         pieces = [piece for piece in (self._held, text) if piece]
@@ -97,9 +99,9 @@ class Release:
         yield Released(("\n\n" if self.released else "") + "\n\n".join(pieces), tuple(dict.fromkeys(cited)))
         self.released = True
 
-    def _withhold(self) -> Iterator[Outcome]:
+    def _withhold(self) -> None:
         if self._held:
-            yield Withheld(self._held)
+            self._withheld.append(Withheld(self._held))
         self._held = ""
 
     def _cleaned(self, paragraph: str) -> tuple[str, list[str], list[str]]:

@@ -124,6 +124,15 @@ def test_withheld_text_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -
     assert "cat" not in result.text
 
 
+def test_thinking_aloud_before_tools_does_not_count(ask: Ask, ids: dict[str, str]) -> None:
+    """What a model says on its way is neither shown nor missed."""
+    server = ids["Server"]
+    aloud = Text("Let me look.\n\nIt may be in the settings [^none].\n\nI open them.\n\nNow.")
+    events = ask(Scripted([[aloud, opens(server)], [Text(f"The port is 8642 [^{server}].")]]))
+    assert (last(events).state, last(events).withheld) == ("answered", 0)
+    assert not of(TextWithheld, events)
+
+
 def test_a_refusal_ends_as_refused(ask: Ask) -> None:
     """What a model refuses is told as such, and nothing half said is shown."""
     result = summarise(ask(Scripted([[Text("I can't"), Stop("refusal")]])))
@@ -198,6 +207,16 @@ def test_a_library_that_cannot_be_read_ends_as_an_error(ask: Ask, library: Libra
 
     result = summarise(ask(Scripted([]), navigator=Lost(library)))
     assert (result.state, result.error) == ("error", "https://kettle.example/: does not answer; try again later")
+
+
+def test_a_bug_while_reading_the_site_ends_as_an_error(ask: Ask, library: Library) -> None:
+    """It is not blamed on the model."""
+
+    class Broken(Navigator):
+        def outline(self) -> str:
+            raise KeyError("nav")
+
+    assert last(ask(Scripted([]), navigator=Broken(library))).error == "reading the site failed: KeyError: 'nav'"
 
 
 # Budgets
@@ -452,11 +471,12 @@ def test_malformed_calls_are_forgiven(ask: Ask, ids: dict[str, str], name: str, 
 def test_ids_of_calls_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
     """Calls that a model numbers badly still get their own results."""
     calls = [opens(ids["Server"], call=""), opens(ids["Logs"], call=""), opens(ids["Boiling"], call="call")]
+    calls.append(ToolCall(7, "search_sections", {"query": "port"}))  # type: ignore[arg-type]
     model = Scripted([calls, [opens(ids["Install"], call="call")], []])
     events = ask(model)
     named = [event.call for event in of(ToolCalled, events)]
-    assert len(set(named)) == len(named) == 4
-    assert [event.call for event in of(SectionOpened, events)] == named
+    assert named == ["call", "call~2", "call~3", "call~4", "call~5"]
+    assert [event.call for event in of(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
 
 
 def test_too_many_calls_at_once_are_not_made(ask: Ask, ids: dict[str, str]) -> None:

@@ -1,18 +1,36 @@
-"""The seconds that an answer may take, over all that it waits for."""
+"""What one answer may cost, and the clock that its seconds are counted by."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
-_T = TypeVar("_T")
+from mkdocs_roaming.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one answer may cost: replies of the model, characters of text open at once, tokens of a reply, seconds."""
+
+    rounds: int = 4
+    open_chars: int = 60_000
+    output_tokens: int = 700
+    seconds: float = 45.0
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not self.seconds > 0:
+            raise UsageError("a budget is at least 1 round, 1 character, 1 token and more than 0 seconds")
 
 
 class OutOfTime(Exception):  # noqa: N818 -- no error: time is a budget
     """The seconds are spent."""
+
+
+_T = TypeVar("_T")
 
 
 class Deadline:
