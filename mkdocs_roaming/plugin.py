@@ -157,6 +157,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _publish(self, batch: Batch, folder: str, config: MkDocsConfig) -> None:
         started = time.perf_counter()
+        if not batch.pages:
+            batch.cache.keep(())  # nor does the cache keep what is hidden now
         if folder and not batch.pages:
             log.warning(f"{folder}: no page to publish; other languages name its manifest all the same")
             return

@@ -1,0 +1,170 @@
+"""mkdocs-static-i18n: every language is a site of its own, and they name each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+URL = "https://docs.example/sub/"
+HOME = "# Welcome\n\nSee [setup](setup.md#keys).\n"
+ACCUEIL = "# Bienvenue\n\nVoir [installation](setup.md#cles).\n"
+SETUP = "# Setup\n\n## Keys\n\nTurn the key.\n"
+INSTALLATION = "# Installation\n\n## Clés\n\nTournez la clé.\n"
+LEGAL = "# Legal\n\nEnglish alone.\n"
+SUFFIX = {
+    "index.md": HOME,
+    "index.fr.md": ACCUEIL,
+    "setup.md": SETUP,
+    "setup.fr.md": INSTALLATION,
+    "legal.md": LEGAL,
+}
+FOLDERS = {
+    "en/index.md": HOME,
+    "fr/index.md": ACCUEIL,
+    "en/setup.md": SETUP,
+    "fr/setup.md": INSTALLATION,
+    "en/legal.md": LEGAL,
+}
+STRUCTURES = pytest.mark.parametrize(("structure", "sources"), [("suffix", SUFFIX), ("folder", FOLDERS)])
+
+
+def plugins(structure: str, *, first: bool = False, **more: Any) -> dict[str, Any]:
+    """Give the settings of both plugins, ours before or after the other one."""
+    languages = [
+        {"locale": "en", "default": True, "name": "English"},
+        {"locale": "fr", "name": "Français", "site_name": "La doc", "nav_translations": {"Start": "Début"}},
+        {"locale": "pt_BR", "name": "Português", "build": False},
+    ]
+    i18n = {"i18n": {"docs_structure": structure, "languages": languages, **more}}
+    return {"plugins": ["search", "roaming", i18n] if first else ["search", i18n, "roaming"]}
+
+
+@STRUCTURES
+@pytest.mark.parametrize("first", [True, False], ids=["ours first", "ours last"])
+def test_each_language_has_its_own_manifest(
+    mkdocs: Project, structure: str, sources: dict[str, str], first: bool
+) -> None:
+    """The default language is published at the root, the other in its folder, whatever the plugins' order."""
+    built = mkdocs(sources, **plugins(structure, first=first))
+    french = built.below("fr")
+    assert built.faults == french.faults == ()
+    assert sorted(built.paths()) == sorted(french.paths()) == ["", "legal/", "setup/"]
+    assert (built.manifest.site.url, built.manifest.site.language, built.manifest.site.name) == (URL, "en", "Docs")
+    site = french.manifest.site
+    assert (site.url, site.language, site.name) == (URL + "fr/", "fr", "La doc")
+    titles = {page.path: page.title for page in french.manifest.pages}
+    assert titles == {"": "Bienvenue", "setup/": "Installation", "legal/": "Legal"}
+    assert "Bienvenue" not in built.text("llms-full.txt")
+    assert "Welcome" not in french.text("llms-full.txt")
+    assert not (built.folder / "en/roaming").exists()
+    assert not (built.folder / "pt_BR").exists()
+
+
+@STRUCTURES
+def test_languages_name_each_other(mkdocs: Project, structure: str, sources: dict[str, str]) -> None:
+    """Each manifest's alternates are the other languages' manifests, and they are there."""
+    built = mkdocs(sources, **plugins(structure))
+    for own, other, language in ((built, "fr/", "fr"), (built.below("fr"), "", "en")):
+        (alternate,) = own.manifest.site.alternates
+        assert alternate.manifest == f"{URL}{other}roaming/manifest.json"
+        assert alternate.language == language
+        assert (built.folder / other / "roaming/manifest.json").exists()
+
+
+@STRUCTURES
+@pytest.mark.parametrize("directories", [True, False], ids=["directories", "flat"])
+def test_links_stay_within_the_language(
+    mkdocs: Project, structure: str, sources: dict[str, str], directories: bool
+) -> None:
+    """A link of a French page leads to the French Markdown, and its head to the French llms.txt."""
+    built = mkdocs(sources, use_directory_urls=directories, **plugins(structure))
+    french = built.below("fr")
+    setup = "setup/index" if directories else "setup"
+    assert f"[installation]({URL}fr/{setup}.md#cles)" in french.text("index.md")
+    assert f"[setup]({URL}{setup}.md#keys)" in built.text("index.md")
+    assert f"listed in [llms.txt]({URL}fr/llms.txt)" in french.text("index.md")
+    html = french.text(f"{setup}.html")
+    assert f'href="{"../" if directories else ""}llms.txt" data-roaming' in html
+    assert built.faults == french.faults == ()
+
+
+def test_a_page_without_translation_stands_in_both(mkdocs: Project) -> None:
+    """What readers of French see in English is published in French too, under the same source, and links reach it."""
+    sources = {**SUFFIX, "index.fr.md": ACCUEIL + "\n[Mentions légales](legal.md)\n"}
+    french = mkdocs(sources, **plugins("suffix")).below("fr")
+    (legal,) = (page for page in french.manifest.pages if page.path == "legal/")
+    assert legal.source == "legal.md"
+    assert f"[Mentions légales]({URL}fr/legal/index.md)" in french.text("index.md")
+    assert "English alone." in french.text("legal/index.md")
+
+
+def test_without_fallback_it_stands_in_one(mkdocs: Project) -> None:
+    """Where the site shows no untranslated pages, none are published."""
+    french = mkdocs(SUFFIX, **plugins("suffix", fallback_to_default=False)).below("fr")
+    assert sorted(french.paths()) == ["", "setup/"]
+    assert french.faults == ()
+
+
+def test_the_nav_is_the_translated_one(mkdocs: Project) -> None:
+    """Groups have the names that readers of the language see."""
+    nav = [{"Start": ["index.md", "setup.md"]}]
+    built = mkdocs(SUFFIX, nav=nav, **plugins("suffix"))
+    assert [entry.title for entry in built.manifest.nav] == ["Start", "More"]
+    assert built.below("fr").manifest.nav[0].title == "Début"
+
+
+def test_one_language_alone_is_the_site(mkdocs: Project) -> None:
+    """With `build_only_locale` the language is at the root and has no alternates."""
+    built = mkdocs(SUFFIX, **plugins("suffix", build_only_locale="fr"))
+    site = built.manifest.site
+    assert (site.url, site.language, site.alternates) == (URL, "fr", ())
+    assert built.manifest.pages[0].title == "Bienvenue"
+    assert not (built.folder / "fr").exists()
+
+
+def test_an_address_of_its_own_is_kept(mkdocs: Project) -> None:
+    """A language that lives elsewhere is named by where it lives."""
+    settings = plugins("suffix")
+    settings["plugins"][1]["i18n"]["languages"][1]["site_url"] = "https://docs.example.fr/"
+    built = mkdocs(SUFFIX, **settings)
+    assert built.below("fr").manifest.site.url == "https://docs.example.fr/fr/"
+    assert built.manifest.site.alternates[0].manifest == "https://docs.example.fr/fr/roaming/manifest.json"
+    assert built.below("fr").manifest.site.alternates[0].manifest == f"{URL}roaming/manifest.json"
+
+
+def test_each_language_has_its_own_cache(mkdocs: Project, tmp_path: Path) -> None:
+    """A second build reuses the pages of all languages; a language that is gone leaves nothing behind."""
+    first = mkdocs(SUFFIX, site="a", **plugins("suffix"))
+    second = mkdocs(SUFFIX, site="b", **plugins("suffix"))
+    assert [line.count("3 pages reused") for line in second.said()] == [1, 1]
+    for file in first.folder.rglob("*.md"):
+        assert file.read_bytes() == (second.folder / file.relative_to(first.folder)).read_bytes()
+    assert (tmp_path / ".cache/roaming/fr").is_dir()
+    mkdocs(SUFFIX, plugins=["search", "roaming"])
+    assert not (tmp_path / ".cache/roaming/fr").exists()
+
+
+@pytest.mark.parametrize("previous", ["a", "a/roaming/manifest.json"])
+def test_renamed_headings_open_in_every_language(mkdocs: Project, previous: str) -> None:
+    """`previous` names the default language's manifest; those of the others are found beside it."""
+    old = mkdocs(SUFFIX, site="a", **plugins("suffix")).below("fr")
+    (key,) = (section.id for section in old.manifest.sections() if section.title == "Clés")
+    settings = plugins("suffix")
+    settings["plugins"][2] = {"roaming": {"previous": previous}}
+    sources = {**SUFFIX, "setup.fr.md": INSTALLATION.replace("## Clés", "## Serrures")}
+    built = mkdocs(sources, site="b", **settings)
+    assert "## Serrures" in built.text(f"fr/roaming/sections/{key}.md")
+
+
+def test_a_language_without_pages_warns(mkdocs: Project) -> None:
+    """A language of which nothing is published stops nothing."""
+    hidden = {name: f"---\nllms: false\n---\n{text}" if ".fr." in name else text for name, text in SUFFIX.items()}
+    built = mkdocs(hidden, **plugins("suffix", fallback_to_default=False))
+    assert any("roaming: fr: no page to publish" in line for line in built.said())
+    assert built.faults == ()
+    assert not (built.folder / "fr/llms.txt").exists()
