@@ -123,6 +123,12 @@ def mkdocs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Project:
 
 
 @pytest.fixture
+def built() -> type[Built]:
+    """Give what reads a folder that a build wrote."""
+    return Built
+
+
+@pytest.fixture
 def free_port() -> Callable[[], int]:
     """Gives ports that nobody listens on."""
 

@@ -1,0 +1,96 @@
+"""mike: every version that is deployed is a site of its own, at its own address."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Built, Project
+
+URL = "https://docs.example/sub/"
+HOME = "# Welcome\n\nSee [setup](setup.md#keys).\n"
+SETUP = "# Setup\n\n## Keys\n\nTurn the key.\n"
+
+
+@pytest.fixture
+def deploy(mkdocs: Project, tmp_path: Path) -> Any:
+    """Deploys versions with mike in a repository of its own, and gives what then lies on the branch."""
+    identity = {f"GIT_{who}_{what}": "x@docs.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true", "GIT_CONFIG_GLOBAL": os.devnull}
+    tools = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(*command: str) -> None:
+        environment = {**os.environ, **identity, **quiet, **tools}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def deployed(versions: list[list[str]], *, sources: dict[str, str] | None = None, **config: Any) -> Path:
+        mkdocs.write(sources or {"index.md": HOME, "setup.md": SETUP}, **config)
+        run("git", "init", "-q")
+        run("git", "add", "docs", "mkdocs.yml")
+        run("git", "commit", "-q", "-m", "Begin")
+        for version in versions:
+            run(str(Path(sys.executable).with_name("mike")), "deploy", *version)
+        run("git", "worktree", "add", "-q", "out", "gh-pages")
+        return tmp_path / "out"
+
+    return deployed
+
+
+def test_each_version_is_a_site_of_its_own(deploy: Any, built: type[Built]) -> None:
+    """Addresses end in the version, the manifest names it, and its folder holds together."""
+    out = deploy([["1.0"], ["2.0", "latest"]])
+    for version in ("1.0", "2.0"):
+        site = built(out / version, [])
+        assert site.faults == ()
+        assert (site.manifest.site.url, site.manifest.site.version) == (f"{URL}{version}/", version)
+        assert f"[setup]({URL}{version}/setup/index.md#keys)" in site.text("index.md")
+        assert f"- [Setup]({URL}{version}/setup/index.md)" in site.text("llms.txt")
+        assert 'href="../llms.txt" data-roaming' in site.text("setup/index.html")
+
+
+def test_an_alias_shows_its_version(deploy: Any, built: type[Built]) -> None:
+    """What lies at `latest/` is the version that it stands for, and holds together there too."""
+    out = deploy([["--alias-type", "copy", "2.0", "latest"]])
+    site = built(out / "latest", [])
+    assert site.faults == ()
+    assert (site.manifest.site.url, site.manifest.site.version) == (f"{URL}2.0/", "2.0")
+
+
+def test_a_canonical_version_is_not_the_address(deploy: Any, built: type[Built]) -> None:
+    """With `canonical_version` the pages' canonical links name it, but our links stay within the version."""
+    plugins = ["search", {"mike": {"canonical_version": "latest"}}, "roaming"]
+    out = deploy([["1.0", "latest"]], plugins=plugins)
+    site = built(out / "1.0", [])
+    assert f'rel="canonical" href="{URL}latest/setup/"' in site.text("setup/index.html")
+    assert site.manifest.site.url == f"{URL}1.0/"
+    assert f"({URL}1.0/setup/index.md#keys)" in site.text("index.md")
+    assert site.faults == ()
+
+
+def test_versions_of_languages(deploy: Any, built: type[Built]) -> None:
+    """With mkdocs-static-i18n each version has each language."""
+    languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
+    mike = {"mike": {"canonical_version": "latest", "version_selector": False}}  # it cannot be built twice with it
+    plugins = [mike, {"i18n": {"languages": languages}}, "roaming"]
+    sources = {"index.md": HOME, "setup.md": SETUP, "setup.fr.md": "# Installation\n\n## Keys\n\nTournez.\n"}
+    out = deploy([["1.0", "latest"]], plugins=plugins, sources=sources)
+    root, french = built(out / "1.0", []), built(out / "1.0/fr", [])
+    assert root.faults == french.faults == ()
+    assert french.manifest.site.url == f"{URL}1.0/fr/"
+    assert french.manifest.site.version == root.manifest.site.version == "1.0"
+    assert root.manifest.site.alternates[0].manifest == f"{URL}1.0/fr/roaming/manifest.json"
+    assert french.manifest.site.alternates[0].manifest == f"{URL}1.0/roaming/manifest.json"
+
+
+def test_an_ordinary_build_has_no_version(mkdocs: Project) -> None:
+    """Outside of a deployment mike's plugin changes nothing."""
+    plugins = [{"mike": {"canonical_version": "latest"}}, "roaming"]
+    site = mkdocs({"index.md": HOME, "setup.md": SETUP}, plugins=plugins).manifest.site
+    assert (site.url, site.version) == (URL, None)
