@@ -123,7 +123,8 @@ repeat, again, remind
 retry, try again, tries, attempts, attempt
 timeout, wait, time out, deadline
 expire, expired, lapse, valid, lifetime
-lifetime, valid, expires
+lifetime, lives, valid, expires, validity
+valid, lives, lifetime, good for
 rotate, change, renew, replace
 secret, key, password
 colleague, user, person

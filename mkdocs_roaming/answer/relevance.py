@@ -110,8 +110,8 @@ def is_name(one: Word, question: str) -> bool:
 def passages(question: str, weighed: Sequence[Weighed], sources: Iterable[Source], language: str) -> list[Passage]:
     """Give all passages of the sources, the best first."""
     total = sum(one.weight for one in weighed) or 1.0
-    wants = (bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question)))
-    scored = [passage for source in sources for passage in _scored(source, weighed, total, wants, language)]
+    wanted = [(literal, bonus) for asks, literal, bonus in _WANTED if asks.search(question)]
+    scored = [passage for source in sources for passage in _scored(source, weighed, total, wanted, language)]
     return sorted(scored, key=lambda one: (-one.score, one.source.rank, one.source.id, one.pieces[0].start))
 
 
@@ -151,12 +151,27 @@ _ASKS_CODE = re.compile(
     r"parameter|key|force|disable|enable|where did|called|rename[d]?)\b",
     re.IGNORECASE,
 )
+_ASKS_TIME = re.compile(
+    r"\b(how (long|often|fast|soon|late|old|many (\w+ )?(seconds|minutes|hours|days|weeks|months|years))|timeouts?|"
+    r"interval|at what time|lifetime|expires?)\b",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"(?<![\w.])\d")
-_CODE = re.compile(r"`[^`]+`")
+_CODE = re.compile(r"`[^`]+`|^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
+_TIME = re.compile(
+    r"(?<![\w.])\d[\d.,]*[ -]?(?:ms|s|m|h|d|min|(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+    r"|\b\d\d?:\d\d\b|\b(?:daily|hourly|weekly|monthly)\b"
+)
+_WANTED = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04), (_ASKS_TIME, _TIME, 0.08))
+"""What a question asks for, what such an answer holds, and what it is worth to hold it."""
 
 
 def _scored(
-    source: Source, weighed: Sequence[Weighed], total: float, wants: tuple[bool, bool], language: str
+    source: Source,
+    weighed: Sequence[Weighed],
+    total: float,
+    wanted: Sequence[tuple[re.Pattern[str], float]],
+    language: str,
 ) -> Iterator[Passage]:
     title = Bag(source.titles[-1] if source.titles else "", language)
     above = Bag(" \n ".join(source.titles[:-1]), language)
@@ -173,10 +188,7 @@ def _scored(
         bag = Bag(text, language)
         own = sum(one.weight * bag.holds(one) for one in weighed) / total
         score = _OWN * own + _SECTION * section + _TITLED * heads + _RANK / (1 + source.rank)
-        if wants[0] and _NUMBER.search(text):
-            score += _NUMBER_BONUS
-        if wants[1] and (group[0].kind == "code" or _CODE.search(text)):
-            score += _CODE_BONUS
+        score += sum(bonus for literal, bonus in wanted if literal.search(text))
         score -= _LONG * max(0, len(text) - 300) / 300
         yield Passage(source, tuple(group), score, own, section)
 
@@ -186,8 +198,6 @@ _SECTION = 0.35
 _TITLED = 0.2
 _ABOVE = 0.5
 _RANK = 0.1
-_NUMBER_BONUS = 0.06
-_CODE_BONUS = 0.04
 _LONG = 0.03
 
 
