@@ -11,13 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from html import unescape
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from mkdocs_roaming.page import Heading
 from mkdocs_roaming.words import estimate_tokens
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 OPENING = 100
 """The most characters of a section's opening."""
@@ -113,7 +116,7 @@ def plain(inline: str) -> str:
     """Give the text of inline Markdown without its markup."""
     if not _MARKUP.search(inline):
         return " ".join(inline.split())
-    tokens = _INLINE.parseInline(inline)[0].children or []
+    tokens = _reader(inline=True).parseInline(inline)[0].children or []
     return " ".join("".join(_spoken(token) for token in tokens).split())
 
 
@@ -140,8 +143,14 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 _TARGET = re.compile(r"\]\(\s*<?([^)>\s]+)")
 _AUTOLINK = re.compile(r"<(https?://[^>\s]+)>")
 _CALLOUT = re.compile(r"^\[![A-Z]+\][ \t]*\n?")
-_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
-_INLINE = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+@cache
+def _reader(*, inline: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # a tenth of a second, which a build that reuses all its pages need not pay
+
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return reader if inline else reader.disable("inline")
 
 
 def _body(markdown: str) -> tuple[str, list[int]]:
@@ -159,7 +168,7 @@ def _only_pointer(body: str, end: int) -> bool:
 
 def _marks(body: str) -> Iterable[_Mark]:
     # markdown-it reads \r as a line end, but only after normalising; it counts lines as we do.
-    tokens = _BLOCKS.parse(body)
+    tokens = _reader(inline=False).parse(body)
     mark: _Mark | None = None
     text: list[str] = []
     targets: list[str] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -69,6 +67,8 @@ def _fetched(url: str) -> Previous:
 
 
 def _get(url: str) -> bytes:
+    import urllib.request  # most builds have no use for it
+
     with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
         data: bytes = answer.read(_MOST + 1)
     if len(data) > _MOST:
