@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from mkdocs_roaming.publish.blocks import group
 from mkdocs_roaming.publish.idioms import CODE_CLUTTER, LINE_NUMBERS, NO_LANGUAGE, language_of
@@ -19,7 +18,7 @@ def block(walk: Walk, element: Element, out: list[str]) -> None:
     if language is None:
         language = walk.language
     if language is None:
-        language = walk.source_language(content)
+        language = walk.source_language(content, walk.code_title)
     out.append(fence(content, language or "", walk.code_title))
     walk.code_title = None
 
@@ -94,22 +93,7 @@ def content_of(element: Element) -> str:
     return text.removesuffix("\n")
 
 
-def fence_languages(source: str) -> Callable[[str], str | None]:
-    """Give a function that knows the languages of a source's fenced code by its content."""
-    found: dict[str, str] | None = None
-
-    def language(content: str) -> str | None:
-        nonlocal found
-        if found is None:
-            found = {_key(code): name for name, code in _fences(source) if name}
-        return found.get(_key(content))
-
-    return language
-
-
 _TICKS = re.compile("`{3,}")
-_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*(.*)$")
-_INFO = re.compile(r"\{?\s*\.?(?:code(?:-block)?\}\s*)?([\w+#-]+)")
 
 
 def _language(element: Element) -> str | None:
@@ -162,33 +146,3 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
         else:
             _gather(child, pieces, depth + 1)
         pieces.append(child.tail or "")
-
-
-def _fences(source: str) -> list[tuple[str, str]]:
-    """Give language and code of the fences in a Markdown source, however deep they are indented."""
-    found: list[tuple[str, str]] = []
-    marker, name = "", ""
-    code: list[str] = []
-    for line in source.splitlines():
-        match = _FENCE.match(line)
-        if not marker:
-            if match and "`" not in match[2]:
-                marker, name, code = match[1], _name(match[2]), []
-        elif match and match[1].startswith(marker) and not match[2].strip():
-            found.append((name, "\n".join(code)))
-            marker = ""
-            # A fence within a longer one is code of the page that shows how to write it, and may be rendered too.
-            found.extend(_fences("\n".join(code)))
-        else:
-            code.append(line)
-    return found
-
-
-def _name(info: str) -> str:
-    match = _INFO.match(info)
-    name = match[1] if match and "=" not in info.split(" ")[0] else ""
-    return "" if name.lower() in NO_LANGUAGE else name
-
-
-def _key(code: str) -> str:
-    return "".join(code.replace(">", "").split())

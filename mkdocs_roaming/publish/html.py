@@ -11,6 +11,7 @@ from mkdocs_roaming.page import Heading
 from mkdocs_roaming.publish import blocks, callouts, code, formula, inline, notes, objects, pictures, tables
 from mkdocs_roaming.publish.article import article_of, parse, visible_words
 from mkdocs_roaming.publish.escape import escape, heading_line
+from mkdocs_roaming.publish.fences import source_languages
 from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
 
 __all__ = ["CONVERTER_VERSION", "Converted", "article_of", "convert", "visible_words"]
@@ -41,8 +42,7 @@ def convert(
     attribute. `source` is the Markdown that the page was rendered from; it is asked for the languages of code only.
     """
     root = parse(article) if isinstance(article, str) else article
-    languages = code.fence_languages(source) if source else _unknown
-    walk = Walk(BLOCKS, INLINES, link, image, languages)
+    walk = Walk(BLOCKS, INLINES, link, image, source_languages(source, root))
     try:
         walk.block(root, walk.top)
     except RecursionError as error:
@@ -103,10 +103,6 @@ INLINES: dict[str, Inline] = {
 }
 
 _TITLE_LEVEL = re.compile(r"# ")
-
-
-def _unknown(content: str) -> None:
-    return None
 
 
 def _assembled(walk: Walk, title: str) -> Converted:

@@ -106,7 +106,7 @@ def emphasis(style: str, marker: str, tag: str) -> Inline:
             return
         if text[0].isspace():
             space(text, pieces)
-        if _misread(pieces, stripped, element):
+        if _misread(pieces, stripped, element, nested=bool(before)):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
             pieces.append(_Emphasised(f"{marker}{stripped}{marker}"))
@@ -249,18 +249,18 @@ def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, piec
     pieces.append(" ")
 
 
-def _misread(pieces: list[str], text: str, element: Element) -> bool:
+def _misread(pieces: list[str], text: str, element: Element, *, nested: bool) -> bool:
     """Tell whether markers around the text would not be read as emphasis, between what stands on both sides."""
     before = pieces[-1][-1:] if pieces else ""
     if "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
         return True
     if pieces and isinstance(pieces[-1], _Emphasised):
         return True
+    if nested:  # markers within markers are counted together where nothing but white space parts them
+        return bool(before.strip() or _after(element)[:1].strip())
     if before.isalnum() and not text[0].isalnum():
         return True
-    if text[-1].isalnum():
-        return False
-    return _after(element)[:1].isalnum()
+    return not text[-1].isalnum() and _after(element)[:1].isalnum()
 
 
 def _after(element: Element) -> str:

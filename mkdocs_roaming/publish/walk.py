@@ -43,7 +43,7 @@ class Walk:
     inline_writers: Mapping[str, Inline]
     link: Callable[[str], str]
     image: Callable[[str], str]
-    source_language: Callable[[str], str | None]
+    source_language: Callable[[str, str | None], str | None]
 
     top: list[str] = field(default_factory=list)
     """The blocks of the article itself; what is nested writes into lists of its own."""
