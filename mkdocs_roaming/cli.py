@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,11 +204,12 @@ def ask(lib: str, question: str, page: str | None, as_json: bool) -> None:
     trail = Trail(quiet=as_json)
 
     async def walk() -> list[Any]:
-        events: list[Any] = []
-        async for event in answer(question, navigator, Offline(), page=page):
-            trail.show(event)
-            events.append(event)
-        return events
+        seen: list[Any] = []
+        async with aclosing(answer(question, navigator, Offline(), page=page)) as events:
+            async for event in events:
+                trail.show(event)
+                seen.append(event)
+        return seen
 
     result = summarise(anyio.run(walk))
     if as_json:

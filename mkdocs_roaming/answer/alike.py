@@ -87,7 +87,7 @@ start, boot, launch, begin
 stop, shut down, halt, exit, end
 error, failure, fault, exception, fails
 login, log in, sign in, sign-in
-logout, log out, logs off, logs me off, sign out
+logout, log out, sign out
 password, credentials, passphrase
 token, key, credential
 change, modify, edit, alter, adjust
@@ -102,7 +102,7 @@ slow, lag, latency, delay
 backlog, lag, queue, waiting
 allow, allowed, permit, permitted, may
 permission, right, access, scope, role
-forbid, deny, refuse, reject, turned away
+forbid, deny, refuse, reject
 refuse, reject, deny
 mute, silence, quiet, suppress, snooze
 notification, message, alert, notify
@@ -123,16 +123,15 @@ repeat, again, remind
 retry, try again, tries, attempts, attempt
 timeout, wait, time out, deadline
 expire, expired, lapse, valid, lifetime
-lifetime, lives, valid, expires, validity
-valid, lives, lifetime, good for
+lifetime, validity, expires
 rotate, change, renew, replace
 secret, key, password
 colleague, user, person
-lock, locked, shut out, block, blocked, locked out
-wrong, mistyped, incorrect, invalid, bad
+lock, locked, block, blocked, locked out
+wrong, incorrect, invalid, bad
 calculate, compute, calculated
 average, mean
-schedule, at what time, when
+schedule, when
 size, big, large
 memory, ram
 disk, storage, space
@@ -141,15 +140,13 @@ rename, renamed, new name
 remote, other machine, another host
 docker, container, podman
 kill, kills, terminate
-grace period, stop timeout, grace
 debug, debugging, verbose, log level, trace
 verbose, debug, detailed
 metrics, prometheus, monitoring
 monitor, watch, observe
-winter, season, out of service
 bind, listen
 port, listens on
-lan, network, public address
+lan, network
 encrypt, encryption, tls, https, ssl
 certificate, tls
 proxy, reverse proxy
@@ -159,14 +156,12 @@ import, upload, load, ingest
 upload, send, write, push
 csv, spreadsheet, excel
 timezone, time zone, zone
-language, tongue, translation, locale
+language, translation, locale
 delay, hold, wait
-threshold, limit, level
+threshold, limit
 group, batch, collect
 test, dry run, try
-factory, default, brand new
-brand new, new
-address, id, unit
+address, id
 shipped, included, bundled
 version, release
 deprecated, removed, no longer
