@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape
-from mkdocs_roaming.publish.idioms import BLOCK_TAGS, PERMALINKS
+from mkdocs_roaming.publish.idioms import PERMALINKS
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Inline, Walk, hidden, text_of, trim
 
 
@@ -264,12 +264,12 @@ def _misread(pieces: list[str], text: str, element: Element, *, nested: bool) ->
 
 
 def _after(element: Element) -> str:
-    """Give some of the text that follows an element in its line."""
+    """Give some of the text that follows an element, up to the next mark or the end of the line."""
     while not element.tail:
         following = element.getnext()
         if following is None:
             parent = element.getparent()
-            if parent is None or parent.tag in BLOCK_TAGS:
+            if parent is None or ROLES[parent.tag, parent.get("class")] not in ("span", "text"):
                 return ""
             element = parent
         elif (role := ROLES[following.tag, following.get("class")]) in _MARKED:
