@@ -1,0 +1,119 @@
+"""`mkdocs serve`: what is published keeps up with edits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_roaming.manifest import load
+from mkdocs_roaming.roam.check import check
+from mkdocs_roaming.roam.library import open_library
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode). Grüße.\n"
+INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
+SOURCES = {"index.md": HOME, "guide/install.md": INSTALL, "other.md": "# Other\n"}
+REBUILT = "Reloading browsers"
+
+
+@dataclass
+class Server:
+    """A running `mkdocs serve`."""
+
+    url: str
+    log: Path
+
+    def get(self, path: str) -> tuple[str, str]:
+        """Give a file's text and type."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            return answer.read().decode("utf-8"), answer.headers["Content-Type"]
+
+    def wait(self, text: str, times: int = 1) -> None:
+        """Wait until a text has been logged that often."""
+        end = time.monotonic() + 60
+        while self.log.read_text("utf-8").count(text) < times:
+            assert time.monotonic() < end, self.log.read_text("utf-8")
+            time.sleep(0.05)
+
+    def said(self) -> list[str]:
+        return [line for line in self.log.read_text("utf-8").splitlines() if "roaming: " in line]
+
+
+@contextmanager
+def served(project: Path, port: int, *options: str) -> Iterator[Server]:
+    log = project / "serve.log"
+    command = [sys.executable, "-m", "mkdocs", "serve", "-a", f"127.0.0.1:{port}", *options]
+    with log.open("w") as stream:
+        process = subprocess.Popen(command, cwd=project, stdout=stream, stderr=stream)
+    server = Server(f"http://127.0.0.1:{port}/sub/", log)
+    try:
+        server.wait("Serving on")
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+    """Every rebuild publishes: what was edited is new, the rest is reused, and all links stay on the server."""
+    mkdocs.write(SOURCES)
+    with served(tmp_path, free_port()) as server:
+        home, kind = server.get("index.md")
+        assert kind.startswith(("text/markdown", "text/plain"))
+        assert "Grüße" in home
+        assert f"[quiet mode]({server.url}guide/install/index.md#quiet-mode)" in home
+        assert f"{server.url}guide/install/index.md" in server.get("llms.txt")[0]
+        html, _ = server.get("guide/install/")
+        assert 'href="index.md" data-roaming' in html
+        assert "docs.example" not in home + server.get("llms-full.txt")[0] + server.get("roaming/manifest.json")[0]
+        assert check(open_library(server.url)).faults == ()
+
+        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
+        server.wait(REBUILT)
+        assert "`--silent`" in server.get("guide/install/index.md")[0]
+        assert "2 pages reused" in server.said()[-1]
+
+        (tmp_path / "docs/other.md").unlink()
+        server.wait(REBUILT, 2)
+        paths = [page.path for page in load(server.get("roaming/manifest.json")[0]).pages]
+        assert paths == ["", "guide/install/"]
+        assert check(open_library(server.url)).faults == ()
+
+
+def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+    """With `--dirty` the first build publishes; the pages that are edited then still point to their Markdown."""
+    mkdocs.write(SOURCES)
+    with served(tmp_path, free_port(), "--dirty") as server:
+        before = server.get("roaming/manifest.json")
+        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
+        server.wait(REBUILT)
+        html, _ = server.get("guide/install/")
+        assert "--silent" in html
+        assert 'href="index.md" data-roaming' in html
+        assert server.get("roaming/manifest.json") == before
+        assert "nothing is published; build without --dirty" in server.said()[-1]
+
+
+def test_a_build_that_fails_leaves_nothing_to_the_next(
+    mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]
+) -> None:
+    """After a mistake in mkdocs.yml is mended, the site is published as if it had never been."""
+    file = mkdocs.write(SOURCES, plugins=[{"roaming": {"include": ["*"]}}])
+    good = file.read_text()
+    with served(tmp_path, free_port()) as server:
+        file.write_text(good.replace("'*'", "nothing.md"))
+        server.wait("no page to publish")
+        file.write_text(good)
+        server.wait("3 pages, 4 sections", 2)
+        assert check(open_library(server.url)).faults == ()
+        assert "3 pages, 4 sections" in server.said()[-1]
