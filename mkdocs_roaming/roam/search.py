@@ -1,18 +1,19 @@
-"""Full-text search over sections: SQLite FTS5, fed with our own terms; a section's page counts too."""
+"""Full-text search over sections: SQLite FTS5, fed with our own terms; what a section's page says counts too."""
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place
+from mkdocs_roaming.roam.index import Index
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.snippets import snippet
-from mkdocs_roaming.words import Word, terms
+from mkdocs_roaming.roam.synonyms import synonyms
+from mkdocs_roaming.words import Word
 from mkdocs_roaming.words import query as words_of
 
 LONGEST = 2_000
@@ -30,14 +31,27 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What counts how much in ranking. The fields of a section first, then what its page adds."""
+    """What counts how much in ranking: a section's fields first, then the rest.
 
-    title: float = 4.0
-    breadcrumb: float = 1.5
-    keywords: float = 1.0
-    links: float = 1.0
-    body: float = 1.0
-    page: float = 0.3
+    `above` are the titles around the section on its page, `nav` its page's title and those above that, `below` its
+    subsections' titles, `links` the words of links that lead to it. `page` is the share of what the whole page says;
+    `entire` is added, as a share, for a title all of whose words are asked for. A chatty word (*want*, *often*)
+    counts as the share `chatty` of any other, a word guessed for one that the site never uses as `guess`, a word of
+    the same meaning as `synonym`. Measured by benchmarks/search_quality.py.
+    """
+
+    title: float = 12.0
+    above: float = 2.0
+    nav: float = 1.2
+    keywords: float = 0.4
+    below: float = 0.9
+    links: float = 4.0
+    body: float = 0.9
+    page: float = 0.4
+    entire: float = 0.4
+    chatty: float = 0.4
+    guess: float = 0.7
+    synonym: float = 0.2
 
 
 class Search:
@@ -48,7 +62,7 @@ class Search:
         self.weights = weights or Weights()
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
-        self._index: _Index | None = None
+        self._index: Index | None = None
 
     def find(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[Hit]:
         """Give the best sections for any text a person types, best first; a section's own address finds it too."""
@@ -82,16 +96,43 @@ class Search:
             return []
         with self._lock:
             if self._index is None:
-                self._index = _Index(self.library)
-            found = self._index.find(words, self.weights)
-        pages: dict[str, float] = {}
-        for place, score in found:
-            pages[place.page.path] = max(pages.get(place.page.path, 0.0), score)
-        scored = [
-            (score + self.weights.page * pages[place.page.path], at, place) for at, (place, score) in enumerate(found)
-        ]
-        scored.sort(key=lambda entry: (-entry[0], entry[1]))
-        return [(place, score) for score, _, place in scored]
+                self._index = Index(self.library)
+            index = self._index
+            scores, pages = self._sums(index, words)
+        asked_for = {term for word in words for run in word.runs for term in run}
+        for row in scores:
+            titled = index.titles[row]
+            entire = len(titled & asked_for) / len(titled) if titled else 0.0
+            scores[row] += self.weights.page * pages.get(index.page_of[row], 0.0)
+            scores[row] *= 1 + self.weights.entire * entire
+        return [(index.places[row], scores[row]) for row in sorted(scores, key=lambda row: (-scores[row], row))]
+
+    def _sums(self, index: Index, words: Sequence[Word]) -> tuple[dict[int, float], dict[int, float]]:
+        """Give what the words score in sections, and in pages."""
+        sections: dict[int, float] = {}
+        pages: dict[int, float] = {}
+        fields = self._fields()
+        for word in words:
+            ways = list(self._ways(index, word))
+            _add(sections, [(index.sections(phrases, fields), weight) for phrases, weight in ways])
+            _add(pages, [(index.pages(phrases), weight) for phrases, weight in ways])
+        return sections, pages
+
+    def _ways(self, index: Index, word: Word) -> Iterator[tuple[tuple[str, ...], float]]:
+        """Give the phrases by which a word is looked up, and what they count."""
+        weight = self.weights.chatty if word.text.lower() in _CHATTY else 1.0
+        phrases = tuple(f'"{" ".join(run)}"{" *" if word.prefix else ""}' for run in word.runs if run)
+        if index.holds(phrases):
+            yield phrases, weight
+        elif self.weights.guess and not word.prefix:
+            yield tuple(f'"{term}"' for term in index.guesses(word.parts[-1])), weight * self.weights.guess
+        if self.weights.synonym and len(word.parts) == 1:
+            others = tuple(f'"{term}"' for term in synonyms(word.parts[0], self._language))
+            yield others, weight * self.weights.synonym
+
+    def _fields(self) -> tuple[float, ...]:
+        own = self.weights
+        return (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
 
     def _read(self, place: Place) -> str:
         try:
@@ -100,84 +141,35 @@ class Search:
             return place.section.opening
 
 
+def _add(scores: dict[int, float], ways: Sequence[tuple[Mapping[int, float], float]]) -> None:
+    """Add what a word scores in each row, by the best of the ways in which it was looked up."""
+    best: dict[int, float] = {}
+    for found, weight in ways:
+        for row, score in found.items():
+            best[row] = max(weight * score, best.get(row, 0.0))
+    for row, score in best.items():
+        scores[row] = scores.get(row, 0.0) + score
+
+
 def asked(query: str, language: str) -> list[Word]:
     """Give the words of a question that tell something; all of them where none does."""
     words = [word for word in words_of(query[:LONGEST], language) if any(word.runs)]
     return ([word for word in words if not word.stop] or words)[:_MOST_WORDS]
 
 
-class _Index:
-    """The table of sections; rows are numbered as the sections stand."""
-
-    def __init__(self, library: Library) -> None:
-        self.places = list(library.places)
-        self._table = sqlite3.connect(":memory:", check_same_thread=False)
-        # Our terms hold no spaces and no quotes; whatever else they hold belongs to them.
-        marks = "".join(chr(code) for code in range(33, 127) if not chr(code).isalnum() and chr(code) not in "\"'")
-        self._table.execute(
-            f"CREATE VIRTUAL TABLE sections USING fts5({', '.join(_FIELDS)}, tokenize=\"ascii tokenchars '{marks}'\")"
-        )
-        self._table.executemany(
-            f"INSERT INTO sections(rowid, {', '.join(_FIELDS)}) VALUES (?, {', '.join('?' * len(_FIELDS))})",
-            self._rows(library),
-        )
-
-    def __del__(self) -> None:
-        self._table.close()
-
-    def find(self, words: Sequence[Word], weights: Weights) -> list[tuple[Place, float]]:
-        """Give the sections that hold any of the words, best first."""
-        phrases = " OR ".join(
-            f'"{" ".join(run)}"{" *" if word.prefix else ""}' for word in words for run in word.runs if run
-        )
-        values = ", ".join(str(float(getattr(weights, field))) for field in _FIELDS)
-        rows = self._table.execute(
-            f"SELECT rowid, bm25(sections, {values}) AS score FROM sections WHERE sections MATCH ? "
-            "ORDER BY score, rowid",
-            (phrases,),
-        )
-        return [(self.places[row], -score) for row, score in rows]
-
-    def _rows(self, library: Library) -> Iterator[tuple[object, ...]]:
-        language = library.manifest.site.language
-
-        def words(text: str) -> str:
-            return " ".join(terms(text, language))
-
-        leading = _leading(library)
-        for at, (place, text) in enumerate(_texts(library, self.places)):
-            yield (
-                at,
-                words(place.section.title),
-                words(" / ".join(library.places.breadcrumb(place)[:-1])),
-                words(" ".join(place.section.keywords)),
-                words(" / ".join(leading.get(place.id, ()))),
-                words(text),
-            )
-
-
-def _texts(library: Library, places: Sequence[Place]) -> Iterator[tuple[Place, str]]:
-    """Read all sections, in batches where they are too many to be kept; one that cannot be read has its opening."""
-    library.prefetch()
-    for begin in range(0, len(places), _BATCH):
-        batch = places[begin : begin + _BATCH]
-        library.prefetch(list({place.page.path: place.page for place in batch}.values()))
-        for place in batch:
-            try:
-                yield place, library.text(place)
-            except LibraryError:
-                yield place, place.section.opening
-
-
-def _leading(library: Library) -> dict[str, list[str]]:
-    """Give for each section the titles of those that link to it."""
-    leading: dict[str, list[str]] = {}
-    for place in library.places:
-        for target in place.section.links:
-            leading.setdefault(target, []).append(place.section.title)
-    return leading
-
-
-_FIELDS = ("title", "breadcrumb", "keywords", "links", "body")
 _MOST_WORDS = 48
-_BATCH = 500
+
+# Words that people ask with and that a page seldom answers with: rare in a text, so they would count for too much.
+_CHATTY = frozenset(
+    word
+    for line in (
+        "able actually allowed already also always anything back best better bit can cannot come comes correct",
+        "could different else ever every exactly find first found get gets getting go goes going good got happen",
+        "happens help instead just keep keeps kind know last let like long look looking looks lot lots make makes",
+        "many may mean means might much must need needs never new often old once only other own please possible",
+        "properly put really right same say says see seem seems should some something sort still tell than thing",
+        "things think time times tried try trying turn turns twice use used using want wants way ways whole",
+        "without wonder work working works would wrong",
+    )
+    for word in line.split()
+)

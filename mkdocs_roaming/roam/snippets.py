@@ -38,7 +38,7 @@ def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, most:
 
 def bare(markdown: str) -> str:
     """Give Markdown's words without its marks, on one line."""
-    return " ".join(_DRESS.sub(lambda match: match[1] or " ", markdown).split())
+    return " ".join(_DRESS.sub(lambda match: match[1] or " ", _INLINE.sub("", markdown)).split())
 
 
 def _cut(text: str, begin: int, most: int) -> str:
@@ -59,12 +59,13 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # it stands above the snippet 
 _READ = 200_000  # characters in which a window is looked for
 _LEAD = 60  # characters before the first word found
 _SPOT = re.compile(r"\S{1,40}")  # a script without spaces has no words to go by
+_INLINE = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
 _DRESS = re.compile(
     r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text stays
-    r"|^[ \t]*(?:`{3,}|~{3,}).*$"
+    r"|^[ \t]*~{3,}.*$"
     r"|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
     r"|^[ \t]*\|?[-:| ]{3,}$"
-    r"|\[\^[^\]]*\]:?|\[!\w+\]|\*\*|__|`|\|"
+    r"|\[\^[^\]]*\]:?|\[!\w+\]|\|"
     r"|</?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)"
     r"\b[^>\n]{0,200}>",
     re.MULTILINE,
