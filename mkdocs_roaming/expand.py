@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.places import Place, Places
-from mkdocs_roaming.section import cut_at_word
 
 CAP = 24_000
 """The most characters of one opened section, as rendered, and of one tool result."""

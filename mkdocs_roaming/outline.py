@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.manifest import NavEntry, PageEntry
 from mkdocs_roaming.places import Place, Places
-from mkdocs_roaming.section import cut_at_word
 from mkdocs_roaming.words import estimate_tokens
 
 BUDGET = 8000

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from mkdocs_roaming.headings import OPENING, by_commonmark, by_lines
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.section import OPENING, Ids, github_slug, hash_id, split
+from mkdocs_roaming.section import Ids, github_slug, hash_id, split
 
 POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
 LINES = st.sampled_from(
@@ -69,6 +70,69 @@ def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
         if token.type == "heading_open" and token.level == 0
     ]
     assert [section.level for section in split(markdown)] == wanted
+
+
+MORE_LINES = st.one_of(
+    LINES,
+    st.sampled_from(
+        [
+            *(
+                "- a",
+                "  b",
+                "   ```",
+                "  ~~~",
+                "> ```",
+                "1. ```",
+                "   # three",
+                "\t# tab",
+                "* * *",
+                "***",
+                "<b>x</b>",
+                "</p>",
+            ),
+            *(
+                "<!-- c",
+                "-->",
+                "<pre>",
+                "</pre>",
+                "<https://x.example/>",
+                "[a]: /u",
+                "'title",
+                "===",
+                "``` a`b",
+                "`````",
+            ),
+            *(
+                "a | b",
+                "- | -",
+                "#",
+                "## #",
+                "# a #b",
+                "# a#",
+                "#\ta\t#\t",
+                "    - deep",
+                "    ```",
+                "  ## ind",
+                "+",
+                "=",
+                "-",
+            ),
+        ]
+    ),
+)
+
+
+@given(st.lists(MORE_LINES, max_size=24))
+@settings(max_examples=1500)
+def test_the_quick_reading_is_commonmarks(lines: list[str]) -> None:
+    """Where headings are read line by line, they are those that markdown-it finds: places, levels and titles."""
+    markdown = "\n".join(lines)
+    quick = by_lines(markdown)
+    if quick is not None:
+        slow = by_commonmark(markdown)
+        assert [(mark.line, mark.level, mark.title) for mark in quick] == [
+            (mark.line, mark.level, mark.title) for mark in slow
+        ]
 
 
 def test_the_pointer_belongs_to_no_section() -> None:

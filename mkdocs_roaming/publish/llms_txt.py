@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.build import Written
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
 from mkdocs_roaming.page import Site, url_of
-from mkdocs_roaming.section import cut_at_word
 
 LIMIT = 50_000
 """The characters that a file stays below; agents cut what is longer."""

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.expand import CAP, Expansion, Listed, expand, list_entry
 from mkdocs_roaming.expand import render as render_expansion
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
 from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
 from mkdocs_roaming.places import Place, Places
@@ -19,7 +20,6 @@ from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.search import Search
-from mkdocs_roaming.section import cut_at_word
 
 __all__ = [
     "TOOLS",
