@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mkdocs.config import config_options as option
 from mkdocs.config.base import Config
@@ -25,16 +26,16 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure import StructureItem
 from mkdocs.structure.files import File, Files, InclusionLevel
-from mkdocs.structure.nav import Navigation
+from mkdocs.structure.nav import Link, Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH as MANIFEST
 from mkdocs_roaming.outline import BUDGET, SMALLEST
-from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path
+from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path, url_of
 from mkdocs_roaming.publish.cache import Cache, cache_folder
 from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.final import final_article
+from mkdocs_roaming.publish.final import final_article, templated_article
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 from mkdocs_roaming.publish.whole import left_out
@@ -106,7 +107,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         folder = _folder(config)
         nav = tuple(_items(self._nav.items, folder, config)) if self._nav else ()
         site = _site(config, self.config.description, nav)
-        chosen = [page for page in pages if self._chosen(page, folder)]
+        # a blog's lists go on on further pages; the first names all posts
+        further = {id(later) for page in pages for later in getattr(page, "pages", [])[1:]}
+        chosen = [page for page in pages if self._chosen(page, folder) and id(page) not in further]
         cache = Cache(_cache_folder(config) / folder if self.config.cache else None)
         try:
             made = convert_pages(site, (_page(page, folder) for page in chosen), cache=cache, warn=log.warning)
@@ -141,6 +144,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         if article != converted.article:
             log.info(f"{page.file.src_uri}: the built page hides a part of its article; only the rest is published")
+        else:
+            article = _with_template(article, output, page, batch.site, folder)
+        if article != converted.article:
             convert_again(batch, replace(converted, article=article))
         return decorate(output, path)
 
@@ -152,7 +158,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in folders:
             if batch := self._batches.pop(folder, None):
                 self._publish(batch, folder, config)
-        if not inner and self.config.cache and not self._dirty:
+        if inner:
+            return
+        self._nav = None
+        if self.config.cache and not self._dirty:
             _forget_languages(config)
 
     def _publish(self, batch: Batch, folder: str, config: MkDocsConfig) -> None:
@@ -202,7 +211,8 @@ def _items(items: Iterable[StructureItem], folder: str, config: MkDocsConfig) ->
             path = _path(item, folder)
             yield NavItem(title, path, None if path is not None else item.canonical_url, children)
         else:
-            yield NavItem(title, url=getattr(item, "url", None) if item.is_link else None, children=children)
+            url = urljoin(_url(config), item.url) if isinstance(item, Link) else None
+            yield NavItem(title, url=url, children=children)
 
 
 def _page(page: MkDocsPage, folder: str) -> Page:
@@ -219,6 +229,19 @@ def _page(page: MkDocsPage, folder: str) -> Page:
     )
 
 
+def _with_template(article: str, html: str, page: MkDocsPage, site: Site, folder: str) -> str:
+    """Give the article with what the page's template adds; of a list of posts the titles, the posts say the rest."""
+    posts = getattr(page, "posts", None)
+    if isinstance(posts, list) and posts:
+        links = (
+            f'<li><a href="{url_of(site.url, path)}">{escape(_plain(post.title))}</a></li>'
+            for post in posts
+            if (path := _path(post, folder)) is not None
+        )
+        return f"{article}<ul>{''.join(links)}</ul>"
+    return templated_article(article, html) if page.meta.get("template") else article
+
+
 def _path(page: MkDocsPage, folder: str) -> str | None:
     """Give the page's path below its language's folder, None outside of it; `./` is MkDocs' URL of the home page."""
     path = canonical_path(unquote(urlsplit(page.url).path.removeprefix("./")))
@@ -228,7 +251,7 @@ def _path(page: MkDocsPage, folder: str) -> str | None:
 
 
 def _plain(title: object) -> str:
-    return " ".join(re.sub(r"<[^>]+>", "", str(title or "")).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", str(title or ""))).split())
 
 
 # The site that is built: its address, its language and version

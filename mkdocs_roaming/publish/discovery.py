@@ -36,7 +36,7 @@ def decorate(html: str, path: str) -> str:
     )
     if end := _HEAD_END.search(html):
         html = html[: end.start()] + head + html[end.start() :]
-    if body := _BODY.search(html, end.end() if end else 0):
+    if body := _SWAPPED.search(html) or _BODY.search(html, end.end() if end else 0):
         html = html[: body.end()] + _sentence(markdown, llms) + html[body.end() :]
     return html
 
@@ -66,6 +66,8 @@ def _sentence(markdown: str, llms: str) -> str:
 _OURS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
+_SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
+"""What Material and Zensical exchange when they navigate without loading: outside of it a pointer goes stale."""
 
 
 def _relative(path: str, target: str) -> str:

@@ -27,8 +27,27 @@ def final_article(article: str, html: str) -> str | None:
     if (share := _share(wanted, final)) == 1:
         return article
     if share >= SHARE and final.tag != "body":
-        return etree.tostring(final, encoding="unicode", method="html", with_tail=False)
+        return _html(final)
     return article if _share(wanted, _seen(parse(html))) == 1 else None
+
+
+def templated_article(article: str, html: str) -> str:
+    """Give the article of a page that has a template of its own: what the template wrote, where the source says little.
+
+    Home pages are made so: the source holds a title, the template all the rest.
+    """
+    words = visible_words(article).total()
+    if words >= _LITTLE:
+        return article
+    final = _seen(article_of(html))
+    return _html(final) if final.tag != "body" and visible_words(final).total() > 2 * words else article
+
+
+_LITTLE = 20
+
+
+def _html(article: Element) -> str:
+    return etree.tostring(article, encoding="unicode", method="html", with_tail=False)
 
 
 def _text(html: str) -> str:

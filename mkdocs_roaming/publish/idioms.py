@@ -292,7 +292,7 @@ TABS: tuple[Tabs, ...] = (
 # Articles
 
 ARTICLES = (
-    "article.md-content__inner",
+    ".md-content__inner",
     ".theme-doc-markdown",
     "[itemprop=articleBody]",
     "article.bd-article",

@@ -1,0 +1,109 @@
+"""Plugins that make navs, pages or text: the nav and the Markdown are what they made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.manifest import NavEntry
+
+    from .conftest import Project
+
+SOURCES = {
+    "index.md": "# Welcome\n",
+    "guide/index.md": "# The guide\n",
+    "guide/install.md": "# Install\n\nSee [use](use.md).\n",
+    "guide/use.md": "# Use\n",
+    "lost.md": "# Lost\n",
+}
+
+
+def shape(nav: tuple[NavEntry, ...]) -> list[object]:
+    """Give a nav as titles and paths alone."""
+    return [
+        (entry.title, entry.page, shape(entry.children)) if entry.children else (entry.title, entry.page)
+        for entry in nav
+    ]
+
+
+def test_awesome_nav(mkdocs: Project) -> None:
+    """`.nav.yml` says the order and the titles."""
+    (mkdocs.folder / "docs/guide").mkdir(parents=True)
+    (mkdocs.folder / "docs/.nav.yml").write_text("nav:\n  - Start: index.md\n  - guide\n  - '*'\n")
+    (mkdocs.folder / "docs/guide/.nav.yml").write_text("title: All of it\nnav:\n  - use.md\n  - '*'\n")
+    built = mkdocs(SOURCES, plugins=["awesome-nav", "roaming"])
+    children = [("Use", "guide/use/"), ("The guide", "guide/"), ("Install", "guide/install/")]
+    assert shape(built.manifest.nav) == [("Start", ""), ("All of it", None, children), ("Lost", "lost/")]
+    assert built.faults == ()
+
+
+def test_literate_nav_and_section_index(mkdocs: Project) -> None:
+    """SUMMARY.md says the nav, is no page itself, and a section's index is the section's page."""
+    summary = "* [Start](index.md)\n* [Manual](guide/)\n* [Out](https://out.example/)\n"
+    built = mkdocs(
+        {**SOURCES, "SUMMARY.md": summary},
+        plugins=[{"literate-nav": {"nav_file": "SUMMARY.md"}}, "section-index", "roaming"],
+        exclude_docs="SUMMARY.md",
+        theme={"name": "material", "font": False},
+    )
+    children = [("Install", "guide/install/"), ("Use", "guide/use/")]
+    start, guide, out, more = shape(built.manifest.nav)
+    assert (start, guide) == (("Start", ""), ("Manual", "guide/", children))
+    assert (out, more) == (("Out", None), ("More", None, [("Lost", "lost/")]))
+    assert built.faults == ()
+    assert "SUMMARY" not in built.text("llms.txt")
+
+
+def test_macros(mkdocs: Project) -> None:
+    """What macros made is what is published, in code and in titles."""
+    page = "---\nunit: metres\n---\n# Depth in {{ unit }}\n\n```python\ndepth = '{{ unit }}'\n```\n"
+    built = mkdocs({"index.md": page}, plugins=["macros", "roaming"])
+    text = built.text("index.md")
+    assert "# Depth in metres" in text
+    assert "```python\ndepth = 'metres'\n```" in text
+    assert built.manifest.pages[0].title == "Depth in metres"
+
+
+def test_a_blog(mkdocs: Project) -> None:
+    """Posts are published whole, and lists of posts as lists of links, once each, though the nav names neither."""
+    head = "---\ndate: 2024-0{at}-01\ncategories: [News]\n---\n# {title} & co\n\nThe opening of {title}.\n\n"
+    rest = "<!-- more -->\n\n## Further\n\nThe rest, see [the guide](../../guide/use.md).\n"
+    posts = {
+        f"blog/posts/{title}.md": head.format(at=at, title=title) + rest for at, title in ((1, "Ebb"), (2, "Flow"))
+    }
+    built = mkdocs(
+        {**SOURCES, **posts, "blog/index.md": "# Blog\n"},
+        theme={"name": "material", "font": False},
+        plugins=[{"blog": {"pagination_per_page": 1}}, "roaming"],
+    )
+    ebb, flow = "blog/2024/01/01/ebb--co/", "blog/2024/02/01/flow--co/"
+    assert set(built.paths()) - {"", "guide/", "guide/install/", "guide/use/", "lost/"} == {
+        *("blog/", "blog/archive/2024/", "blog/category/news/", ebb, flow)
+    }
+    text = built.text(f"{ebb}index.md")
+    assert "# Ebb & co\n\nThe opening of Ebb." in text
+    assert "The rest, see [the guide](https://docs.example/sub/guide/use/index.md)." in text
+    for page in ("blog", "blog/archive/2024", "blog/category/news"):
+        text = built.text(f"{page}/index.md")
+        assert f"- [Ebb & co](https://docs.example/sub/{ebb}index.md)" in text
+        assert text.index("Flow") < text.index("Ebb")
+        assert "opening" not in text
+    assert built.faults == ()
+
+
+def test_a_home_page_that_its_template_writes(mkdocs: Project, tmp_path: Path) -> None:
+    """What readers see of a home page is published, though the source holds its title alone."""
+    (tmp_path / "overrides").mkdir()
+    (tmp_path / "overrides/home.html").write_text(
+        "{% extends 'main.html' %}{% block content %}{{ page.content }}<div><h2>Why ebb</h2><p>Since every harbour "
+        "has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p></div>{% endblock %}"
+    )
+    built = mkdocs(
+        {"index.md": "---\ntemplate: home.html\n---\n# Ebb\n", "guide.md": "# Guide\n\n[Why](index.md)\n"},
+        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
+    )
+    text = built.text("index.md")
+    assert "# Ebb\n\n## Why ebb\n\nSince every harbour has a gauge" in text
+    assert [section.title for section in built.manifest.pages[0].sections] == ["Ebb", "Why ebb"]
+    assert built.faults == ()
