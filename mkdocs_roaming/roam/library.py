@@ -54,6 +54,8 @@ class Library:
         self._reader = reader
         self._pages = _Kept(keep)
         self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._wrong: dict[str, float] = {}
         self._clock = clock
         self._made: OrderedDict[Hashable, object] = OrderedDict()
         self._newer: tuple[float, Places | None] = (float("-inf"), None)
@@ -141,6 +143,12 @@ class Library:
     def _second_look(self, place: Place) -> bytes:
         """Fetch the page again past caches, then the manifest: either may be of another deployment."""
         section = place.section
+        wrong = WrongSlice(
+            f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "
+            "the site was changed after it was published: try again later, or publish it again"
+        )
+        if self._reader.distant and self._clock() - self._wrong.get(place.id, float("-inf")) < _MINUTE:
+            raise wrong  # as it was a moment ago: nobody's server is asked again and again
         data = self._reader.file(place.page.markdown, again=section.digest)
         piece = _fitting(data, section)
         if piece is not None:
@@ -154,14 +162,12 @@ class Library:
             piece = _fitting(data, heir.section)
             if piece is not None:
                 return piece
-        raise WrongSlice(
-            f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "
-            "the site was changed after it was published: try again later, or publish it again"
-        )
+        self._wrong[place.id] = self._clock()
+        raise wrong
 
     def _newer_places(self, again: str) -> Places | None:
         """Give the places of the manifest as it is now; asked for once a minute at most."""
-        with self._lock:
+        with self._looking:
             at, newer = self._newer
             if self._clock() - at > _MINUTE:
                 newer = None

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.expand import CAP, Expansion, Listed, expand, list_entry
 from mkdocs_roaming.expand import render as render_expansion
 from mkdocs_roaming.headings import cut_at_word
-from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest import NavEntry
 from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
-from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
+from mkdocs_roaming.roam.scope import Scope, scoped
 from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.roam.tools import MOST_HITS, MOST_IDS, TOOLS, Tool
 
 __all__ = [
     "TOOLS",
@@ -36,82 +36,7 @@ __all__ = [
     "render",
 ]  # fmt: skip
 
-MOST_IDS = 8
-MOST_HITS = 10
 SMALLEST_CAP = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as it is offered: `parameters` is a JSON Schema."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What may be seen: pages with any of the tags, of any of the globs over paths; `version` is the site's."""
-
-    tags: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    version: str | None = None
-
-
-TOOLS = (
-    Tool(
-        "read_outline",
-        "Read the collapsed outline of the documentation, or of one closed branch of it. Each line shows a section's "
-        "id, title and opening. `+12 inside` marks a closed branch: pass its id to see inside. `[07f3277d+] 30 more` "
-        "stands for lines that follow: pass `07f3277d+` to see them.",
-        {
-            "type": "object",
-            "properties": {
-                "id": {"type": "string", "description": "A group's, page's or section's id; all of it when left out."}
-            },
-            "additionalProperties": False,
-        },
-    ),
-    Tool(
-        "expand_sections",
-        "Open sections and read their text, several at once. Subsections come along while there is room; the others "
-        "are listed with their ids. A long section comes in parts.",
-        {
-            "type": "object",
-            "properties": {
-                "ids": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "minItems": 1,
-                    "maxItems": MOST_IDS,
-                    "description": "Ids of pages or sections, as the outline shows them.",
-                },
-                "part": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": "Which part of a long section; 1 when left out.",
-                },
-            },
-            "required": ["ids"],
-            "additionalProperties": False,
-        },
-    ),
-    Tool(
-        "search_sections",
-        "Search the full text. Gives ids, breadcrumbs and matching snippets, no texts: expand_sections opens them.",
-        {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "Words as the documentation would put them."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_HITS, "description": "5 when left out."},
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
-    ),
-)
-"""The tools, alike for Claude, for any other model and for MCP clients."""
 
 
 class Navigator:
@@ -134,7 +59,7 @@ class Navigator:
         self.library = library
         self.search = search or Search(library)
         self.scope = scope or Scope()
-        self.places = library.kept(("places", self.scope), lambda: _scoped(library, self.scope))
+        self.places = library.kept(("places", self.scope), lambda: scoped(library, self.scope))
         self.cap = cap
         self._outline_tokens = outline_tokens
         self._lock = threading.RLock()
@@ -349,41 +274,6 @@ class Navigator:
             if other is not None and shown.text == self._reading(other)(other):
                 self._whole.add(shown.id)
         self._given[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
-
-
-def _scoped(library: Library, scope: Scope) -> Places:
-    """Give the places that may be seen; the others are as if they did not exist."""
-    manifest = library.manifest
-    if scope.version is not None and scope.version != manifest.site.version:
-        others = [other.manifest for other in manifest.site.alternates if other.version == scope.version]
-        cure = f"open {others[0]}" if others else "open that version's own site"
-        raise UsageError(
-            f"{library.where} is version {manifest.site.version or 'unknown'}, not {scope.version}; {cure}"
-        )
-    if not scope.tags and not scope.pages:
-        return library.places
-    pages = tuple(page for page in manifest.pages if _in_scope(page, scope))
-    paths = {page.path for page in pages}
-    return Places(replace(manifest, pages=pages, nav=tuple(_kept(manifest, paths))))
-
-
-def _in_scope(page: PageEntry, scope: Scope) -> bool:
-    if scope.tags and not set(scope.tags) & set(page.tags):
-        return False
-    names = {page.path, page.path.rstrip("/"), page.source or page.path}
-    return not scope.pages or any(fnmatchcase(name, glob.lstrip("/")) for name in names for glob in scope.pages)
-
-
-def _kept(manifest: Manifest, paths: set[str]) -> Iterator[NavEntry]:
-    def kept(entries: Iterable[NavEntry]) -> Iterator[NavEntry]:
-        for entry in entries:
-            children = tuple(kept(entry.children))
-            if entry.page in paths or (children and entry.page is None):
-                yield replace(entry, children=children)
-            else:
-                yield from children  # below a page that may not be seen
-
-    return kept(manifest.nav)
 
 
 def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Search:
         """Give the best sections for any text a person types, best first; a section's own address finds it too."""
         words = asked(query, self._language)
         ranked = self.rank(words)
-        named = self.library.places.address(query.strip()) if query.strip() and len(query) < LONGEST else None
+        named = self._named(query.strip())
         if named is not None:
             best = ranked[0][1] + 1 if ranked else 1.0
             ranked = [(named, best), *((place, score) for place, score in ranked if place.id != named.id)]
@@ -79,6 +80,13 @@ class Search:
             if within is None or within(place):
                 hits.append(Hit(place, score, snippet(self._read(place), words, self._language)))
         return hits
+
+    def _named(self, query: str) -> Place | None:
+        """Give the section that an id, a path or a URL names; a single word is no path, though a page may have it."""
+        places = self.library.places
+        if len(query) > LONGEST:
+            return None
+        return places.get(query) or (places.address(query) if _ADDRESS.search(query) else None)
 
     def pages(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[PageEntry]:
         """Give the pages whose best section ranks first."""
@@ -158,6 +166,7 @@ def asked(query: str, language: str) -> list[Word]:
 
 
 _MOST_WORDS = 48
+_ADDRESS = re.compile(r"[/#]|\.md$")
 
 # Words that people ask with and that a page seldom answers with: rare in a text, so they would count for too much.
 _CHATTY = frozenset(
