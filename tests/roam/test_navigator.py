@@ -421,6 +421,20 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | 
 _KEYS = st.sampled_from(["ids", "id", "query", "part", "limit"]) | st.text()
 
 
+def test_what_search_finds_is_cut_to_the_cap(make_site: Callable) -> None:
+    """The best hits, as many as fit."""
+    text = "".join(f"\n## {'A very long title ' * 5}{at}\n\n{'The valve was turned. ' * 30}\n" for at in range(12))
+    library = make_site([("a/", f"# Log\n{text}")]).library()
+    wide, narrow = Navigator(library), Navigator(library, cap=2_000)
+    found, fewer = (navigator.call("search_sections", {"query": "valve", "limit": 10}) for navigator in (wide, narrow))
+    assert isinstance(found, Found)
+    assert isinstance(fewer, Found)
+    assert len(found.hits) == 10
+    assert 0 < len(fewer.hits) < 10
+    assert fewer.hits == found.hits[: len(fewer.hits)]
+    assert len(render(fewer)) <= 2_000
+
+
 @given(
     name=st.sampled_from([tool.name for tool in TOOLS]) | st.text(max_size=20),
     arguments=st.recursive(
