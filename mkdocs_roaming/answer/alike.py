@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 
+from mkdocs_roaming.roam import synonyms
 from mkdocs_roaming.words import Word, fold, query, stem
 
 
@@ -52,8 +53,7 @@ _LIKE = 0.85
 @cache
 def _groups() -> dict[str, tuple[Word, ...]]:
     groups: dict[str, dict[Word, None]] = {}
-    for line in _ALIKE.strip().splitlines():
-        members = [member.strip() for member in line.split(",")]
+    for members in synonyms.groups():
         words = [_phrase(member) for member in members]
         for member in members:
             others = [word for other, word in zip(members, words, strict=True) if other != member]
@@ -70,107 +70,6 @@ def _phrase(text: str) -> Word:
     run = tuple(term for word in words for term in word.terms)
     return Word(text, "".join(run), run, run, (run,))
 
-
-_ALIKE = """
-maximum, max, at most, up to, limit, longest, highest, no more than
-minimum, min, at least, shortest, lowest, no less than
-often, every, interval, frequency, how often
-frequency, interval, rate
-remove, delete, erase, drop, forget
-disable, turn off, switch off, deactivate, off
-enable, turn on, switch on, activate, on
-config, configuration, configure, settings, setting
-option, setting, parameter, flag, switch
-env, environment
-var, variable
-start, boot, launch, begin
-stop, shut down, halt, exit, end
-error, failure, fault, exception, fails
-login, log in, sign in, sign-in
-logout, log out, sign out
-password, credentials, passphrase
-token, key, credential
-change, modify, edit, alter, adjust
-upgrade, update, migrate, move
-install, setup, set up
-show, display, print, view
-list, show all
-folder, directory, path
-default, standard, unless, out of the box
-fast, quick, quickly, speed, within
-slow, lag, latency, delay
-backlog, lag, queue, waiting
-allow, allowed, permit, permitted, may
-permission, right, access, scope, role
-forbid, deny, refuse, reject
-refuse, reject, deny
-mute, silence, quiet, suppress, snooze
-notification, message, alert, notify
-alarm, alert
-plugin, extension, add-on, addon, module
-web interface, ui, user interface, dashboard, console
-dashboard, console
-interface, ui
-replicate, copy, mirror, sync
-duplicate, double, twice, copy
-backup, back up, snapshot, save
-restore, recover, get back
-lost, lose, gone, missing, disappear
-broken, corrupt, damaged, torn
-repair, fix, mend, recover
-confirm, acknowledge, accept
-repeat, again, remind
-retry, try again, tries, attempts, attempt
-timeout, wait, time out, deadline
-expire, expired, lapse, valid, lifetime
-lifetime, validity, expires
-rotate, change, renew, replace
-secret, key, password
-colleague, user, person
-lock, locked, block, blocked, locked out
-wrong, incorrect, invalid, bad
-calculate, compute, calculated
-average, mean
-schedule, when
-size, big, large
-memory, ram
-disk, storage, space
-cpu, core, processor
-rename, renamed, new name
-remote, other machine, another host
-docker, container, podman
-kill, kills, terminate
-debug, debugging, verbose, log level, trace
-verbose, debug, detailed
-metrics, prometheus, monitoring
-monitor, watch, observe
-bind, listen
-port, listens on
-lan, network
-encrypt, encryption, tls, https, ssl
-certificate, tls
-proxy, reverse proxy
-script, program, automation
-export, download, dump
-import, upload, load, ingest
-upload, send, write, push
-csv, spreadsheet, excel
-timezone, time zone, zone
-language, translation, locale
-delay, hold, wait
-threshold, limit
-group, batch, collect
-test, dry run, try
-address, id
-shipped, included, bundled
-version, release
-deprecated, removed, no longer
-compatible, works with, needs, supported
-require, need, must
-supported, works with, supports
-cost, price
-license, licence
-"""
 
 _COMMON = frozenset(
     """
