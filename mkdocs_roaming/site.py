@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from html import unescape
 from pathlib import Path
 
 from lxml import etree
@@ -98,7 +99,7 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
             bars.append((page.path, tree))
     if not pages:
         raise PublishError(f"{folder}: no page to publish among {len(files)} HTML files; check --include and --exclude")
-    nav, source = _nav(folder, url, old, pages, bars)
+    nav, source = _nav(folder, url, old, pages, kept, bars)
     head = home if home is not None else bars[0][1]
     site = Site(
         name=how.name or (old.site.name if old else None) or _site_name(head) or url,
@@ -120,7 +121,7 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     if "<head" not in text[:100_000].lower() or left_out(text):  # a template, or not to be found
         return None
     try:
-        tree = lxml_html.document_fromstring(text.replace("\0", ""), parser=_parser())
+        tree = _tree(text)
     except (etree.ParserError, ValueError) as error:
         warn(f"{file.relative_to(folder)}: {error}; the page is left out")
         return None
@@ -140,8 +141,9 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     return page, tree
 
 
-def _parser() -> lxml_html.HTMLParser:
-    return lxml_html.HTMLParser(encoding="utf-8", huge_tree=True)
+def _tree(text: str) -> lxml_html.HtmlElement:
+    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True)
+    return lxml_html.document_fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser=parser)
 
 
 def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
@@ -171,12 +173,24 @@ def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
     if old:
         return old.site.url
     try:
-        home = lxml_html.document_fromstring(_decoded((folder / "index.html").read_bytes()), parser=_parser())
+        home = _tree(_readable((folder / "index.html").read_bytes()))
         if canonical := _string(home, "//link[@rel='canonical']/@href"):
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
-    raise UsageError(f"{folder}: its home page names no canonical address; say where the site lives: --url https://…/")
+    if named := _sitemap_url(_text(folder / "sitemap.xml")):
+        return named
+    raise UsageError(
+        f"{folder}: neither home page nor sitemap names its address; say where the site lives: --url https://…/"
+    )
+
+
+def _sitemap_url(sitemap: str) -> str | None:
+    """Give the address that all others of a sitemap begin with; None where it doesn't hold the home page."""
+    found = sorted(unescape(address) for address in re.findall(r"<loc>\s*(https?://[^<\s]+)\s*</loc>", sitemap))
+    if found and found[0].endswith("/") and all(address.startswith(found[0]) for address in found):
+        return found[0]
+    return None
 
 
 def _nav(
@@ -184,6 +198,7 @@ def _nav(
     url: str,
     old: Manifest | None,
     pages: dict[str, Page],
+    kept: dict[str, Path],
     bars: Iterable[tuple[str, lxml_html.HtmlElement]],
 ) -> tuple[tuple[NavItem, ...], str]:
     """Give the nav and what it was taken from.
@@ -195,13 +210,54 @@ def _nav(
         return site_nav.from_manifest(old), old.nav_source
     if not old and (llms := _text(folder / "llms.txt")):
         nav = site_nav.from_llms_txt(llms, site_nav.resolver(url, url, pages))
-        if site_nav.count(nav) >= len(pages) // 2:
+        if len(site_nav.paths(nav)) >= len(pages) // 2:
             return nav, "llms.txt"
-    candidates = [site_nav.from_sidebar(tree, site_nav.resolver(url, url_of(url, path), pages)) for path, tree in bars]
-    nav = site_nav.best(candidates)
-    if site_nav.count(nav) > 1:
-        return nav, "sidebar"
+    nav = _sidebars(folder, url, pages, kept, bars)
+    if len(site_nav.paths(nav)) > 1:
+        home = [NavItem(pages[""].title, "")] if "" in pages and "" not in site_nav.paths(nav) else []
+        return (*home, *nav), "sidebar"
     return site_nav.from_folders({path: page.title for path, page in pages.items()}), "folders"
+
+
+def _sidebars(
+    folder: Path,
+    url: str,
+    pages: dict[str, Page],
+    kept: dict[str, Path],
+    bars: Iterable[tuple[str, lxml_html.HtmlElement]],
+) -> tuple[NavItem, ...]:
+    """Give the nav that the sidebars make together.
+
+    Many themes show a page its own branch only. So where pages are left that the first sidebars did not name, their
+    own are read too, until a number of them bring nothing new.
+    """
+
+    def read(path: str, tree: lxml_html.HtmlElement) -> tuple[NavItem, ...]:
+        return site_nav.from_sidebar(tree, site_nav.resolver(url, url_of(url, path), pages))
+
+    found = [read(path, tree) for path, tree in bars]
+    if text := _text(folder / "toc.html"):  # mdBook's pages load their sidebar
+        found.append(read("toc.html", _tree(text)))
+    nav = max(found, key=lambda one: len(site_nav.paths(one)), default=())
+    for one in found:
+        if site_nav.paths(one) - site_nav.paths(nav):
+            nav = site_nav.merged(nav, one)
+    named, fruitless = site_nav.paths(nav), 0
+    for path in pages if nav else ():
+        if path in named:
+            continue
+        one = read(path, _tree(_readable(kept[path].read_bytes())))
+        if site_nav.paths(one) - named:
+            nav = site_nav.merged(nav, one)
+            named = site_nav.paths(nav)
+        else:
+            fruitless += 1
+        if fruitless > _FRUITLESS:
+            break
+    return site_nav.tidied(nav)
+
+
+_FRUITLESS = 30
 
 
 def _old_manifest(folder: Path) -> Manifest | None:
@@ -250,12 +306,13 @@ def _text(file: Path) -> str:
 
 def _title(tree: lxml_html.HtmlElement) -> str:
     """Give the page's title, without the site's name behind it."""
-    return re.split(r" [-|–—] ", _string(tree, "//head/title"))[0].strip() or "Untitled"
+    return re.sub(r" [-|–—] (?!.* [-|–—] ).*", "", _string(tree, "//head/title")).strip() or "Untitled"
 
 
 def _site_name(tree: lxml_html.HtmlElement) -> str:
     named = _string(tree, "//meta[@property='og:site_name']/@content")
-    return named or re.split(r" [-|–—] ", _string(tree, "//head/title"))[-1].strip()
+    last = re.split(r" [-|–—] ", _string(tree, "//head/title"))[-1].strip()
+    return named or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx says so unless it is told otherwise
 
 
 def _meta(tree: lxml_html.HtmlElement, name: str) -> str:

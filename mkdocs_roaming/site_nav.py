@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urljoin
 
 from lxml import html as lxml_html
@@ -16,10 +17,9 @@ SIDEBARS = (
     "ul.theme-doc-sidebar-menu",  # Docusaurus
     ".sidebar-tree",  # furo
     ".wy-menu-vertical",  # Sphinx and MkDocs readthedocs
-    ".bd-sidebar-primary",  # pydata
-    ".VPSidebar nav",
-    "nav.sidebar",  # Starlight
-    "mdbook-sidebar-scrollbox, .sidebar-scrollbox, ol.chapter",  # mdBook
+    ".VPSidebar nav",  # VitePress
+    "nav.sidebar, .sidebar-content",  # Starlight
+    "ol.chapter",  # mdBook
     ".sphinxsidebarwrapper .toctree-wrapper, .sphinxsidebarwrapper",  # alabaster and its kin
     "#navbar-collapse .navbar-nav, .navbar-nav",  # MkDocs
 )
@@ -58,12 +58,35 @@ def from_llms_txt(text: str, resolve: Resolve) -> tuple[NavItem, ...]:
 
 
 def from_sidebar(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...]:
-    """Give the nav in a page's sidebar; empty where no theme is recognised."""
+    """Give the nav in a page's sidebar; empty where no theme is recognised.
+
+    Groups that the page shows closed are empty: `merged` fills them from other pages, `tidied` drops the rest.
+    """
     for selector in SIDEBARS:
         found = [item for bar in page.cssselect(selector) for item in _items(bar, resolve)]
         if sum(1 for _ in _paths(found)) > 1:
             return tuple(_once(found, set()))
-    return ()
+    return _pydata(page, resolve)
+
+
+def merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
+    """Give a nav with what another page's sidebar knows more: themes show the branch that the reader is in."""
+    items = list(nav)
+    at = 0 if any(_key(item) in map(_key, nav) for item in other) else len(items)
+    for item in other:
+        known = next((place for place, own in enumerate(items) if _key(own) == _key(item)), None)
+        if known is None:
+            items.insert(at, item)
+            at += 1
+        else:
+            items[known] = replace(items[known], children=merged(items[known].children, item.children))
+            at = known + 1
+    return tuple(items)
+
+
+def tidied(nav: Sequence[NavItem]) -> tuple[NavItem, ...]:
+    """Give a nav in which each page stands once, without groups that hold nothing."""
+    return tuple(_full(_once(nav, set())))
 
 
 def from_folders(titles: Mapping[str, str]) -> tuple[NavItem, ...]:
@@ -77,62 +100,112 @@ def from_folders(titles: Mapping[str, str]) -> tuple[NavItem, ...]:
     return tuple(_folder(tree, "", titles))
 
 
-def count(nav: Iterable[NavItem]) -> int:
-    """Give how many pages a nav names."""
-    return sum(1 for _ in _paths(nav))
+def paths(nav: Iterable[NavItem]) -> set[str]:
+    """Give the paths of the pages that a nav names."""
+    return set(_paths(nav))
 
 
 # Nested lists, as every theme writes its nav
 
 
-def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> Iterator[NavItem]:
-    """Read the lists right below an element; a caption before a list makes a group of it."""
+def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> list[NavItem]:
+    """Read the lists right below an element; a caption before a list, or within it, makes a group of what follows."""
+    groups: list[tuple[str, list[NavItem]]] = [("", [])]
     caption = ""
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
-        if tag == "li":
-            yield from _item(child, resolve)
-        elif tag in ("ul", "ol", "nav", "div", "details", "section") or "-" in tag:
-            items = list(_items(child, resolve))
-            if caption and items:
-                yield NavItem(caption, children=tuple(items))
-                caption = ""
+        here = groups[-1][1]
+        if "part-title" in _classes(child):  # mdBook
+            groups.append((_text(child), []))
+        elif _is_item(child):
+            item = _item(child, resolve)
+            if item.title or item.path is not None:
+                here.append(item)
+            elif here and tag == "li":  # mdBook: the inner list stands in an item of its own
+                here[-1] = replace(here[-1], children=(*here[-1].children, *item.children))
             else:
-                yield from items
+                here.extend(item.children)
+        elif tag in ("ul", "ol", "nav", "div", "details", "section") or "-" in tag:
+            items = _items(child, resolve)
+            here.extend([NavItem(caption, children=tuple(items))] if caption and items else items)
+            caption = "" if items else caption
         elif tag in ("p", "h2", "h3", "summary", "span") and "caption" in (child.get("class") or "") + tag:
             caption = _text(child)
+    return [
+        item
+        for title, items in groups
+        for item in ([NavItem(title, children=tuple(items))] if title and items else items)
+    ]
 
 
-def _item(element: lxml_html.HtmlElement, resolve: Resolve) -> Iterator[NavItem]:
-    inner = [child for child in element.iter("ul", "ol") if _owner(child) is element]
+def _item(element: lxml_html.HtmlElement, resolve: Resolve) -> NavItem:
+    inner = [child for child in element.iter() if _is_list(child) and _owner(child) is element]
     children = tuple(item for part in inner for item in _items(part, resolve))
-    label, path = " ".join((element.text or "").split()), None
+    label, path, closed = " ".join((element.text or "").split()), None, False
     for part in element.iter("a", "label", "span", "p", "summary", "button", "h2", "h3"):
         if _owner(part) is not element:
             continue
         href = part.get("href") if part.tag == "a" else None
+        if part.get("role") == "button":  # Docusaurus: a group that opens; its link leads to its first page
+            closed, href = True, None
         # `#` alone is how Sphinx links to the page one is on, and how menus open; `#section` is a table of contents.
         if href is not None and path is None and (not href.startswith("#") or (href == "#" and not children)):
             path = resolve(href)
             label = _text(part) or label
         label = label or _text(part)
-    if path is not None or children:
-        yield NavItem(label, path, children=children)
+    return NavItem(label if path is not None or children or closed else "", path, children=children)
+
+
+def _pydata(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...]:
+    """Read what pydata's theme splits in two: the head of the page names the parts, the sidebar the pages of one."""
+    items: dict[str, NavItem] = {}
+    for link in page.cssselect("ul.bd-navbar-elements a"):
+        path = resolve(link.get("href") or "")
+        if path is None or path in items:
+            continue
+        inner: list[NavItem] = []
+        if any({"current", "active"} & _classes(above) for above in link.iterancestors("li")):
+            inner = [item for bar in page.cssselect(".bd-docs-nav .bd-toc-item") for item in _items(bar, resolve)]
+        items[path] = NavItem(_text(link), path, children=tuple(inner))
+    return tuple(items.values())
+
+
+def _is_item(element: lxml_html.HtmlElement) -> bool:
+    return element.tag == "li" or "VPSidebarItem" in _classes(element)
+
+
+def _is_list(element: lxml_html.HtmlElement) -> bool:
+    return element.tag in ("ul", "ol") or (element.tag == "div" and "items" in _classes(element))  # VitePress
+
+
+def _classes(element: lxml_html.HtmlElement) -> set[str]:
+    return set((element.get("class") or "").split())
 
 
 def _owner(element: lxml_html.HtmlElement) -> lxml_html.HtmlElement | None:
-    return next((above for above in element.iterancestors("li")), None)
+    return next((above for above in element.iterancestors() if _is_item(above)), None)
+
+
+def _key(item: NavItem) -> tuple[str | None, str]:
+    return (item.path, "" if item.path is not None else item.title)
 
 
 def _once(items: Iterable[NavItem], seen: set[str]) -> Iterator[NavItem]:
     """Leave out what was named before: themes write their nav once for wide and once for narrow screens."""
     for item in items:
-        path = item.path if item.path is None or item.path not in seen else None
-        if path is not None:
-            seen.add(path)
+        again = item.path is not None and item.path in seen
+        if item.path is not None:
+            seen.add(item.path)
         children = tuple(_once(item.children, seen))
-        if path is not None or children:
-            yield NavItem(item.title, path, children=children)
+        if not again or children:
+            yield NavItem(item.title, None if again else item.path, children=children)
+
+
+def _full(items: Iterable[NavItem]) -> Iterator[NavItem]:
+    for item in items:
+        children = tuple(_full(item.children))
+        if item.path is not None or children:
+            yield replace(item, children=children)
 
 
 def _paths(items: Iterable[NavItem]) -> Iterator[str]:
@@ -143,7 +216,9 @@ def _paths(items: Iterable[NavItem]) -> Iterator[str]:
 
 
 def _text(element: lxml_html.HtmlElement) -> str:
-    return " ".join("".join(element.itertext()).replace("\u200b", "").split())
+    """Give an entry's text, without the numbers of chapters and what else is there for the eye only."""
+    seen = "".join(str(text) for text in element.xpath(".//text()[not(ancestor::*[@aria-hidden='true'])]"))
+    return " ".join(seen.replace("\u200b", "").split())
 
 
 def _folder(tree: Mapping[str, dict], above: str, titles: Mapping[str, str]) -> Iterator[NavItem]:  # type: ignore[type-arg]
@@ -175,8 +250,3 @@ def resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve:
         return next((form for form in forms if form in known), None)
 
     return resolve
-
-
-def best(candidates: Sequence[tuple[NavItem, ...]]) -> tuple[NavItem, ...]:
-    """Give the nav that names the most pages."""
-    return max(candidates, key=count, default=())
