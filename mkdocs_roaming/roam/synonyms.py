@@ -37,7 +37,7 @@ alarm, alert
 allow, allowed, permit, permitted, may
 app, application, program
 arg, argument, option, param, parameter
-auth, authenticate, authentication, credential, login, password, signin, token
+auth, authenticate, authentication, login, signin
 automate, automation, script
 average, mean
 backlog, lag, queue, waiting
@@ -161,7 +161,7 @@ retry, try again, tries, attempts, attempt
 rotate, change, renew, replace
 schedule, when
 script, program, automation
-secret, key, password
+secret, password
 send, push, post
 shipped, included, bundled
 show, display, print, view
