@@ -31,14 +31,21 @@ def heading_text(walk: Walk, element: Element, anchor: str | None) -> tuple[str,
         return text, " ".join("".join(walk.plain or ()).translate(_INVISIBLE).split())
 
 
-def add_heading(walk: Walk, level: int, text: str, plain: str, anchor: str | None, out: list[str]) -> None:
-    """Add a heading to the blocks. Within a list, a quote or a callout it is not the page's, and never a title."""
+def add_heading(
+    walk: Walk, level: int, text: str, plain: str, anchor: str | None, out: list[str], *, titles: bool = True
+) -> None:
+    """Add a heading to the blocks. Within a list, a quote or a callout it is not the page's, and never a title.
+
+    One that `titles` nothing, such as an object's, is the page's title only where the page begins with it.
+    """
     if not text:
         return
     if walk.nested:
         out.append(heading_line(max(level, 2), walk.carded(text)))
         return
     walk.level = level
+    if level == 1 and walk.title is None and (titles or not out):
+        walk.title = len(out)
     walk.marks.append((len(out), Heading(level, plain, anchor)))
     out.append(heading_line(level, walk.carded(text)))
 

@@ -16,7 +16,7 @@ from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
 
 __all__ = ["CONVERTER_VERSION", "Converted", "article_of", "convert", "visible_words"]
 
-CONVERTER_VERSION = "1"
+CONVERTER_VERSION = "2"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
 
@@ -76,6 +76,7 @@ BLOCKS: dict[str, Block] = {
 }
 
 INLINES: dict[str, Inline] = {
+    "apart": inline.apart,
     "break": inline.line_break,
     "card": inline.card,
     "classifier": inline.classifier,
@@ -109,7 +110,7 @@ def _assembled(walk: Walk, title: str) -> Converted:
     """Put the title first, the footnotes where they are used, and further titles a level lower."""
     placed = notes.with_notes(walk)
     marks = dict(walk.marks)
-    first = next((at for at, heading in walk.marks if heading.level == 1), None)
+    first = walk.title
     plain = " ".join(title.split()) or "Untitled"
     parts = [heading_line(1, escape(plain))] if first is None else [walk.top[first]]
     headings = [Heading(1, plain, None) if first is None else marks[first]]

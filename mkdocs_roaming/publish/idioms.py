@@ -78,6 +78,7 @@ RULES: tuple[tuple[str, str], ...] = (
     ("strong", "span.doc-section-title"),
     ("signature", "div.doc-signature"),
     ("labels", "span.doc-labels"),
+    ("apart", "span.comment"),
     ("line block", "div.line-block"),
     ("rubric", "p.rubric div.rubric"),
     (

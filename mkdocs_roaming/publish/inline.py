@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape
 from mkdocs_roaming.publish.idioms import PERMALINKS
@@ -46,11 +47,20 @@ def link(walk: Walk, element: Element, pieces: list[str]) -> None:
         return
     if walk.in_heading and href.startswith("#"):
         if says_permalink(element):
+            if (name := element.get("title")) and next(_emoji(element), None) is not None:
+                write_apart(walk, name, element, pieces)
             return
         if href[1:] == walk.heading_id:
             walk.inline(element, pieces)
             return
     write_link(walk, element, href, pieces)
+
+
+def apart(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write text that only its looks part from the text around it."""
+    part_from_before(walk, pieces)
+    walk.inline(element, pieces)
+    part_from_after(walk, element, pieces)
 
 
 def permalink(walk: Walk, element: Element, pieces: list[str]) -> None:
@@ -181,6 +191,38 @@ def space(text: str, pieces: list[str]) -> None:
         pieces.append(" ")
 
 
+def write_apart(walk: Walk, words: str, element: Element, pieces: list[str]) -> None:
+    """Write the words that stand for a picture; a reader sees it apart from the words around it."""
+    if not words.strip():
+        return
+    part_from_before(walk, pieces)
+    walk.text(" ".join(words.split()), pieces)
+    part_from_after(walk, element, pieces)
+
+
+def part_from_before(walk: Walk, pieces: list[str]) -> None:
+    """Write the space that parts what stands for a picture from what is before it."""
+    if walk.plain is not None:
+        walk.plain.append(" ")
+    if pieces and not pieces[-1].endswith(_OPENING):
+        space(" ", pieces)
+
+
+def part_from_after(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write the space that parts what stands for a picture from what follows it; a full stop needs none."""
+    while not element.tail:
+        parent = element.getparent()
+        if element.getnext() is not None or parent is None or ROLES[parent.tag, parent.get("class")] != "span":
+            break
+        element = parent
+    if not (element.tail or "").startswith(_CLOSING):
+        if walk.plain is not None:
+            walk.plain.append(" ")
+        pieces.append(" ")
+
+
+_OPENING = ("(", "[", "{", "“", "‘", "«", "/")
+_CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _MARKED = frozenset({"code span", "image", "math", "note reference", "quotation", "tag"})
 """Roles that are written with a mark in front, wherever they stand."""
 _SCRIPT = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
@@ -236,17 +278,20 @@ class _Emphasised(str):
 
 
 def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, pieces: list[str]) -> None:
-    """Write a link that shows only an icon by the name that it has for the ear; a bare anchor is none."""
+    """Write a link that shows only an icon by the name that it has for the ear; one that shows nothing goes."""
     label = " ".join((element.get("aria-label") or element.get("title") or "").split())
-    if not label and href.startswith("#"):
+    if not label and (href.startswith("#") or not len(element)):
         return
+    part_from_before(walk, pieces)
     if walk.plain is not None:
-        walk.plain.append(f" {label or url} ")
-    space(" ", pieces)
-    pieces.append(
-        (None if label else autolink(url, url)) or f"[{escape(label or url, brackets=True)}]({destination(url)})"
-    )
-    pieces.append(" ")
+        walk.plain.append(label or url)
+    pieces.append(autolink(url, label or url) or f"[{escape(label or url, brackets=True)}]({destination(url)})")
+    part_from_after(walk, element, pieces)
+
+
+def _emoji(element: Element) -> Iterator[Element]:
+    """Give the icons in an element."""
+    return (child for child in element.iterdescendants() if ROLES[child.tag, child.get("class")] == "emoji")
 
 
 def _misread(pieces: list[str], text: str, element: Element, *, nested: bool) -> bool:

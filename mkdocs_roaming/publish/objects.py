@@ -25,7 +25,7 @@ def heading(walk: Walk, element: Element, out: list[str]) -> None:
     else:
         signature = ""
         text, plain = heading_text(walk, element, anchor)
-    add_heading(walk, int(element.tag[1]), text, plain, anchor, out)
+    add_heading(walk, int(element.tag[1]), text, plain, anchor, out, titles=False)
     if signature and code is not None:
         out.append(fence(signature, language_of(code.get("class")) or "python", None))
     for child in element:

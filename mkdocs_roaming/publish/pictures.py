@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.publish.escape import autolink, destination, escape, quoted
-from mkdocs_roaming.publish.inline import before_link, space
+from mkdocs_roaming.publish.inline import before_link, space, write_apart
 from mkdocs_roaming.publish.walk import Element, Walk, hidden
 
 
@@ -13,36 +13,50 @@ def image(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write an image; one that is only data, or the dark twin of a light one, goes."""
     if hidden(element):
         return
-    src = element.get("src") or ""
-    if not src or src.startswith("data:"):
-        src = element.get("data-src") or element.get("data-lazy-src") or element.get("data-original") or src
-    if not src and (srcset := element.get("srcset") or element.get("data-srcset")):
-        src = srcset.split(",")[0].split()[0] if srcset.split() else ""
+    src = source_of(element)
     alt = " ".join((element.get("alt") or "").split())
-    if not src or src.startswith("data:"):
-        walk.text(alt, pieces)
+    if not src:
+        write_apart(walk, alt, element, pieces)
         return
     if _has_light_twin(element, src, alt):
         return
     if walk.plain is not None:
         walk.plain.append(alt)
     title = element.get("title")
-    src = _VARIANT.sub("", src)
     before_link(pieces)
-    pieces.append(
-        f"![{escape(alt, brackets=True)}]({destination(walk.image(src))}{' ' + quoted(title) if title else ''})"
-    )
+    target = destination(walk.image(without_variant(src)))
+    pieces.append(f"![{escape(alt, brackets=True)}]({target}{' ' + quoted(title) if title else ''})")
+
+
+def source_of(element: Element) -> str:
+    """Give where an image is; nothing for one that is only data."""
+    names = ("src", "data-src", "data-lazy-src", "data-original")
+    for name in names:
+        if (src := (element.get(name) or "").strip()) and not src.startswith("data:"):
+            return src
+    candidates = (element.get("srcset") or element.get("data-srcset") or "").split(",")[0].split()
+    return candidates[0] if candidates and not candidates[0].startswith("data:") else ""
+
+
+def without_variant(src: str) -> str:
+    """Give the address of an image without the mark that it is shown on a dark or a light ground only."""
+    return _VARIANT.sub("", src)
 
 
 def emoji(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write an emoji as its character, or the name that the page gives it."""
     if element.tag == "img":
-        walk.text(element.get("alt") or element.get("title") or "", pieces)
+        walk.text(character(element), pieces)
         return
     before = len(pieces)
     walk.inline(element, pieces)
-    if len(pieces) == before and (title := element.get("title")):
-        walk.text(title, pieces)
+    if len(pieces) == before:
+        write_apart(walk, element.get("title") or "", element, pieces)
+
+
+def character(element: Element) -> str:
+    """Give the character that the image of an emoji shows, else its name."""
+    return element.get("alt") or element.get("title") or ""
 
 
 def media(walk: Walk, element: Element, pieces: list[str]) -> None:

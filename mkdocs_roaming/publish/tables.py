@@ -8,6 +8,7 @@ from html import escape
 from mkdocs_roaming.publish.code import content_of
 from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, names
+from mkdocs_roaming.publish.pictures import character, source_of, without_variant
 from mkdocs_roaming.publish.walk import ROLES, Element, Walk, hidden, text_of
 
 
@@ -135,6 +136,9 @@ def _html(walk: Walk, element: Element, pieces: list[str], depth: int) -> None:
         tex, display = formula(element)
         pieces.append(_text(f"$${tex}$$" if display else f"${tex}$") if tex else "")
         return
+    if role == "emoji" and tag == "img":
+        pieces.append(_text(character(element)))
+        return
     if tag == "pre":
         code = escape(content_of(element), quote=False)
         pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>")  # a blank line would end the HTML
@@ -161,11 +165,9 @@ def _tags(walk: Walk, element: Element) -> tuple[str, str]:
     if tag == "a" and (href := element.get("href")) and not href.lower().startswith("javascript:"):
         return f'<a href="{escape(walk.link(href.strip()))}">', "</a>"
     if tag == "img":
-        src = element.get("data-src") or element.get("src") or ""
+        src = source_of(element)
         alt = escape(element.get("alt") or "")
-        if not src or src.startswith("data:"):
-            return alt, ""
-        return f'<img src="{escape(walk.image(src))}" alt="{alt}">', ""
+        return (f'<img src="{escape(walk.image(without_variant(src)))}" alt="{alt}">' if src else alt), ""
     if tag in _TABLE_TAGS:
         return f"\n<{tag}{_attributes(element)}>", f"</{tag}>" + ("\n" if tag not in ("td", "th", "caption") else "")
     if tag in _BLOCK_TAGS or tag in _PLAIN_TAGS:

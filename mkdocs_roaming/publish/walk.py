@@ -29,6 +29,14 @@ ROLES = Roles()
 _HOLDERS = frozenset(
     {"span", "text", "link", "permalink", "self link", "emphasis", "strong", "strike", "tag", "quotation"}
 )
+_PARAGRAPH_MARKS = {
+    **dict.fromkeys(("b", "strong"), ("**", "strong")),
+    **dict.fromkeys(("i", "em"), ("*", "em")),
+    **dict.fromkeys(("del", "s", "strike"), ("~~", "del")),
+    **{tag: ("", tag) for tag in ("ins", "mark", "u")},
+}
+"""What marks a paragraph in an element of text around it: Markdown's sign, if it has one, and the tag."""
+_MARK_ENDS = frozenset("*~")
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
@@ -49,6 +57,8 @@ class Walk:
     """The blocks of the article itself; what is nested writes into lists of its own."""
     marks: list[tuple[int, Heading]] = field(default_factory=list)
     """The headings of the top level, with their places in `top`."""
+    title: int | None = None
+    """The place in `top` of the heading that is the page's title."""
     note_uses: dict[str, int] = field(default_factory=dict)
     """Footnotes in order of first use, by label, with the place in `top` where each is used."""
     notes: dict[str, str] = field(default_factory=dict)
@@ -63,6 +73,8 @@ class Walk:
     line_break: str = BREAK
     styles: frozenset[str] = frozenset()
     """The emphasis that is on."""
+    marks_around: tuple[tuple[str, str], ...] = ()
+    """The emphasis that is around blocks, by mark and tag."""
     in_link: bool = False
     heading_id: str | None = None
     in_heading: bool = False
@@ -169,6 +181,9 @@ class Walk:
         """End a line of text: what was gathered becomes a paragraph."""
         text = trim("".join(pieces))
         pieces.clear()
+        for mark, tag in reversed(self.marks_around if text else ()):
+            plain = mark and text[0] not in _MARK_ENDS and text[-1] not in _MARK_ENDS
+            text = f"{mark}{text}{mark}" if plain else f"<{tag}>{text}</{tag}>"
         if text:
             out.append(self.carded(guard(text)))
 
@@ -200,12 +215,15 @@ class Walk:
                 setattr(self, name, value)
 
     def _open(self, role: str, element: Element, out: list[str]) -> None:
-        """Write an element of text that holds blocks; a link goes to its first line."""
-        href = element.get("href") if role == "link" else None
-        if href is None or self.in_link:
+        """Write an element of text that holds blocks: a link goes to its first line, emphasis to each paragraph."""
+        if role == "link" and element.get("href") is not None and not self.in_link:
+            self.inline_writers["card"](self, element, out)
+        elif role in self.styles or (mark := _PARAGRAPH_MARKS.get(element.tag)) is None:
             self.blocks(element, out)
-            return
-        self.inline_writers["card"](self, element, out)
+        else:
+            styles = self.styles | {role} if mark[0] else self.styles
+            with self.within(styles=styles, marks_around=(*self.marks_around, mark)):
+                self.blocks(element, out)
 
     def _only_text(self, element: Element, out: list[str]) -> None:
         pieces: list[str] = []
