@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.headings import cut_at_word
-from mkdocs_roaming.manifest import NavEntry, PageEntry
+from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.tree import Line, branch_lines, section_line, site_lines, walk
 from mkdocs_roaming.words import estimate_tokens
 
 BUDGET = 8000
@@ -50,10 +50,10 @@ def outline(
     """
     if budget < SMALLEST:
         raise UsageError(f"an outline needs a budget of at least {SMALLEST} tokens, not {budget}")
-    root = _tree(places)
+    root = site_lines(places)
     order = _order
     if branch is not None:
-        root = _branch(root, branch, places)
+        root = branch_lines(root, branch, places)
         order = _reading_order if branch.endswith("+") else _order
     return _Drawing(root, budget, style).fill(order(root, rank))
 
@@ -82,7 +82,7 @@ _FEWER = (30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
 
 def _page_outline(page: PageEntry, most: int) -> str:
     lines = [
-        _line(_section_line(Place(page, at)), "compact", min(page.sections[at].level, 6) - 1)
+        _line(section_line(Place(page, at)), "compact", min(page.sections[at].level, 6) - 1)
         for at in range(min(len(page.sections), most))
     ]
     if len(page.sections) > most:
@@ -90,121 +90,17 @@ def _page_outline(page: PageEntry, most: int) -> str:
     return "".join(lines)
 
 
-# The tree of lines
-
-
-@dataclass(slots=True, eq=False)
-class _Line:
-    """A line of the outline and those below it: `cost` is its own, in tokens, `weight` that of all of them.
-
-    `at` is its position among its siblings, `until` how many lines stand in its first 0, 1, 2 … children.
-    """
-
-    id: str
-    title: str
-    opening: str = ""
-    keywords: tuple[str, ...] = ()
-    children: list[_Line] = field(default_factory=list)
-    kind: Literal["root", "group", "page", "section"] = "section"
-    level: int = 0
-    parent: _Line | None = None
-    inside: int = 0
-    cost: int = 0
-    weight: int = 0
-    at: int = 0
-    until: list[int] = field(default_factory=list)
-
-
-def _tree(places: Places) -> _Line:
-    manifest = places.manifest
-    root = _Line("", manifest.site.name, kind="root")
-    pages = {page.path: page for page in manifest.pages}
-
-    def add(entry: NavEntry) -> _Line | None:
-        if entry.page is not None:
-            page = pages.pop(entry.page, None)
-            if page is None:
-                return None
-            line = _page_line(page)
-        elif entry.id:
-            line = _Line(entry.id, entry.title, kind="group")
-        else:
-            return None  # an outside link cannot be opened
-        line.children += [child for below in entry.children if (child := add(below))]
-        return line
-
-    root.children = [line for entry in manifest.nav if (line := add(entry))]
-    root.children += [_page_line(page) for page in pages.values()]
-    _link(root, 0)
-    return root
-
-
-def _link(line: _Line, level: int) -> None:
-    """Tell every line its parent, its depth and how many lines it hides when closed."""
-    line.level = level
-    line.until = [0]
-    for at, child in enumerate(line.children):
-        child.parent, child.at = line, at
-        _link(child, level + 1)
-        line.until.append(line.until[-1] + 1 + child.inside)
-    line.inside = line.until[-1]
-
-
-def _page_line(page: PageEntry) -> _Line:
-    line = _section_line(Place(page, 0))
-    line.kind = "page"
-    stack = [(page.sections[0].level, line)]
-    for at, section in enumerate(page.sections[1:], 1):
-        while len(stack) > 1 and stack[-1][0] >= section.level:
-            stack.pop()
-        child = _section_line(Place(page, at))
-        stack[-1][1].children.append(child)
-        stack.append((section.level, child))
-    return line
-
-
-def _section_line(place: Place) -> _Line:
-    section = place.section
-    opening = place.page.description if place.at == 0 and place.page.description else section.opening
-    return _Line(section.id, section.title, opening, section.keywords)
-
-
-def _branch(root: _Line, branch: str, places: Places) -> _Line:
-    rest = branch.endswith("+")
-    id_ = branch.removesuffix("+")
-    if (place := places.get(id_)) is not None:
-        id_ = place.id
-    found = next((line for line in _walk(root) if line.id == id_ and line is not root), None)
-    if found is None:
-        raise UsageError(f"no nav group, page or section {branch!r}; take an id from the outline")
-    if rest:
-        above = found.parent or root
-        found = _Line("", above.title, kind="root", children=above.children[above.children.index(found) :])
-    else:
-        found = _Line("", found.title, kind="root", children=[found])
-    _link(found, 0)
-    return found
-
-
-def _walk(line: _Line) -> Iterator[_Line]:
-    waiting = [line]
-    while waiting:
-        line = waiting.pop()
-        yield line
-        waiting += reversed(line.children)
-
-
 # Which lines open first
 
 
-def _reading_order(root: _Line, rank: Sequence[str]) -> Iterator[list[_Line]]:
+def _reading_order(root: Line, rank: Sequence[str]) -> Iterator[list[Line]]:
     """Give line by line what stands behind `[id+] 30 more`, so that those thirty come before what follows them."""
-    return ([line] for line in _walk(root) if line is not root)
+    return ([line] for line in walk(root) if line is not root)
 
 
-def _order(root: _Line, rank: Sequence[str]) -> Iterator[list[_Line]]:
+def _order(root: Line, rank: Sequence[str]) -> Iterator[list[Line]]:
     """Give the blocks of lines in the order in which they open; no block depends on the budget."""
-    lines = [line for line in _walk(root) if line is not root]
+    lines = [line for line in walk(root) if line is not root]
     first = {id(line) for line in root.children}
     groups = [line for line in lines if line.kind == "group"]
     groups.sort(key=lambda line: line.level)
@@ -216,9 +112,9 @@ def _order(root: _Line, rank: Sequence[str]) -> Iterator[list[_Line]]:
         yield from _blocks([child for child in line.children if child.kind == "section"])
 
 
-def _blocks(children: list[_Line]) -> Iterator[list[_Line]]:
+def _blocks(children: list[Line]) -> Iterator[list[Line]]:
     """Give an inner outline whole where it has at most 40 lines, else level by level, 40 lines at a time."""
-    whole = [line for child in children for line in _walk(child)]
+    whole = [line for child in children for line in walk(child)]
     if len(whole) <= BLOCK:
         if whole:
             yield whole
@@ -239,25 +135,25 @@ class _Drawing:
     That tenth then goes into finer marks, so that each stands for no more than one call shows.
     """
 
-    def __init__(self, root: _Line, budget: int, style: Style) -> None:
+    def __init__(self, root: Line, budget: int, style: Style) -> None:
         self.root, self.budget, self.style = root, budget, style
         self.shown: dict[int, list[int]] = {}  # by line, the positions of its children that are
-        for line in reversed(list(_walk(root))):
+        for line in reversed(list(walk(root))):
             line.cost = 0 if line is root else estimate_tokens(_line(line, style, line.level - 1))
             line.weight = line.cost + sum(child.weight for child in line.children)
         self.cost = estimate_tokens(_LEGEND[style] + "\n") + self._closed_cost(root, _ONE)
 
-    def fill(self, order: Iterator[list[_Line]]) -> str:
+    def fill(self, order: Iterator[list[Line]]) -> str:
         legend = _LEGEND[self.style] + "\n"
         run = _ONE
         if estimate_tokens(legend) + self.root.weight <= self.budget:
-            self.shown = {id(line): list(range(len(line.children))) for line in _walk(self.root)}
+            self.shown = {id(line): list(range(len(line.children))) for line in walk(self.root)}
         else:
             self._open_all(order, self.budget - self.budget // 10)
             run = self._finest()
         return "".join([legend, *self._draw(self.root, run)])
 
-    def _open_all(self, order: Iterator[list[_Line]], budget: int) -> None:
+    def _open_all(self, order: Iterator[list[Line]], budget: int) -> None:
         for block in order:
             before = self.cost
             self._open(block)
@@ -266,7 +162,7 @@ class _Drawing:
                 self.cost = before
                 return
 
-    def _open(self, block: Sequence[_Line]) -> None:
+    def _open(self, block: Sequence[Line]) -> None:
         above = {id(line.parent): line.parent for line in block if line.parent and self._is_shown(line.parent)}
         self.cost -= sum(self._closed_cost(line, _ONE) for line in above.values())
         for line in block:
@@ -274,11 +170,11 @@ class _Drawing:
         touched = above | {id(line): line for line in block}
         self.cost += sum(line.cost for line in block) + sum(self._closed_cost(line, _ONE) for line in touched.values())
 
-    def _close(self, block: Sequence[_Line]) -> None:
+    def _close(self, block: Sequence[Line]) -> None:
         for line in block:
             self.shown[id(line.parent)].remove(line.at)
 
-    def _is_shown(self, line: _Line) -> bool:
+    def _is_shown(self, line: Line) -> bool:
         if line is self.root:
             return True
         row = self.shown.get(id(line.parent), [])
@@ -287,7 +183,7 @@ class _Drawing:
 
     def _finest(self) -> float:
         """Give the weight that one mark may stand for, so that all marks fit."""
-        shown = [line for line in _walk(self.root) if self._is_shown(line)]
+        shown = [line for line in walk(self.root) if self._is_shown(line)]
         coarse = sum(self._closed_cost(line, _ONE) for line in shown)
         run: float = min(self.budget, _READ) * _SHARE
         while run < self.root.weight:
@@ -296,10 +192,10 @@ class _Drawing:
             run *= 1.5
         return _ONE
 
-    def _closed_cost(self, line: _Line, run: float) -> int:
+    def _closed_cost(self, line: Line, run: float) -> int:
         return sum(estimate_tokens(text) for texts in self._closed(line, run).values() for text in texts)
 
-    def _closed(self, line: _Line, run: float) -> dict[int, list[str]]:
+    def _closed(self, line: Line, run: float) -> dict[int, list[str]]:
         """Give what tells of a line's children that are not shown: where among them, and the marks.
 
         Where none is shown, one mark stands at -1, in the line itself, unless it stands for too much.
@@ -312,12 +208,12 @@ class _Drawing:
             before + 1: self._marks(line, before + 1, end, run) for before, end in pairwise(edges) if end > before + 1
         }
 
-    def _marks(self, line: _Line, start: int, end: int, run: float) -> list[str]:
+    def _marks(self, line: Line, start: int, end: int, run: float) -> list[str]:
         if run == _ONE:
             return [_rest(line.children[start], line.until[end] - line.until[start], self.style)]
         return [_rest(first, count, self.style) for first, count in _runs(line.children[start:end], run)]
 
-    def _draw(self, line: _Line, run: float) -> Iterator[str]:
+    def _draw(self, line: Line, run: float) -> Iterator[str]:
         closed = self._closed(line, run)
         if line.kind != "root":
             yield _line(line, self.style, line.level - 1, "".join(closed.get(-1, ())))
@@ -333,14 +229,14 @@ _READ = 6000  # tokens of one call's answer
 _SHARE = 0.6  # of it that a mark may stand for: what is closed further on takes room too
 
 
-def _runs(lines: Sequence[_Line], most: float) -> list[tuple[_Line, int]]:
+def _runs(lines: Sequence[Line], most: float) -> list[tuple[Line, int]]:
     """Cut lines and all below them into runs of at most that weight: each one's first line, and how many there are.
 
     A run is read as its first line and that line's later siblings, so it goes on until a line stands further out.
     """
-    runs: list[tuple[_Line, int, int]] = []
+    runs: list[tuple[Line, int, int]] = []
 
-    def add(line: _Line, count: int, weight: int, *, apart: bool) -> bool:
+    def add(line: Line, count: int, weight: int, *, apart: bool) -> bool:
         goes_on = bool(runs) and runs[-1][0].level <= line.level and runs[-1][2] + weight <= most
         if goes_on:
             first, counted, weighed = runs[-1]
@@ -349,7 +245,7 @@ def _runs(lines: Sequence[_Line], most: float) -> list[tuple[_Line, int]]:
             runs.append((line, count, weight))
         return goes_on or apart
 
-    def take(line: _Line) -> None:
+    def take(line: Line) -> None:
         if not add(line, 1 + line.inside, line.weight, apart=line.weight <= most or not line.children):
             add(line, 1, line.cost, apart=True)
             for child in line.children:
@@ -360,7 +256,7 @@ def _runs(lines: Sequence[_Line], most: float) -> list[tuple[_Line, int]]:
     return [(first, count) for first, count, _ in runs]
 
 
-def _line(line: _Line, style: Style, depth: int, inside: str = "") -> str:
+def _line(line: Line, style: Style, depth: int, inside: str = "") -> str:
     title, about = _words(line)
     if style == "comment":
         call = "read_outline" if line.kind == "group" else "expand_section"
@@ -369,7 +265,7 @@ def _line(line: _Line, style: Style, depth: int, inside: str = "") -> str:
     return f"{_indent(depth)}[{line.id}] {title}{' — ' + about if about else ''}{inside}\n"
 
 
-def _words(line: _Line) -> tuple[str, str]:
+def _words(line: Line) -> tuple[str, str]:
     """Give a line's title, and its opening and keywords, cut so that any line fits the smallest budget."""
     title = cut_at_word(" ".join(line.title.split()), 100)
     if estimate_tokens(title) > _TITLE:
@@ -397,11 +293,11 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, 12)
 
 
-def _inside(line: _Line, style: Style) -> str:
+def _inside(line: Line, style: Style) -> str:
     return f" <!-- +{line.inside} inside -->" if style == "comment" else f" +{line.inside} inside"
 
 
-def _rest(first: _Line, count: int, style: Style) -> str:
+def _rest(first: Line, count: int, style: Style) -> str:
     if style == "comment":
         return f'<!-- {count} more - read_outline("{first.id}+") -->\n'
     title = cut_at_word(" ".join(first.title.split()), _FROM)
