@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.places import Place
@@ -234,6 +234,8 @@ def validate(lib: str, as_json: bool) -> None:
     from mkdocs_roaming.terminal import clean
 
     library = _open(lib)
+    if not library.published:
+        raise UsageError(f"{lib}: a Markdown file, not a published site; name a site's folder or address")
     with _progress("Checking") as steps:
         result = check(library, steps)
     if as_json:
@@ -256,8 +258,6 @@ def _open(lib: str) -> Library:
 
 
 def _place(library: Library, address: str) -> Place:
-    from mkdocs_roaming.errors import UsageError
-
     place = library.places.address(address)
     if place is None:
         raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` give ids")

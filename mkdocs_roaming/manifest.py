@@ -225,13 +225,13 @@ def _manifest(data: Json) -> Manifest:
     return Manifest(
         site=SiteEntry(
             name=_get(site, "name", str, "site"),
-            url=_get(site, "url", str, "site"),
+            url=_address(site, "url", "site"),
             description=_get(site, "description", str, "site", ""),
             language=_get(site, "language", str, "site", "en"),
             version=_get(site, "version", str, "site", None),
             alternates=tuple(
                 Alternate(
-                    _get(item, "manifest", str, "alternates"),
+                    _address(item, "manifest", "alternates"),
                     _get(item, "language", str, "alternates", None),
                     _get(item, "version", str, "alternates", None),
                 )
@@ -258,7 +258,7 @@ def _nav(data: Json, depth: int = 0) -> NavEntry:
         title=_get(data, "title", str, "nav"),
         id=id_,
         page=_get(data, "page", str, "nav", None),
-        url=_get(data, "url", str, "nav", None),
+        url=_address(data, "url", "nav", None),
         children=tuple(_nav(child, depth + 1) for child in _dicts(data, "children", "nav")),
     )
 
@@ -287,7 +287,7 @@ def _page(data: Json, where: str) -> PageEntry:
         tags=_strings(data, "tags", where),
         full=_get(data, "full", int, where, None),
         tokens=_get(data, "tokens", int, where, 0),
-        url=_get(data, "url", str, where, None),
+        url=_address(data, "url", where, None),
     )
 
 
@@ -320,6 +320,7 @@ def _section(data: Json, where: str, size: int) -> SectionEntry:
 
 _REQUIRED: Any = object()
 _DEEPEST = 50
+_ADDRESS = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -330,6 +331,14 @@ def _get(data: Json, key: str, kind: type, where: str, default: Any = _REQUIRED)
     if type(value) is kind or value is default or (value is None and default is not _REQUIRED):
         return default if value is None else value
     raise _BrokenError(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
+
+
+def _address(data: Json, key: str, where: str, default: Any = _REQUIRED) -> Any:
+    """Give an address; it becomes a link in front of people, so `javascript:` and its kind are refused."""
+    value = _get(data, key, str, where, default)
+    if value is default or _ADDRESS.match(value):
+        return value
+    raise _BrokenError(f"{where}: {key} {value[:40]!r} is no address that a page can have")
 
 
 def _dicts(data: Json, key: str, where: str) -> Sequence[Json]:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.page import path_of, url_of
+from mkdocs_roaming.section import github_slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,16 @@ class Places:
         return self.anchor(page, unquote(anchor))
 
     def anchor(self, page: PageEntry, anchor: str) -> Place | None:
-        """Give the place of an anchor on a page; the page's own for an empty one."""
+        """Give the place of an anchor on a page; the page's own for an empty one.
+
+        Where there is no HTML, anchors are spelt as GitHub spells them.
+        """
         if not anchor:
             return Place(page, 0)
-        return next((Place(page, at) for at, entry in enumerate(page.sections) if entry.anchor == anchor), None)
+        for at, entry in enumerate(page.sections):
+            if anchor == (entry.anchor if self.manifest.anchors else github_slug(entry.title)):
+                return Place(page, at)
+        return None
 
     def children(self, place: Place) -> list[Place]:
         """Give the sections directly below, in order."""

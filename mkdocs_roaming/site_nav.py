@@ -62,11 +62,14 @@ def from_sidebar(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem
 
     Groups that the page shows closed are empty: `merged` fills them from other pages, `tidied` drops the rest.
     """
+    if nav := _pydata(page, resolve):
+        return nav
     for selector in SIDEBARS:
         found = [item for bar in page.cssselect(selector) for item in _items(bar, resolve)]
         if sum(1 for _ in _paths(found)) > 1:
             return tuple(_once(found, set()))
-    return _pydata(page, resolve)
+    contents = page.cssselect(".toctree-wrapper") if resolve("#") == "" else ()  # a Sphinx theme without a nav
+    return tuple(_once([item for part in contents for item in _items(part, resolve)], set()))
 
 
 def merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
@@ -115,6 +118,8 @@ def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> list[NavItem]:
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
         here = groups[-1][1]
+        if "relations" in _classes(child):  # alabaster: the pages before and after
+            continue
         if "part-title" in _classes(child):  # mdBook
             groups.append((_text(child), []))
         elif _is_item(child):

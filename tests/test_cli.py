@@ -177,6 +177,13 @@ def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
 
 
+def test_a_markdown_file_cannot_be_validated(tmp_path: Path) -> None:
+    """`validate` checks what a build wrote; a Markdown file is told from it."""
+    (tmp_path / "x.md").write_text("# X\n")
+    result = roaming("validate", tmp_path / "x.md")
+    assert (result.exit_code, "not a published site" in result.stderr) == (1, True)
+
+
 def test_a_built_site_is_indexed(tmp_path: Path) -> None:
     """`index` says what it published; a second run reuses a kept conversion."""
     html = (

@@ -88,6 +88,8 @@ def broken() -> Iterator[tuple[str, object]]:
         ("keywords mixed", ("pages", 0, "sections", 0, "keywords"), ["a", 1]),
         ("no sections", ("pages", 0, "sections"), []),
         ("bytes true", ("pages", 0, "bytes"), True),
+        ("page's url a script", ("pages", 0, "url"), "javascript:alert(1)"),
+        ("site's url data", ("site", "url"), "data:text/html,x/"),
     ):
         data = json.loads(json.dumps(base))
         at = data
@@ -222,6 +224,14 @@ def test_addresses_name_sections() -> None:
         assert found.id == wanted
     assert places.address("guide/#nowhere") is None
     assert places.address("https://elsewhere.example/guide/") is None
+
+
+def test_without_html_anchors_are_slugs() -> None:
+    """`guide.md#install` opens a section of Markdown that nobody rendered."""
+    places = Places(made({"guide/": GUIDE}))
+    found = places.address("guide/#install")
+    assert found is not None
+    assert found.section.title == "Install"
 
 
 def test_breadcrumbs_and_neighbours() -> None:

@@ -22,6 +22,7 @@ from mkdocs_roaming.roam.reading import (
     MARKDOWN_CAP,
     Absent,
     Folder,
+    Memory,
     Reader,
     Web,
     folder_of,
@@ -64,6 +65,11 @@ class Library:
     def where(self) -> str:
         """The folder or address that it was opened from."""
         return self._reader.where
+
+    @property
+    def published(self) -> bool:
+        """Whether it is a published site, and not a Markdown file that is read as one."""
+        return not isinstance(self._reader, Memory)
 
     def text(self, place: Place) -> str:
         """Give a section's own text, up to its first subsection.
