@@ -149,7 +149,7 @@ def _tree(text: str) -> lxml_html.HtmlElement:
 def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
     """Give the page's path: its file's, in the spelling of its canonical link; None where that is another page's."""
     path = canonical_path(file.relative_to(folder).as_posix())
-    if path.rpartition("/")[2] in _NOT_PAGES or path in ("404/", "search/", "print_page/"):
+    if _NOT_A_PAGE.search(path):
         return None
     canonical = _string(tree, "//link[@rel='canonical']/@href")
     named = path_of(url, canonical) if canonical else None
@@ -161,7 +161,10 @@ def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> st
     return None
 
 
-_NOT_PAGES = {"404.html", "search.html", "print.html", "genindex.html", "py-modindex.html"}
+_NOT_A_PAGE = re.compile(
+    r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
+    r"|^(search|print|print_page)(\.html|/)$"
+)
 
 
 def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
@@ -274,7 +277,7 @@ def _chosen(path: str, how: Index) -> bool:
 
 
 def _hidden(file: Path) -> bool:
-    return any(part.startswith((".", "_static", "_sources")) for part in file.parts)
+    return any(part.startswith((".", "_static", "_sources", "_modules")) for part in file.parts)
 
 
 def _decorate(file: Path, path: str) -> None:

@@ -81,6 +81,88 @@ def test_the_sidebar_becomes_the_nav(site: Path) -> None:
     assert (deep.title, [child.page for child in deep.children]) == ("Deep", ["deep/one.html"])
 
 
+def test_navs_that_show_the_readers_branch_are_put_together(site: Path) -> None:
+    """Where each page opens its own group only, the nav is that of all pages, in the order of the groups."""
+    bar = (
+        '<ul class="theme-doc-sidebar-menu"><li><a href="/v2/">Home</a></li>'
+        '<li><a role="button" href="/v2/guide/">Guide</a>{guide}</li><li><a role="button" href="/v2/deep/one.html">Deep</a>{deep}</li></ul>'
+    )
+    guide, deep = (
+        '<ul><li><a href="/v2/guide/">Begin</a></li></ul>',
+        '<ul><li><a href="/v2/deep/one.html">One</a></li></ul>',
+    )
+    for path, html, groups in (
+        ("index.html", HOME.replace('<nav class="wy-menu-vertical">{nav}</nav>', "{nav}"), {"guide": "", "deep": ""}),
+        ("guide/index.html", GUIDE.replace("<body>", "<body>{nav}"), {"guide": guide, "deep": ""}),
+        ("deep/one.html", GUIDE.replace("<body>", "<body>{nav}"), {"guide": "", "deep": deep}),
+    ):
+        (site / path).write_text(html.replace("{nav}", bar.format(**groups)))
+    nav = indexed(site).nav
+    assert [(entry.title, entry.page, [(child.title, child.page) for child in entry.children]) for entry in nav] == [
+        ("Home", "", []),
+        ("Guide", None, [("Begin", "guide/")]),
+        ("Deep", None, [("One", "deep/one.html")]),
+    ]
+
+
+def test_branches_are_looked_for_beyond_the_first_pages(site: Path) -> None:
+    """A page that only its own sidebar names is found in a site of many pages."""
+    listed = "".join(f'<li><a href="{URL}a/{at}.html">A {at}</a></li>' for at in range(40))
+    own = "".join(f'<li><a href="{URL}z/{name}.html">Z {name}</a></li>' for name in ("one", "two"))
+    own = f"<li>Late<ul>{own}</ul></li>"
+    pages = {f"a/{at}.html": listed for at in range(40)} | {"z/one.html": listed + own, "z/two.html": listed + own}
+    for path, bar in pages.items():
+        (site / path).parent.mkdir(exist_ok=True)
+        (site / path).write_text(GUIDE.replace("<body>", f'<body><div class="wy-menu-vertical"><ul>{bar}</ul></div>'))
+    nav = indexed(site, exclude=("guide/", "deep/*")).nav
+    assert [entry.title for entry in nav] == ["Home", *(f"A {at}" for at in range(40)), "Late"]
+    assert [child.title for child in nav[-1].children] == ["Z one", "Z two"]
+
+
+def test_a_home_page_that_the_sidebar_does_not_name_comes_first(site: Path) -> None:
+    """Themes link to the home page by their logo; it is no leftover."""
+    nav = '<ul><li><a href="guide/">The guide</a></li><li><a href="deep/one.html">One</a></li></ul>'
+    (site / "index.html").write_text(HOME.format(nav=nav))
+    assert [entry.title for entry in indexed(site).nav] == ["Home", "The guide", "One"]
+
+
+def test_the_sitemap_tells_the_address(site: Path) -> None:
+    """Without a canonical link the home page's address in sitemap.xml is taken, if all others begin with it."""
+    (site / "index.html").write_text(HOME.format(nav="").replace(f'<link rel="canonical" href="{URL}">', ""))
+    sitemap = "<urlset><url><loc>{}guide/</loc></url><url><loc> {}</loc></url></urlset>"
+    (site / "sitemap.xml").write_text(sitemap.format(URL, URL))
+    assert indexed(site).site.url == URL
+    shutil.rmtree(site / "roaming")
+    (site / "sitemap.xml").write_text(sitemap.format(URL, "https://elsewhere.example/"))
+    with pytest.raises(UsageError, match="neither home page nor sitemap"):
+        indexed(site)
+
+
+def test_titles_lose_the_sites_name_alone(site: Path) -> None:
+    """A dash within a title stays; what comes after the last one is the site's."""
+    one = (
+        GUIDE.replace("<title>Guide - Docs", "<title>1 - First | part — Docs")
+        .replace("<h1", "<p")
+        .replace("</h1", "</p")
+    )
+    (site / "deep/one.html").write_text(one)
+    assert indexed(site).pages[-1].title == "1 - First | part"
+
+
+def test_pages_about_searching_are_pages(site: Path) -> None:
+    """Only the generator's own search, print and index pages are left out."""
+    for path in (
+        "guide/search.html",
+        "genindex-A.html",
+        "py-modindex/index.html",
+        "v1/genindex.html",
+        "_modules/x.html",
+    ):
+        (site / path).parent.mkdir(exist_ok=True)
+        (site / path).write_text(GUIDE)
+    assert [page.path for page in indexed(site).pages] == ["", "guide/", "deep/one.html", "guide/search.html"]
+
+
 def test_indexing_twice_changes_nothing(site: Path) -> None:
     """The second run leaves every byte as the first one left it."""
     indexed(site)
