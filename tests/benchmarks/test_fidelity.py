@@ -1,0 +1,162 @@
+"""The measure of fidelity finds what was lost, and nothing that was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fidelity import Result, compare_site, main
+from reading.site import read_site
+
+PAGE = """<!doctype html><html><head><title>Pump</title>
+<link rel="canonical" href="https://docs.example/p/{path}">
+{alternate}</head><body><nav><a href="../">Home</a> Navigation</nav>
+<main><article>{article}</article></main></body></html>"""
+
+HTML = {
+    "heading": '<h2 id="a">Pump <code>on</code><a class="headerlink" href="#a">¶</a></h2>',
+    "code": '<div class="language-py highlight"><pre><span></span><code>x = 1\n\n  y = "&lt;"\n</code></pre></div>',
+    "tabs": '<div class="tabbed-set tabbed-alternate"><input type="radio"><div class="tabbed-labels"><label>Apt</label>'
+    '<label>Brew</label></div><div class="tabbed-content"><div class="tabbed-block"><p>one</p></div>'
+    '<div class="tabbed-block"><p>two</p></div></div></div>',
+    "admonition": '<div class="admonition danger"><p class="admonition-title">Hot</p><p>Do not touch.</p></div>',
+    "default title": '<div class="admonition note"><p class="admonition-title">Note</p><p>It hums.</p></div>',
+    "table": '<table><thead><tr><th style="text-align: right">A</th><th>B</th></tr></thead>'
+    "<tbody><tr><td>1<br>2</td><td>a|b</td></tr></tbody></table>",
+    "list": '<ol start="3"><li>three<ul><li>inner</li></ul></li><li>four</li></ol>',
+    "task": '<ul><li><label><input type="checkbox" disabled checked></label> done</li></ul>',
+    "terms": "<dl><dt>Ebb</dt><dd>It falls.</dd></dl>",
+    "image": '<p><img src="../pump.png#only-light" alt="The pump">'
+    '<img src="../night.png#only-dark" alt="The pump"></p>',
+    "math": r'<p>So <span class="arithmatex">\(a_1 * b_2 * c\)</span> it is.</p>',
+    "footnote": '<p>Wet<sup id="r"><a class="footnote-ref" href="#n">1</a></sup>.</p>'
+    '<div class="footnote"><ol><li id="n"><p>'
+    'Very wet.<a class="footnote-backref" href="#r">back</a></p></li></ol></div>',
+    "marks": "<p><kbd>Ctrl</kbd> <del>gone</del> <strong>bold</strong> H<sub>2</sub>O</p>",
+    "links": '<p><a href="../valve/#b">the valve</a> <a href="https://other.example/">other</a></p>',
+    "span": "<p>Run <code>ebb</code> now.</p>",
+    "film": '<p>A film: <iframe src="https://films.example/ebb"></iframe></p>',
+    "hidden": '<p style="display: none">never</p><svg><text>drawn</text></svg><p>seen</p>',
+}
+MARKDOWN = {
+    "heading": "## Pump `on`",
+    "code": '```py\nx = 1\n\n  y = "<"\n```',
+    "tabs": "**Apt**\n\none\n\n**Brew**\n\ntwo",
+    "admonition": "> [!CAUTION]\n> **Hot**\n>\n> Do not touch.",
+    "default title": "> [!NOTE]\n> It hums.",
+    "table": "| A | B |\n| ---: | --- |\n| 1<br>2 | a\\|b |",
+    "list": "3. three\n   - inner\n4. four",
+    "task": "- [x] done",
+    "terms": "- **Ebb**\n\n  It falls.",
+    "image": "![The pump](https://docs.example/p/pump.png)",
+    "math": "So $a_1 * b_2 * c$ it is.",
+    "footnote": "Wet[^1].\n\n[^1]: Very wet.",
+    "marks": "<kbd>Ctrl</kbd> ~~gone~~ **bold** H<sub>2</sub>O",
+    "links": "[the valve](https://docs.example/p/valve/index.md#b) [other](https://other.example/)",
+    "span": "Run `ebb` now.",
+    "film": "A film: <https://films.example/ebb>",
+    "hidden": "seen",
+}
+WRONG = {
+    "heading": ("### Pump `on`", "headings"),
+    "code": ('```py\nx = 1\n  y = "<"\n```', "code blocks"),
+    "tabs": ("Apt Brew\n\none\n\ntwo", "tab labels"),
+    "admonition": ("**Hot**\n\nDo not touch.", "admonitions"),
+    "default title": ("It hums.", "admonitions"),
+    "table": ("| A | B |\n| --- | --- |\n| 1<br>2 | a\\|b |", "alignments"),
+    "list": ("1. three\n   - inner\n2. four", "list items"),
+    "task": ("- [ ] done", "tasks"),
+    "terms": ("It falls.", "terms"),
+    "image": ("The pump", "images"),
+    "math": ("So a_1 \\* b_2 \\* c it is.", "math"),
+    "footnote": ("Wet.", "footnotes"),
+    "marks": ("Ctrl ~~gone~~ **bold** H<sub>2</sub>O", "marked text"),
+    "links": ("[the valve](https://docs.example/p/valve/index.md#c) [other](https://other.example/)", "links whole"),
+    "span": ("Run ebb now.", "code spans"),
+    "film": ("A film:", "media"),
+    "hidden": ("", "words"),
+}
+
+
+def site(folder: Path, article: str, markdown: str, *, linked: bool = True) -> Result:
+    """Compare a site of two pages, of which the first is given."""
+    pages = {"pump/": (f"<h1>Pump</h1>{article}", f"# Pump\n\n{markdown}\n")}
+    pages["valve/"] = ('<h1>Valve</h1><p id="b">It opens.</p>', "# Valve\n\nIt opens.\n")
+    alternate = '<link rel="alternate" type="text/markdown" href="index.md">' if linked else ""
+    for path, (html, text) in pages.items():
+        (folder / path).mkdir(exist_ok=True)
+        page = PAGE.format(path=path, article=html, alternate=alternate)
+        (folder / path / "index.html").write_text(page, "utf-8")
+        (folder / path / "index.md").write_text(text, "utf-8")
+    return compare_site(read_site(folder))
+
+
+@pytest.mark.parametrize("kind", HTML)
+def test_what_is_kept_counts_as_kept(kind: str, tmp_path: Path) -> None:
+    """A page and Markdown that says the same agree in every measure, and no word is counted as added."""
+    result = site(tmp_path, HTML[kind], MARKDOWN[kind])
+
+    assert {name: tally.lost for name, tally in result.tallies.items() if tally.lost} == {}
+    assert result.tallies["words"].added == []
+    assert result.tallies["words"].there > 2
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_lost_is_named(kind: str, tmp_path: Path) -> None:
+    """Markdown that lacks something, or says it wrongly, lowers the measure for it, and the page is named."""
+    markdown, measure = WRONG[kind]
+
+    tally = site(tmp_path, HTML[kind], markdown).tallies[measure]
+
+    assert tally.share < 1
+    assert tally.lost[0][0] == "pump/index.html"
+
+
+def test_every_measure_has_a_case(tmp_path: Path) -> None:
+    """No measure is there that could not fail."""
+    result = site(tmp_path, "".join(HTML.values()), "\n\n".join(MARKDOWN.values()))
+
+    assert {name for name, tally in result.tallies.items() if not tally.there} == {"links in code"}
+
+
+def test_words_that_the_page_does_not_say_count_as_added(tmp_path: Path) -> None:
+    """Markdown that says more than the page is told too."""
+    result = site(tmp_path, "<p>It hums.</p>", "It hums loudly.")
+
+    assert result.tallies["words"].added == [("pump/index.html", "loudly")]
+    assert result.tallies["words"].share == 1
+
+
+def test_links_to_html_and_relative_links_are_told(tmp_path: Path) -> None:
+    """A link that leaves Markdown, and one that only works on the page, are each counted."""
+    html = '<p><a href="../valve/">one</a> <a href="../valve/#b">two</a></p>'
+
+    result = site(tmp_path, html, "[one](https://docs.example/p/valve/) [two](../valve/index.md#b)")
+
+    assert result.tallies["internal links to Markdown"].lost == [
+        ("pump/index.html", "https://docs.example/p/valve/"),
+    ]
+    assert result.tallies["links absolute"].lost == [("pump/index.html", "../valve/index.md#b")]
+    assert result.tallies["links"].share == 1
+
+
+def test_a_link_that_is_broken_on_the_page_may_stay_so(tmp_path: Path) -> None:
+    """The Markdown is not blamed for what the page has broken."""
+    html = '<p><a href="../gone/">gone</a> <a href="../valve/#b">two</a></p>'
+
+    result = site(tmp_path, html, "[gone](https://docs.example/p/gone/) [two](https://docs.example/p/valve/#x)")
+
+    assert [item for _, item in result.tallies["links whole"].lost] == ["https://docs.example/p/valve/#x"]
+
+
+def test_markdown_of_another_tool_is_found_by_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where pages name no Markdown, a pattern does, and pages that have none are listed."""
+    site(tmp_path, "<p>It hums.</p>", "It hums.", linked=False)
+    (tmp_path / "pump" / "index.md").rename(tmp_path / "pump" / "page.md.txt")
+    (tmp_path / "valve" / "index.md").unlink()
+
+    main([str(tmp_path), "--markdown", "{path}page.md.txt", "--worst", "5"])
+
+    printed = capsys.readouterr().out
+    assert "1 pages with Markdown, 1 without" in printed
+    assert "no Markdown: valve/index.html" in printed
