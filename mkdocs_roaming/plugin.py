@@ -130,7 +130,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         converted = batch.pages.get(path)
         if converted is None or converted.source != page.file.src_uri:
             return output
-        if reason := left_out(output):
+        if reason := left_out(output) if output.strip() else "another plugin leaves it out":
             log.info(f"{page.file.src_uri}: {reason}; not published")
             batch.drop(path)
             return output

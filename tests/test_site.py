@@ -85,7 +85,8 @@ def test_navs_that_show_the_readers_branch_are_put_together(site: Path) -> None:
     """Where each page opens its own group only, the nav is that of all pages, in the order of the groups."""
     bar = (
         '<ul class="theme-doc-sidebar-menu"><li><a href="/v2/">Home</a></li>'
-        '<li><a role="button" href="/v2/guide/">Guide</a>{guide}</li><li><a role="button" href="/v2/deep/one.html">Deep</a>{deep}</li></ul>'
+        '<li><a role="button" href="/v2/guide/">Guide</a>{guide}</li>'
+        '<li><a role="button" href="/v2/deep/one.html">Deep</a>{deep}</li></ul>'
     )
     guide, deep = (
         '<ul><li><a href="/v2/guide/">Begin</a></li></ul>',

@@ -195,6 +195,18 @@ def test_the_cache_keeps_nothing_of_a_hidden_page(mkdocs: Project, tmp_path: Pat
     assert not [file for file in kept if "plugh" in file.read_text("utf-8")]
 
 
+def test_a_page_that_is_not_written_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
+    """A hook that keeps a page from being written keeps its Markdown from being written too, without a warning."""
+    (tmp_path / "skip.py").write_text(
+        "def on_post_page(output, page, config):\n    return '' if page.meta else output\n"
+    )
+    sources = {"index.md": "# Home\n\n[x](draft.md)\n", "draft.md": "---\nstate: draft\n---\n# Draft\n"}
+    built = mkdocs(sources, hooks=[str(tmp_path / "skip.py")])
+    assert not (built.folder / "draft/index.html").exists()
+    assert built.paths() == [""]
+    assert built.said(logging.WARNING) == []
+
+
 def test_hidden_pages_are_left_out(mkdocs: Project) -> None:
     """Redirects and `noindex` pages of the theme are not published; an article about them is."""
     built = mkdocs(

@@ -117,3 +117,18 @@ def test_a_build_that_fails_leaves_nothing_to_the_next(
         server.wait("3 pages, 4 sections", 2)
         assert check(open_library(server.url)).faults == ()
         assert "3 pages, 4 sections" in server.said()[-1]
+
+
+def test_every_language_is_served(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+    """An edit in one language is published in that language's folder."""
+    languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
+    sources = {"index.md": "# Welcome\n", "index.fr.md": "# Bienvenue\n"}
+    mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
+    with served(tmp_path, free_port()) as server:
+        assert "# Bienvenue" in server.get("fr/index.md")[0]
+        (tmp_path / "docs/index.fr.md").write_text("# Bonjour\n")
+        server.wait(REBUILT)
+        assert "# Bonjour" in server.get("fr/index.md")[0]
+        assert "# Welcome" in server.get("index.md")[0]
+        assert check(open_library(f"{server.url}fr/")).faults == ()
+        assert f"{server.url}fr/roaming/manifest.json" in server.get("roaming/manifest.json")[0]

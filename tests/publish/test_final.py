@@ -1,0 +1,100 @@
+"""What a page's final HTML hides is not published; what it merely writes otherwise is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mkdocs_roaming.publish.final import final_article, templated_article
+
+WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
+ARTICLE = (
+    f'<h1 id="a">Lamps &amp; co</h1>\n{WORDS}\n<div id="x">The number is 4711.</div>\n<h2 id="b">After</h2><p>Fin.</p>'
+)
+PAGE = (
+    "<!doctype html><html><head><title>4711</title></head><body><nav>Call 4711 now</nav>"
+    '<main><article class="md-content__inner">{}</article></main></body></html>'
+)
+CIPHER = '<div id="x" style="color:red;display:none !important">q1w2+4711/e3==;r4t5</div>'
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        str,
+        lambda text: text.replace("\n", "").replace("</p>", ""),
+        lambda text: text.replace("&amp;", "&#38;").replace("<p>", "<p class='new'>"),
+        lambda text: text.replace("<p>", "<p><a href='#'>").replace("</p>", "</a></p>"),
+        lambda text: text.replace("<h2", "<script>let words = 'more'</script><style>p{}</style><!-- more --><h2"),
+        lambda text: f"<p>Edited yesterday.</p>{text}<p>By Ada.</p>",
+        lambda text: text.replace("<h2", "<aside>Advertisement</aside><h2"),
+    ],
+    ids=["as it is", "minified", "other entities", "wrapped", "with scripts", "with more around", "with more within"],
+)
+def test_an_article_that_is_written_otherwise_is_as_it_was(change: Callable[[str], str]) -> None:
+    """Minifiers, galleries and dates leave the article that was converted as it is."""
+    assert final_article(ARTICLE, PAGE.format(change(ARTICLE))) == ARTICLE
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        CIPHER,
+        '<div id="x"></div>',
+        '<div id="x"><form>Password?</form></div>',
+    ],
+    ids=["cipher text", "nothing", "a form"],
+)
+def test_a_part_that_is_hidden_is_left_out(hidden: str) -> None:
+    """A part that is gone is not published, though its words stand elsewhere on the page; the rest is."""
+    html = PAGE.format(ARTICLE.replace('<div id="x">The number is 4711.</div>', hidden).replace("<p>S", "<p >S"))
+    final = final_article(ARTICLE, html)
+    assert final is not None
+    assert "4711" not in final
+    assert "q1w2" not in final
+    assert "Sentence 19 of all" in final
+    assert '<h2 id="b">After</h2>' in final
+
+
+def test_what_is_only_not_displayed_is_published() -> None:
+    """Words that stand in the page in the clear are no secret: tabs and foldables are made so."""
+    html = PAGE.format(ARTICLE.replace('id="x"', 'id="x" style="DISPLAY : none"'))
+    assert final_article(ARTICLE, html) == ARTICLE
+
+
+@pytest.mark.parametrize("html", ["", "<p>", PAGE.format(CIPHER), PAGE.format("<h1>Lamps</h1><form>Password?</form>")])
+def test_an_article_that_is_hidden_is_none(html: str) -> None:
+    """Where the words are gone, nothing is published."""
+    assert final_article(ARTICLE, html) is None
+
+
+def test_a_part_is_not_cut_out_of_a_page_without_an_article() -> None:
+    """Where the article cannot be told from menus, a page with a hidden part is not published at all."""
+    html = f"<html><body><nav>Menu</nav><div>{ARTICLE.replace('The number is 4711', 'Secret')}</div></body></html>"
+    assert final_article(ARTICLE, html) is None
+
+
+def test_words_in_another_order_are_still_words() -> None:
+    """A theme that writes the title after the text hides nothing."""
+    title, rest = ARTICLE.split("\n", 1)
+    assert final_article(ARTICLE, PAGE.format(f"{rest}<footer>{title}</footer>")) == ARTICLE
+
+
+def test_large_pages_cost_little() -> None:
+    """A megabyte of minified HTML is compared in the blink of an eye."""
+    article = WORDS * 1000
+    started = time.perf_counter()
+    assert final_article(article, PAGE.format(article.replace("<p>", "<p >"))) == article
+    assert time.perf_counter() - started < 3
+
+
+def test_a_template_speaks_where_the_source_does_not() -> None:
+    """A home page is what its template wrote; a page of text is its text."""
+    hero = f"<h1>Lamps</h1><section>{WORDS}</section>"
+    assert "Sentence 19" in templated_article("<h1>Lamps</h1>", PAGE.format(hero))
+    assert templated_article(ARTICLE, PAGE.format(hero)) == ARTICLE
+    assert templated_article("<h1>Lamps</h1>", "<html><body><h1>Lamps</h1>Menu and more menu</body></html>") == (
+        "<h1>Lamps</h1>"
+    )
