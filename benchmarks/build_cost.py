@@ -8,7 +8,8 @@ names the Python of an environment that has mkdocs-llmstxt beside the project's 
 Rounds alternate the builds, so that a change of the machine's mood meets all of them; a first round is not counted.
 
 CPU is user time of the build and its children, memory its largest resident size, as the kernel counts them (`wait4`).
-Printed are medians, and their ratios to the build without a plugin in the same environment.
+Printed are medians. Ratios are to the build without a plugin in the same environment: the median of the rounds' own
+ratios, since builds of one round met the same machine, and the ratio of the fastest builds, which met the quietest one.
 
 The configurations are written beside CONFIG for the time of the run, since everything in it is relative to its folder.
 """
@@ -119,14 +120,18 @@ def measure(config: Path, builds: Sequence[Kind], runs: int) -> dict[str, list[C
 
 def table(builds: Sequence[Kind], costs: Mapping[str, Sequence[Cost]]) -> Iterator[str]:
     """Give the medians, and their ratios to the build without the plugin."""
-    yield f"{'':22}{'user CPU':>12}{'ratio':>8}{'spread':>16}{'peak RSS':>12}{'ratio':>8}"
+    yield f"{'':22}{'user CPU':>12}{'ratio':>8}{'of bests':>10}{'spread':>16}{'peak RSS':>12}{'ratio':>8}"
     for kind in builds:
         seconds, size = [cost.seconds for cost in costs[kind.name]], [cost.megabytes for cost in costs[kind.name]]
         base = costs[kind.without]
-        cpu = median(seconds) / median(cost.seconds for cost in base)
-        memory = median(size) / median(cost.megabytes for cost in base)
+        cpu = median(one / other.seconds for one, other in zip(seconds, base, strict=True))
+        best = min(seconds) / min(cost.seconds for cost in base)
+        memory = median(one / other.megabytes for one, other in zip(size, base, strict=True))
         spread = f"{min(seconds):.2f}-{max(seconds):.2f}"
-        yield f"{kind.name:22}{median(seconds):10.2f} s{cpu:8.2f}{spread:>16}{median(size):9.0f} MB{memory:8.2f}"
+        yield (
+            f"{kind.name:22}{median(seconds):10.2f} s{cpu:8.2f}{best:10.2f}{spread:>16}"
+            f"{median(size):9.0f} MB{memory:8.2f}"
+        )
 
 
 CACHE = ".cache/roaming"
