@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -107,9 +107,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         folder = _folder(config)
         nav = tuple(_items(self._nav.items, folder, config)) if self._nav else ()
         site = _site(config, self.config.description, nav)
-        # a blog's lists go on on further pages; the first names all posts
-        further = {id(later) for page in pages for later in getattr(page, "pages", [])[1:]}
-        chosen = [page for page in pages if self._chosen(page, folder) and id(page) not in further]
+        chosen = [page for page in _with_posts_in_order(pages) if self._chosen(page, folder)]
         cache = Cache(_cache_folder(config) / folder if self.config.cache else None)
         try:
             made = convert_pages(site, (_page(page, folder) for page in chosen), cache=cache, warn=log.warning)
@@ -197,6 +195,18 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
 def _published(files: Files) -> Iterator[File]:
     return (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
+
+
+def _with_posts_in_order(pages: Sequence[MkDocsPage]) -> list[MkDocsPage]:
+    """Give the pages, a blog's posts last and in the blog's order, without the further pages of its lists."""
+    lists: list[Any] = [page for page in pages if isinstance(getattr(page, "posts", None), list)]
+    further = {id(page) for first in lists for page in getattr(first, "pages", [])[1:]}
+    posts: dict[int, int] = {}
+    for page in lists:
+        for post in page.posts:
+            posts.setdefault(id(post), len(posts))
+    kept = [page for page in pages if id(page) not in further]
+    return sorted(kept, key=lambda page: posts.get(id(page), -1))
 
 
 def _matches(source: str, patterns: Iterable[str]) -> bool:

@@ -86,6 +86,7 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
     kept: dict[str, Path] = {}
     bars: list[tuple[str, lxml_html.HtmlElement]] = []
     home: lxml_html.HtmlElement | None = None
+    homes: dict[str, str] = {}
     for file in files:
         found = _read(file, folder, url, warn)
         if found is None:
@@ -95,8 +96,13 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
             continue
         pages[page.path], kept[page.path] = page, file
         home = tree if page.path == "" else home
+        if re.fullmatch(r"[^/]+/", page.path):
+            homes[page.path] = str(tree.get("lang") or "")
         if page.path == "" or len(bars) < _SIDEBARS_READ:
             bars.append((page.path, tree))
+    for path in _of_other_languages(home, homes, pages, url, folder, warn):
+        del pages[path], kept[path]
+    bars = [(path, tree) for path, tree in bars if path in pages]
     if not pages:
         raise PublishError(f"{folder}: no page to publish among {len(files)} HTML files; check --include and --exclude")
     nav, source = _nav(folder, url, old, pages, kept, bars)
@@ -113,6 +119,32 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
 
 
 _SIDEBARS_READ = 20
+
+
+def _of_other_languages(
+    home: lxml_html.HtmlElement | None,
+    homes: dict[str, str],
+    pages: dict[str, Page],
+    url: str,
+    folder: Path,
+    warn: Warn,
+) -> list[str]:
+    """Give the paths below folders that are sites of their own, in another language than the home page's.
+
+    `homes` are the languages of the pages that stand for the folders at the top.
+    """
+    own = str(home.get("lang") or "") if home is not None else ""
+    found: list[str] = []
+    for path, language in homes.items():
+        names = {language.lower(), language.lower().partition("-")[0]}
+        if own and language and language.lower() != own.lower() and path[:-1].lower().replace("_", "-") in names:
+            below = [other for other in pages if other.startswith(path)]
+            warn(
+                f"{path}: {len(below)} pages in another language ({language}) are left out; "
+                f"publish them as a site of their own: roaming index {folder / path} --url {url}{path}"
+            )
+            found += below
+    return found
 
 
 def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_html.HtmlElement] | None:
@@ -229,11 +261,7 @@ def _sidebars(
     kept: dict[str, Path],
     bars: Iterable[tuple[str, lxml_html.HtmlElement]],
 ) -> tuple[NavItem, ...]:
-    """Give the nav that the sidebars make together.
-
-    Many themes show a page its own branch only. So where pages are left that the first sidebars did not name, their
-    own are read too, until a number of them bring nothing new.
-    """
+    """Give the nav that the sidebars make together."""
 
     def read(path: str, tree: lxml_html.HtmlElement) -> tuple[NavItem, ...]:
         return site_nav.from_sidebar(tree, site_nav.resolver(url, url_of(url, path), pages))
@@ -241,26 +269,7 @@ def _sidebars(
     found = [read(path, tree) for path, tree in bars]
     if text := _text(folder / "toc.html"):  # mdBook's pages load their sidebar
         found.append(read("toc.html", _tree(text)))
-    nav = max(found, key=lambda one: len(site_nav.paths(one)), default=())
-    for one in found:
-        if site_nav.paths(one) - site_nav.paths(nav):
-            nav = site_nav.merged(nav, one)
-    named, fruitless = site_nav.paths(nav), 0
-    for path in pages if nav else ():
-        if path in named:
-            continue
-        one = read(path, _tree(_readable(kept[path].read_bytes())))
-        if site_nav.paths(one) - named:
-            nav = site_nav.merged(nav, one)
-            named = site_nav.paths(nav)
-        else:
-            fruitless += 1
-        if fruitless > _FRUITLESS:
-            break
-    return site_nav.tidied(nav)
-
-
-_FRUITLESS = 30
+    return site_nav.together(found, pages, lambda path: read(path, _tree(_readable(kept[path].read_bytes()))))
 
 
 def _old_manifest(folder: Path) -> Manifest | None:

@@ -60,36 +60,47 @@ def from_llms_txt(text: str, resolve: Resolve) -> tuple[NavItem, ...]:
 def from_sidebar(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...]:
     """Give the nav in a page's sidebar; empty where no theme is recognised.
 
-    Groups that the page shows closed are empty: `merged` fills them from other pages, `tidied` drops the rest.
+    Groups that the page shows closed are empty: `together` fills them from other pages, or drops them.
     """
     if nav := _pydata(page, resolve):
         return nav
     for selector in SIDEBARS:
-        found = [item for bar in page.cssselect(selector) for item in _items(bar, resolve)]
+        bars = [bar for bar in page.cssselect(selector) if not _of_a_post(bar)]
+        found = [item for bar in bars for item in _items(bar, resolve)]
         if sum(1 for _ in _paths(found)) > 1:
             return tuple(_once(found, set()))
     contents = page.cssselect(".toctree-wrapper") if resolve("#") == "" else ()  # a Sphinx theme without a nav
     return tuple(_once([item for part in contents for item in _items(part, resolve)], set()))
 
 
-def merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
-    """Give a nav with what another page's sidebar knows more: themes show the branch that the reader is in."""
-    items = list(nav)
-    at = 0 if any(_key(item) in map(_key, nav) for item in other) else len(items)
-    for item in other:
-        known = next((place for place, own in enumerate(items) if _key(own) == _key(item)), None)
-        if known is None:
-            items.insert(at, item)
-            at += 1
+def together(
+    navs: Sequence[tuple[NavItem, ...]], pages: Iterable[str], read: Callable[[str], tuple[NavItem, ...]]
+) -> tuple[NavItem, ...]:
+    """Give the nav that the sidebars of several pages make together, without groups that hold nothing.
+
+    Many themes show a page its own branch only. So where `pages` are left that the sidebars at hand did not name,
+    `read` gives theirs too, until a number of them brought nothing new.
+    """
+    nav = max(navs, key=lambda one: len(paths(one)), default=())
+    for one in navs:
+        if paths(one) - paths(nav):
+            nav = _merged(nav, one)
+    named, fruitless = paths(nav), 0
+    for path in pages if nav else ():
+        if path in named:
+            continue
+        one = read(path)
+        if paths(one) - named:
+            nav = _merged(nav, one)
+            named = paths(nav)
         else:
-            items[known] = replace(items[known], children=merged(items[known].children, item.children))
-            at = known + 1
-    return tuple(items)
-
-
-def tidied(nav: Sequence[NavItem]) -> tuple[NavItem, ...]:
-    """Give a nav in which each page stands once, without groups that hold nothing."""
+            fruitless += 1
+        if fruitless > _FRUITLESS:
+            break
     return tuple(_full(_once(nav, set())))
+
+
+_FRUITLESS = 30
 
 
 def from_folders(titles: Mapping[str, str]) -> tuple[NavItem, ...]:
@@ -175,6 +186,11 @@ def _pydata(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...
     return tuple(items.values())
 
 
+def _of_a_post(bar: lxml_html.HtmlElement) -> bool:
+    """Tell whether it is what Material shows beside a post: its date, its author, related links."""
+    return any("md-sidebar--post" in _classes(above) for above in bar.iterancestors())
+
+
 def _is_item(element: lxml_html.HtmlElement) -> bool:
     return element.tag == "li" or "VPSidebarItem" in _classes(element)
 
@@ -189,6 +205,22 @@ def _classes(element: lxml_html.HtmlElement) -> set[str]:
 
 def _owner(element: lxml_html.HtmlElement) -> lxml_html.HtmlElement | None:
     return next((above for above in element.iterancestors() if _is_item(above)), None)
+
+
+def _merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
+    """Give a nav with what another one knows more; what is new stands behind what it stands behind there."""
+    places = {_key(item): at for at, item in enumerate(nav)}
+    behind: dict[int, list[NavItem]] = {}
+    items = list(nav)
+    at = -1 if any(_key(item) in places for item in other) else len(items) - 1
+    for item in other:
+        known = places.get(_key(item))
+        if known is None:
+            behind.setdefault(at, []).append(item)
+        else:
+            items[known] = replace(items[known], children=_merged(items[known].children, item.children))
+            at = known
+    return (*behind.get(-1, ()), *(one for at, item in enumerate(items) for one in (item, *behind.get(at, ()))))
 
 
 def _key(item: NavItem) -> tuple[str | None, str]:

@@ -127,6 +127,38 @@ def test_a_home_page_that_the_sidebar_does_not_name_comes_first(site: Path) -> N
     assert [entry.title for entry in indexed(site).nav] == ["Home", "The guide", "One"]
 
 
+def test_other_languages_are_sites_of_their_own(site: Path) -> None:
+    """A folder in another language is left out with a warning that says how to publish it; `deep/` and `it/` stay."""
+    english = GUIDE.replace('lang="de"', 'lang="en-GB"')
+    for path in ("en/index.html", "en/guide/index.html", "deep/index.html", "it/index.html"):
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_text(english)
+    warnings: list[str] = []
+    index(site, Index(), warn=warnings.append)
+    paths = [page.path for page in load((site / "roaming/manifest.json").read_bytes()).pages]
+    assert sorted(paths) == ["", "deep/", "deep/one.html", "guide/", "it/"]
+    assert warnings == [
+        "en/: 2 pages in another language (en-GB) are left out; publish them as a site of their own: "
+        f"roaming index {site}/en --url {URL}en/"
+    ]
+    inner = indexed(site / "en", url=f"{URL}en/")
+    assert ([page.path for page in inner.pages], inner.site.language) == (["", "guide/"], "en-GB")
+
+
+def test_what_stands_beside_a_post_is_no_nav(site: Path) -> None:
+    """Material's posts have related links where other pages have the nav."""
+    nav = '<nav class="md-nav--primary"><ul><li><a href="{}">{}</a></li><li><a href="{}">{}</a></li></ul></nav>'
+    (site / "index.html").write_text(
+        HOME.format(nav="").replace("<body>", "<body>" + nav.format("", "A", "guide/", "B"))
+    )
+    related = (
+        '<div class="md-sidebar md-sidebar--post">' + nav.format("../guide/", "X", "one.html", "Related") + "</div>"
+    )
+    (site / "deep/one.html").write_text(GUIDE.replace("<body>", "<body>" + related))
+    assert [(entry.title, entry.page) for entry in indexed(site).nav][:2] == [("A", ""), ("B", "guide/")]
+    assert indexed(site).nav[2].title == "More"
+
+
 def test_the_sitemap_tells_the_address(site: Path) -> None:
     """Without a canonical link the home page's address in sitemap.xml is taken, if all others begin with it."""
     (site / "index.html").write_text(HOME.format(nav="").replace(f'<link rel="canonical" href="{URL}">', ""))

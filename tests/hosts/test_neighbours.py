@@ -81,6 +81,7 @@ def test_a_blog(mkdocs: Project) -> None:
     assert set(built.paths()) - {"", "guide/", "guide/install/", "guide/use/", "lost/"} == {
         *("blog/", "blog/archive/2024/", "blog/category/news/", ebb, flow)
     }
+    assert [path for path in built.paths() if "/01/" in path] == [flow, ebb]  # the newest first
     text = built.text(f"{ebb}index.md")
     assert "# Ebb & co\n\nThe opening of Ebb." in text
     assert "The rest, see [the guide](https://docs.example/sub/guide/use/index.md)." in text

@@ -44,23 +44,15 @@ def deploy(mkdocs: Project, tmp_path: Path) -> Any:
 
 
 def test_each_version_is_a_site_of_its_own(deploy: Any, built: type[Built]) -> None:
-    """Addresses end in the version, the manifest names it, and its folder holds together."""
-    out = deploy([["1.0"], ["2.0", "latest"]])
-    for version in ("1.0", "2.0"):
-        site = built(out / version, [])
+    """Addresses end in the version, the manifest names it, and its folder holds together; an alias is its version."""
+    out = deploy([["1.0"], ["--alias-type", "copy", "2.0", "latest"]])
+    for folder, version in (("1.0", "1.0"), ("2.0", "2.0"), ("latest", "2.0")):
+        site = built(out / folder, [])
         assert site.faults == ()
         assert (site.manifest.site.url, site.manifest.site.version) == (f"{URL}{version}/", version)
         assert f"[setup]({URL}{version}/setup/index.md#keys)" in site.text("index.md")
         assert f"- [Setup]({URL}{version}/setup/index.md)" in site.text("llms.txt")
         assert 'href="../llms.txt" data-roaming' in site.text("setup/index.html")
-
-
-def test_an_alias_shows_its_version(deploy: Any, built: type[Built]) -> None:
-    """What lies at `latest/` is the version that it stands for, and holds together there too."""
-    out = deploy([["--alias-type", "copy", "2.0", "latest"]])
-    site = built(out / "latest", [])
-    assert site.faults == ()
-    assert (site.manifest.site.url, site.manifest.site.version) == (f"{URL}2.0/", "2.0")
 
 
 def test_a_canonical_version_is_not_the_address(deploy: Any, built: type[Built]) -> None:
