@@ -96,7 +96,7 @@ class Cache:
         """
         if self._folder is None:
             return
-        kept = {_KEYWORDS, *(_name(page) for page in pages)}
+        kept = {_KEYWORDS, *(_name(page) for page in pages)} if pages else set()
         try:
             for page in pages:
                 if page.path in self._new:

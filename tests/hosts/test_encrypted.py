@@ -121,9 +121,11 @@ def test_a_page_that_is_locked_later_leaves_the_cache(mkdocs: Project, tmp_path:
 
 def test_a_site_that_is_locked_as_a_whole_leaves_the_cache(mkdocs: Project, tmp_path: Path) -> None:
     """Where nothing is left to publish the build says so, and nothing is kept."""
-    mkdocs.write({"index.md": "# Vault\n\n" + SECRET}, plugins=plugins())
+    sources = {"index.md": "# Vault\n\n" + SECRET, "lamps.md": f"# Lamps\n\n{LONG}\n"}
+    mkdocs.write(sources, plugins=plugins())
     mkdocs.build_apart()
-    mkdocs.write({"index.md": "# Vault\n\n" + SECRET}, plugins=plugins({"global_password": "pw"}))
+    mkdocs.write(sources, plugins=plugins({"global_password": "pw"}))
     with pytest.raises(AssertionError, match="no page to publish"):
         mkdocs.build_apart()
     assert clear(tmp_path) == []
+    assert list((tmp_path / ".cache/roaming").iterdir()) == []
