@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import guard, heading_line
+from mkdocs_roaming.publish.escape import evened, guard, heading_line
 from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Walk, bold, hidden, text_of
 
@@ -26,9 +26,12 @@ def heading(walk: Walk, element: Element, out: list[str]) -> None:
 
 def heading_text(walk: Walk, element: Element, anchor: str | None) -> tuple[str, str]:
     """Give a heading's text, as Markdown and plain."""
-    with walk.within(in_heading=True, heading_id=anchor, plain=[]):
-        text = walk.line(element)
-        return text, " ".join("".join(walk.plain or ()).translate(_INVISIBLE).split())
+    plain: list[str] = []
+    before = walk.in_heading, walk.heading_id, walk.plain
+    walk.in_heading, walk.heading_id, walk.plain = True, anchor, plain
+    text = walk.line(element)
+    walk.in_heading, walk.heading_id, walk.plain = before
+    return text, evened("".join(plain)).strip()
 
 
 def add_heading(
@@ -170,7 +173,6 @@ def labels(walk: Walk, element: Element, out: list[str]) -> None:
         out.append(" ".join(f"`{name}`" for name in names if name))
 
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u00ad\ufeff\u2060"))
 _NOT_EMPTY = re.compile(r"\n(?=[^\n])")
 _TIGHT_LIST = re.compile(r"(?:[-*]|1[.)]) \S")
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")

@@ -16,6 +16,14 @@ def escape(text: str, *, brackets: bool = False) -> str:
     return text
 
 
+def evened(text: str) -> str:
+    """Give text with one space for each run of white space, without what is invisible."""
+    words = " ".join(_INVISIBLE.sub("", text).split())
+    if not words:
+        return " "
+    return f"{' ' if text[0].isspace() else ''}{words}{' ' if text[-1].isspace() else ''}"
+
+
 def guard(text: str) -> str:
     """Escape what would mean something at the beginning of a line only, in each line of a paragraph."""
     if "\n" in text:
@@ -41,8 +49,18 @@ def code_span(code: str) -> str:
     return f"{ticks} {code} {ticks}" if padded else f"{ticks}{code}{ticks}"
 
 
+def code_in(piece: str) -> str | None:
+    """Give the code of a piece that is inline code, None for other text: that has its backticks escaped."""
+    if not (piece.startswith("`") and piece.endswith("`")):
+        return None
+    code = piece.strip("`")
+    return code[1:-1] if code[0] == " " == code[-1] and code.strip(" ") else code
+
+
 def destination(url: str) -> str:
     """Give a URL as a link's destination, in angle brackets where it has spaces, parentheses or the like."""
+    if _ODD.search(url) is None:
+        return url
     url = _CONTROL.sub("", url.strip())
     if "&" in url:
         url = _ENTITY.sub("&amp;", url)
@@ -85,6 +103,7 @@ _DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
 _CLOSING = re.compile(r"(?:^|(?<=\s))#+$")
 _NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
 _TICKS = re.compile("`+")
+_ODD = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _AWKWARD = re.compile(r"[\s()<>\\]")

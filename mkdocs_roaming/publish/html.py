@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,25 +102,22 @@ INLINES: dict[str, Inline] = {
     "text": inline.span,
 }
 
-_TITLE_LEVEL = re.compile(r"# ")
-
 
 def _assembled(walk: Walk, title: str) -> Converted:
     """Put the title first, the footnotes where they are used, and further titles a level lower."""
-    placed = notes.with_notes(walk)
-    marks = dict(walk.marks)
-    first = walk.title
     plain = " ".join(title.split()) or "Untitled"
-    parts = [heading_line(1, escape(plain))] if first is None else [walk.top[first]]
-    headings = [Heading(1, plain, None) if first is None else marks[first]]
-    for at, part in enumerate(walk.top):
-        parts.extend(placed.get(at, ()))
-        if at == first:
+    headings = [Heading(1, plain, None)]
+    parts = [heading_line(1, escape(plain)), *walk.top]
+    for at, heading in walk.marks:
+        if at == walk.title:
+            headings[0], parts[0] = heading, parts[at + 1]
             continue
-        if heading := marks.get(at):
-            lowered = max(heading.level, 2)
-            part = "#" * (lowered - heading.level) + part
-            headings.append(Heading(lowered, heading.text, heading.anchor))
-        parts.append(part)
-    parts.extend(placed.get(-1, ()))
-    return Converted("\n\n".join(parts) + "\n", tuple(headings))
+        if heading.level == 1:
+            heading = Heading(2, heading.text, heading.anchor)
+            parts[at + 1] = "#" + parts[at + 1]
+        headings.append(heading)
+    if walk.title is not None:
+        parts[walk.title + 1] = ""
+    for at, definitions in notes.placed(walk).items():
+        parts[at + 1 : at + 2] = ["\n\n".join((*definitions, *filter(None, parts[at + 1 : at + 2])))]
+    return Converted("\n\n".join(filter(None, parts)) + "\n", tuple(headings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mkdocs_roaming.publish.escape import autolink, code_span, destination, escape
+from mkdocs_roaming.publish.escape import autolink, code_in, code_span, destination, escape
 from mkdocs_roaming.publish.idioms import PERMALINKS
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Inline, Walk, hidden, text_of, trim
 
@@ -248,7 +248,9 @@ def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> No
         space(written, pieces)
     target = destination(url)
     short = None
-    if ":" in target and text == escape(raw := text_of(element).strip(), brackets=True):
+    if (target.startswith(text[:3]) or target.startswith("mailto:")) and text == escape(
+        raw := text_of(element).strip(), brackets=True
+    ):
         short = autolink(target, raw)
     before_link(pieces)
     pieces.append(short or f"[{text}]({target})")
@@ -260,17 +262,6 @@ def _write_backlink(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write a link back to where a note is used: its text, where that is more than an arrow."""
     if any(letter.isalnum() for letter in text_of(element)):
         walk.inline(element, pieces)
-
-
-class _Code(str):
-    """A piece that is inline code, and the code in it."""
-
-    code: str
-
-    def __new__(cls, code: str) -> _Code:
-        piece = super().__new__(cls, code_span(code))
-        piece.code = code
-        return piece
 
 
 class _Emphasised(str):
@@ -333,11 +324,11 @@ def _code_text(element: Element) -> str:
 def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
     if walk.plain is not None:
         walk.plain.append(text)
-    if pieces and isinstance(before := pieces[-1], _Code):  # two that touch would not be read as two
+    if pieces and (before := code_in(pieces[-1])):  # two that touch would not be read as two
         pieces.pop()
-        text = before.code + text
+        text = before + text
     if text:
-        pieces.append(_Code(text))
+        pieces.append(code_span(text))
 
 
 def _linked_code(walk: Walk, element: Element, pieces: list[str]) -> None:

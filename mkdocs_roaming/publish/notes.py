@@ -40,15 +40,15 @@ def definitions(walk: Walk, element: Element, out: list[str]) -> None:
             walk.notes[labels[target]] = f"[^{labels[target]}]: " + indented(_joined(note_parts), 4)
 
 
-def with_notes(walk: Walk) -> dict[int, list[str]]:
-    """Give the definitions by the places in `top` that they stand before; -1 is the end."""
-    placed: dict[int, list[str]] = {}
+def placed(walk: Walk) -> dict[int, list[str]]:
+    """Give the definitions by the places in `top` that they stand before; the last one is the end."""
+    found: dict[int, list[str]] = {}
     headings = [at for at, _ in walk.marks]
     for label, note in walk.notes.items():
         used = walk.note_uses.get(label)
         following = len(headings) if used is None else bisect_right(headings, used)
-        placed.setdefault(headings[following] if following < len(headings) else -1, []).append(note)
-    return placed
+        found.setdefault(headings[following] if following < len(headings) else len(walk.top), []).append(note)
+    return found
 
 
 _NO_PARAGRAPH = re.compile(r"(?:[-*>|] |\d+[.)] |```|<|\$\$)")

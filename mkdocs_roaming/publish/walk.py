@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import escape, guard
+from mkdocs_roaming.publish.escape import escape, evened, guard
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, Roles
 
 Element = etree._Element
@@ -37,6 +37,8 @@ _PARAGRAPH_MARKS = {
 }
 """What marks a paragraph in an element of text around it: Markdown's sign, if it has one, and the tag."""
 _MARK_ENDS = frozenset("*~")
+_SPACES = frozenset(" \n")
+_JOINED = frozenset("]~")
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
@@ -163,28 +165,26 @@ class Walk:
         """Write text within a line: white space collapsed, escaped."""
         if self.plain is not None:
             self.plain.append(text)
-        words = text.split()
-        spaced = not pieces or not pieces[-1].endswith((" ", "\n"))
-        if not words:
-            if spaced:
-                pieces.append(" ")
-            return
-        written = escape(" ".join(words), brackets=self.in_link)
-        if text[0].isspace():
-            if spaced:
-                written = " " + written
-        elif pieces and written[0] + pieces[-1][-1:] in ("(]", "~~"):
+        flat = text.replace("\n", " ")
+        if "  " in flat or not flat.isprintable():  # other white space, and what is invisible, isn't printable
+            flat = evened(text)
+        before = pieces[-1][-1:] if pieces else ""
+        if before in _SPACES and flat[0] == " ":
+            flat = flat[1:]
+            if not flat:
+                return
+        written = escape(flat, brackets=self.in_link)
+        if before in _JOINED and written[0] + before in ("(]", "~~"):
             written = "\\" + written
-        pieces.append(written + " " if text[-1].isspace() else written)
+        pieces.append(written)
 
     def flush(self, pieces: list[str], out: list[str]) -> None:
         """End a line of text: what was gathered becomes a paragraph."""
         text = trim("".join(pieces))
         pieces.clear()
-        for mark, tag in reversed(self.marks_around if text else ()):
-            plain = mark and text[0] not in _MARK_ENDS and text[-1] not in _MARK_ENDS
-            text = f"{mark}{text}{mark}" if plain else f"<{tag}>{text}</{tag}>"
         if text:
+            if self.marks_around:
+                text = self._marked(text)
             out.append(self.carded(guard(text)))
 
     def carded(self, text: str) -> str:
@@ -224,6 +224,12 @@ class Walk:
             styles = self.styles | {role} if mark[0] else self.styles
             with self.within(styles=styles, marks_around=(*self.marks_around, mark)):
                 self.blocks(element, out)
+
+    def _marked(self, text: str) -> str:
+        for mark, tag in reversed(self.marks_around):
+            plain = mark and text[0] not in _MARK_ENDS and text[-1] not in _MARK_ENDS
+            text = f"{mark}{text}{mark}" if plain else f"<{tag}>{text}</{tag}>"
+        return text
 
     def _only_text(self, element: Element, out: list[str]) -> None:
         pieces: list[str] = []
