@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
@@ -115,10 +116,16 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
         nav=nav,
         nav_source=source,
     )
-    return BuiltSite(site, tuple(pages.values()), kept)
+    return BuiltSite(site, tuple(_without_the_sites_description(pages.values())), kept)
 
 
 _SIDEBARS_READ = 20
+
+
+def _without_the_sites_description(pages: Collection[Page]) -> Iterator[Page]:
+    """Give the pages without descriptions that stand on several: that is the site's, where a page has none."""
+    times = Counter(page.description for page in pages)
+    return (replace(page, description="") if times[page.description] > 1 else page for page in pages)
 
 
 def _of_other_languages(

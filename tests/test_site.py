@@ -171,6 +171,20 @@ def test_the_sitemap_tells_the_address(site: Path) -> None:
         indexed(site)
 
 
+def test_a_description_that_every_page_has_is_the_sites(site: Path) -> None:
+    """Generators write the site's description on pages without one; only a page's own is published as the page's."""
+    texts = {"index.html": "All of it.", "guide/index.html": "All of it.", "deep/one.html": "One alone."}
+    for path, text in texts.items():
+        html = (site / path).read_text()
+        (site / path).write_text(html.replace("<title>", f'<meta name="description" content="{text}"><title>'))
+    manifest = indexed(site)
+    assert manifest.site.description == "All of it."
+    assert {page.path: page.description for page in manifest.pages} == {
+        **{"": "", "guide/": ""},
+        "deep/one.html": "One alone.",
+    }
+
+
 def test_titles_lose_the_sites_name_alone(site: Path) -> None:
     """A dash within a title stays; what comes after the last one is the site's."""
     one = (
