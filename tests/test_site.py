@@ -180,7 +180,8 @@ def test_a_description_that_every_page_has_is_the_sites(site: Path) -> None:
     manifest = indexed(site)
     assert manifest.site.description == "All of it."
     assert {page.path: page.description for page in manifest.pages} == {
-        **{"": "", "guide/": ""},
+        "": "",
+        "guide/": "",
         "deep/one.html": "One alone.",
     }
 
