@@ -35,10 +35,9 @@ from mkdocs_roaming.outline import BUDGET, SMALLEST
 from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path, url_of
 from mkdocs_roaming.publish.cache import Cache, cache_folder
 from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.final import final_article, templated_article
+from mkdocs_roaming.publish.final import final_article, left_out, templated_article
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
-from mkdocs_roaming.publish.whole import left_out
 
 log = get_plugin_logger("roaming")
 

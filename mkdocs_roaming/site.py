@@ -20,10 +20,10 @@ from mkdocs_roaming.page import NavItem, Page, Site, canonical_path, path_of, ur
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
 from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.html import article_of
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
-from mkdocs_roaming.publish.whole import left_out
 
 Warn = Callable[[str], None]
 

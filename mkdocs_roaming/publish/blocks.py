@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import evened, guard, heading_line
+from mkdocs_roaming.publish.escape import escape, evened, guard, heading_line
 from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Walk, bold, hidden, text_of
 
@@ -94,7 +94,9 @@ def listing(walk: Walk, element: Element, out: list[str]) -> None:
     items = _items(walk, element)
     if not items:
         return
-    loose = any(child.find("p") is not None for child in element.iterchildren("li"))
+    loose = "simple" not in (element.get("class") or "").split() and any(
+        child.find("p") is not None for child in element.iterchildren("li")
+    )
     before = out[-1] if out else ""
     if element.tag == "ol":
         sign = ")" if re.match(r"\d+\. ", before) else "."
@@ -153,6 +155,17 @@ def line_block(walk: Walk, element: Element, out: list[str]) -> None:
     lines = [walk.line(line) for line in element.iter("div") if line.get("class") == "line"]
     if text := BREAK.join(line for line in lines if line):
         out.append(guard(text))
+
+
+def file_tree(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write a tree of files, with folders that can be folded, as a list of names."""
+    lines = []
+    for item in element.iter("li"):
+        depth = sum(1 for around in item.iterancestors("li"))
+        entry = next((span for span in item.iter("span") if "tree-entry" in (span.get("class") or "").split()), None)
+        if entry is not None and (name := " ".join(text_of(entry).split())):
+            lines.append("  " * depth + "- " + escape(name))
+    out.append("\n".join(lines)) if lines else walk.blocks(element, out)
 
 
 def display_math(walk: Walk, element: Element, out: list[str]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mkdocs_roaming.publish.blocks import group, quoted_lines
-from mkdocs_roaming.publish.idioms import TABS, callout_kind
-from mkdocs_roaming.publish.walk import ROLES, Element, Walk, bold, hidden
+from mkdocs_roaming.publish.idioms import LANGUAGES, TABS, callout_kind
+from mkdocs_roaming.publish.walk import ROLES, Element, Walk, bold, hidden, text_of
 
 
 def callout(walk: Walk, element: Element, out: list[str]) -> None:
@@ -14,12 +14,21 @@ def callout(walk: Walk, element: Element, out: list[str]) -> None:
     kind = callout_kind(element.get("class") or "")
     title = next((child for child in element if ROLES[child.tag, child.get("class")] == "callout title"), None)
     text = walk.line(title, styles="strong") if title is not None else ""
-    with walk.within(taken=title):
+    language = _source_language(element, title) if title is not None else None
+    with walk.within(taken=title, language=language or walk.language):
         parts = walk.contents(element)
     if text and text.casefold() != kind.casefold():
         parts.insert(0, bold(text))
     if parts:
         out.append(quoted_lines(f"[!{kind}]\n" + "\n\n".join(parts)))
+
+
+def _source_language(element: Element, title: Element) -> str | None:
+    """Give the language of the source code that mkdocstrings folds away, by the file's name in the title."""
+    if "mkdocstrings-source" not in (element.get("class") or "").split():
+        return None
+    suffix = text_of(title).strip().rpartition(".")[2]
+    return "python" if suffix == "py" else suffix if suffix in LANGUAGES else None
 
 
 def callout_title(walk: Walk, element: Element, out: list[str]) -> None:

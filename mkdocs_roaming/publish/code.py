@@ -50,7 +50,9 @@ def title(walk: Walk, element: Element, out: list[str]) -> None:
     if not walk.in_code:
         walk.blocks(element, out)
         return
-    walk.code_title = " ".join(text_of(element).replace("¶", "").split()) or None
+    pieces: list[str] = []
+    _gather(element, pieces, 0)
+    walk.code_title = " ".join("".join(pieces).split()) or None
 
 
 def table(walk: Walk, element: Element, out: list[str]) -> None:
@@ -99,7 +101,7 @@ _TICKS = re.compile("`{3,}")
 def _language(element: Element) -> str | None:
     """Give the language that a `pre`, or the `code` in it, names."""
     language = language_of(element.get("class"))
-    if language is None and (code := element.find("code")) is not None:
+    if language is None and (code := next(element.iter("code"), None)) is not None:
         language = language_of(code.get("class"))
         if language is None:
             language = code.get("data-lang") or code.get("data-language")
@@ -141,7 +143,7 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
             _gather(child, pieces, depth + 1)
             if not "".join(pieces[start:]).endswith("\n"):
                 pieces.append("\n")
-        elif tag == "span" and ROLES[tag, classes] == "skip":
+        elif tag in ("span", "a") and ROLES[tag, classes] == "skip":
             pass
         else:
             _gather(child, pieces, depth + 1)

@@ -37,13 +37,10 @@ def decorate(html: str, path: str) -> str:
     if end := _HEAD_END.search(html):
         html = html[: end.start()] + head + html[end.start() :]
     if body := _SWAPPED.search(html) or _BODY.search(html, end.end() if end else 0):
-        html = html[: body.end()] + _sentence(markdown, llms) + html[body.end() :]
+        # Scorers of agents' readiness look for an address that ends in `/llms.txt`, on the home page too.
+        sentence = _sentence(markdown, llms if "/" in llms else f"./{llms}")
+        html = html[: body.end()] + sentence + html[body.end() :]
     return html
-
-
-def decorated(html: str) -> bool:
-    """Tell whether a page's HTML holds the `<link>` pair."""
-    return "data-roaming" in html
 
 
 # Hidden from sight, kept for whoever reads the text: not display:none, which extractors drop. Screen readers and the
@@ -57,9 +54,9 @@ _HIDDEN = (
 def _sentence(markdown: str, llms: str) -> str:
     return (
         f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_HIDDEN}">'
-        "For agents and language models: every page of this documentation is also there as Markdown, "
-        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>; all of them are listed in '
-        f'<a href="{llms}" tabindex="-1">llms.txt</a>.</p>'
+        "For agents and language models, every page of this documentation is also there as Markdown, "
+        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
+        f'in <a href="{llms}" tabindex="-1">llms.txt</a>.</p>'
     )
 
 

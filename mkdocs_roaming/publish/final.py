@@ -1,4 +1,4 @@
-"""What a page's final HTML still shows of the article that was converted."""
+"""What a page's final HTML says: whether it wants to be found, and what it still shows of the article."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ from lxml import etree
 
 from mkdocs_roaming.publish.article import article_of, parse, visible_words
 from mkdocs_roaming.publish.walk import Element
-from mkdocs_roaming.publish.whole import SHARE
+
+SHARE = 0.9
+"""The share of the converted words that the final HTML has to hold."""
+
+
+def left_out(html: str) -> str | None:
+    """Tell why a page is not published, None where it is: it is a redirect, or asks not to be indexed."""
+    head = html[: m.end()] if (m := re.search(r"</head\s*>", html, re.IGNORECASE)) else html[:20_000]
+    for tag in _META.findall(head):
+        if re.search(r"""http-equiv\s*=\s*["']?refresh""", tag, re.IGNORECASE):
+            return "a redirect"
+        if re.search(r"""name\s*=\s*["']?robots""", tag, re.IGNORECASE) and "noindex" in tag.lower():
+            return "noindex"
+    return None
 
 
 def final_article(article: str, html: str) -> str | None:
@@ -20,7 +33,7 @@ def final_article(article: str, html: str) -> str | None:
     where less than 90 % of its words are left: an encryption plugin, for one, replaces articles, or a part of them,
     late, and what it hides must not be published in the clear.
     """
-    if article in html or _text(article) in _text(html):  # as nearly always: unchanged, or minified, or with new tags
+    if article in html or _text(article) in _text(_middle(html)):  # nearly always: unchanged, minified, with new tags
         return article
     wanted = visible_words(_seen(article_of(_MARKED.format(article))))
     final = _seen(article_of(html))
@@ -50,6 +63,13 @@ def _html(article: Element) -> str:
     return etree.tostring(article, encoding="unicode", method="html", with_tail=False)
 
 
+def _middle(html: str) -> str:
+    """Give the part of a page that the article most probably stands in: menus are most of many pages."""
+    start = max(html.find("<article"), html.find("<main"), 0)
+    end = max(html.rfind("</article"), html.rfind("</main"))
+    return html[start:end] if end > start else html
+
+
 def _text(html: str) -> str:
     """Give what stands between the tags, without spaces; an eighth of the price of a parse."""
     return "".join(unescape(_TAG.sub("", _UNSEEN.sub("", html))).split())
@@ -57,6 +77,7 @@ def _text(html: str) -> str:
 
 _UNSEEN = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
+_META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
 _NOT_SHOWN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 
 

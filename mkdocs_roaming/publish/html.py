@@ -59,6 +59,7 @@ BLOCKS: dict[str, Block] = {
     "code wrapper": code.wrapper,
     "definitions": objects.listing,
     "display math": blocks.display_math,
+    "file tree": blocks.file_tree,
     "group": blocks.group,
     "heading": blocks.heading,
     "line block": blocks.line_block,

@@ -31,7 +31,7 @@ RULES: tuple[tuple[str, str], ...] = (
         "skip",
         # permalinks and footnote backlinks
         ".headerlink .hash-link .header-anchor .anchorjs-link .heading-anchor .doc-anchor .sl-anchor-link "
-        ".footnote-backref .fn-backref .backrefs .data-footnote-backref "
+        ".footnote-definition-label .footnote-backref .fn-backref .backrefs .data-footnote-backref "
         # what a page asks to leave out, and what is there for the ear only
         ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
         # code blocks: buttons, line numbers, the language's name in a corner
@@ -52,8 +52,9 @@ RULES: tuple[tuple[str, str], ...] = (
     ("text", "a.glightbox"),
     ("self link", "a.toclink a.toc-backref a.header a.anchor-heading"),
     ("permalink", "a.anchor a.anchor-link a.permalink a.heading-link"),
-    ("note reference", "a.footnote-ref a.footnote-reference a.footnote_reference"),
+    ("note reference", "a.footnote-ref a.footnote-reference a.footnote_reference sup.footnote-reference"),
     ("notes", "div.footnote section.footnotes div.footnotes aside.footnote-list aside.footnote dl.footnote"),
+    ("notes", "ol.footnote-definition div.footnote-definition"),
     ("display math", "div.arithmatex div.math div.katex-display"),
     ("math", "span.arithmatex span.math .katex .katex-display span.katex-display mjx-container.MathJax"),
     ("mermaid", "pre.mermaid div.mermaid"),
@@ -64,9 +65,13 @@ RULES: tuple[tuple[str, str], ...] = (
         "callout",
         "div.admonition section.admonition aside.admonition .theme-admonition div.alert .custom-block "
         "aside.starlight-aside .markdown-alert blockquote.blockquote-tag div.seealso div.versionadded "
-        "div.versionchanged div.deprecated div.versionremoved div.topic aside.topic aside.sidebar div.callout",
+        "div.versionchanged div.deprecated div.versionremoved div.topic aside.topic aside.sidebar div.callout "
+        "div.warning",
     ),
-    ("tabs", ".tabbed-set .tabs-container .theme-tabs-container .sd-tab-set .sphinx-tabs .vp-code-group"),
+    (
+        "tabs",
+        "div.tab-set .tabbed-set .tabs-container .theme-tabs-container .sd-tab-set .sphinx-tabs .vp-code-group",
+    ),
     (
         "code table",
         "table.highlighttable table.codehilitetable table.rouge-table table.codetable table.lntable table.hljs-ln",
@@ -78,9 +83,9 @@ RULES: tuple[tuple[str, str], ...] = (
     ("strong", "span.doc-section-title"),
     ("signature", "div.doc-signature"),
     ("labels", "span.doc-labels"),
-    ("apart", "span.comment"),
+    ("apart", "span.comment span.description"),
     ("line block", "div.line-block"),
-    ("rubric", "p.rubric div.rubric"),
+    ("rubric", "p.rubric div.rubric div.sd-card-title"),
     (
         "code wrapper",
         "div.highlight div.codehilite figure.highlight div.literal-block-wrapper div.theme-code-block "
@@ -128,6 +133,7 @@ TAG_ROLES: dict[str, str] = {
     "mjx-container": "math",
     "q": "quotation",
     "script": "script",
+    "starlight-file-tree": "file tree",
     "starlight-tabs": "tabs",
     "summary": "callout title",
     "table": "table",
@@ -250,6 +256,9 @@ CODE_CLUTTER = frozenset(names("button svg style script select textarea template
 PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "⚓︎", "permalink", "anchor", "link", "\u200b", "\ufeff"})
 """What a link from a heading to itself says."""
 
+BACKLINKS = ("#fnref", "#fr-", "#user-content-fnref", "#cite_ref")
+"""Where a link leads that goes from a footnote back to where it is used."""
+
 SOURCE_LINKS = frozenset({"viewcode-link", "viewcode-back"})
 
 # Tabs
@@ -280,9 +289,10 @@ TABS: tuple[Tabs, ...] = (
     # pymdownx.tabbed with alternate_style, then without
     _tabs(f"./div[{_has('tabbed-labels')}]/label", f"./div[{_has('tabbed-content')}]/div[{_has('tabbed-block')}]"),
     _tabs("./label", f"./div[{_has('tabbed-content')}]"),
-    # Sphinx-design, sphinx-tabs
+    # Sphinx-design, sphinx-tabs, sphinx-inline-tabs
     _tabs(f"./label[{_has('sd-tab-label')}]", f"./div[{_has('sd-tab-content')}]"),
     _tabs("./div[@role='tablist']//*[@role='tab']", f"./div[{_has('sphinx-tabs-panel')}]"),
+    _tabs(f"./label[{_has('tab-label')}]", f"./div[{_has('tab-content')}]"),
     # VitePress
     _tabs(f"./div[{_has('tabs')}]/label", f"./div[{_has('blocks')}]/*"),
     # Docusaurus, Starlight, whoever else says so by role

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mkdocs_roaming.publish.escape import autolink, code_in, code_span, destination, escape
-from mkdocs_roaming.publish.idioms import PERMALINKS
+from mkdocs_roaming.publish.idioms import BACKLINKS, PERMALINKS
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Inline, Walk, hidden, text_of, trim
 
 
@@ -39,11 +39,15 @@ def link(walk: Walk, element: Element, pieces: list[str]) -> None:
     if href is None or walk.in_link:
         walk.inline(element, pieces)
         return
-    if element.get("role") == "doc-backlink" or element.get("data-footnote-backref") is not None:
+    if len(element.keys()) > 1:
+        if element.get("role") == "doc-backlink" or element.get("data-footnote-backref") is not None:
+            _write_backlink(walk, element, pieces)
+            return
+        if element.get("role") == "doc-noteref" or element.get("data-footnote-ref") is not None:
+            walk.inline_writers["note reference"](walk, element, pieces)
+            return
+    if href.startswith(BACKLINKS):
         _write_backlink(walk, element, pieces)
-        return
-    if element.get("role") == "doc-noteref" or element.get("data-footnote-ref") is not None:
-        walk.inline_writers["note reference"](walk, element, pieces)
         return
     if walk.in_heading and href.startswith("#"):
         if says_permalink(element):
@@ -248,10 +252,9 @@ def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> No
         space(written, pieces)
     target = destination(url)
     short = None
-    if (target.startswith(text[:3]) or target.startswith("mailto:")) and text == escape(
-        raw := text_of(element).strip(), brackets=True
-    ):
-        short = autolink(target, raw)
+    if target.startswith((text[:3], "mailto:")):
+        raw = text_of(element).strip()
+        short = autolink(target, raw) if text == escape(raw, brackets=True) else None
     before_link(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():

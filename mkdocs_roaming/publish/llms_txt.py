@@ -31,7 +31,7 @@ def llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str
         f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
         + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
     )
-    summary = _one_line(manifest.site.description) or f"Documentation of {_one_line(manifest.site.name)}."
+    summary = _one_line(manifest.site.description) or f"All pages of {_one_line(manifest.site.name)}, as Markdown."
     _write("llms.txt", _Part(manifest.site.name, summary, about, nav), manifest, pages, files)
     return files
 
@@ -127,7 +127,7 @@ def _nested(part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], fil
             continue
         folder = f"roaming/nav/{entry.id}/"
         own = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
-        summary = f"Part of the documentation of {_one_line(manifest.site.name)}."
+        summary = f"A part of {_one_line(manifest.site.name)}."
         about = f"The whole list is at [llms.txt]({manifest.site.url}llms.txt).\n"
         inside = _Part(f"{part.title}: {entry.title}", summary, about, (*own, *entry.children))
         _write(folder + "llms.txt", inside, manifest, pages, files)

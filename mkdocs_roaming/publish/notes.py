@@ -12,10 +12,12 @@ from mkdocs_roaming.publish.walk import ROLES, Element, Walk
 
 def reference(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write a reference to a footnote, as a plain link where the article doesn't define it."""
-    target = (element.get("href") or "").partition("#")[2]
+    link = element if element.tag == "a" else element.find(".//a")
+    href = link.get("href", "") if link is not None else ""
+    target = href.partition("#")[2]
     labels = _labels(walk, element)
-    if target not in labels:
-        write_link(walk, element, element.get("href") or "", pieces)
+    if link is None or target not in labels:
+        write_link(walk, element, href, pieces)
         return
     label = labels[target]
     walk.note_uses.setdefault(label, len(walk.top))
@@ -79,7 +81,7 @@ def _labels(walk: Walk, element: Element) -> dict[str, str]:
 
 def _defined(notes: Element) -> list[tuple[str, Element]]:
     """Give ids and elements of the definitions in a list of footnotes."""
-    if notes.tag == "aside" and notes.get("id"):
+    if notes.tag in ("aside", "div") and notes.get("id"):
         return [(notes.get("id") or "", notes)]
     if notes.tag == "dl":
         return [

@@ -129,7 +129,9 @@ def _slices(state: _State, page: PageEntry, data: bytes) -> None:
 
 
 def _links(state: _State, page: PageEntry, data: bytes) -> None:
-    for token in state.markdown.parse(data.decode("utf-8", "replace")):
+    # CommonMark knows no footnotes and takes `[^1]: Word.` for the address of a link.
+    text = re.sub(r"^(\s*)\[\^", r"\1\\[^", data.decode("utf-8", "replace"), flags=re.MULTILINE)
+    for token in state.markdown.parse(text):
         for child in token.children or ():
             if child.type == "link_open":
                 state.links += 1

@@ -15,11 +15,11 @@ from mkdocs_roaming.page import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate, pointer
 from mkdocs_roaming.publish.files import inside, write_atomically
+from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.links import Links
 from mkdocs_roaming.publish.llms_txt import LIMIT, llms_txt
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
-from mkdocs_roaming.publish.whole import left_out, still_whole
 from mkdocs_roaming.roam.check import check
 from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.section import split
@@ -245,13 +245,6 @@ def test_hidden_pages_are_recognised() -> None:
     assert left_out('<head><meta http-equiv="refresh" content="0; url=x"></head>') == "a redirect"
     assert left_out('<head><META content="noindex, follow" NAME="robots"></head>') == "noindex"
     assert left_out('<head></head><p>&lt;meta name="robots" content="noindex"&gt;</p>') is None
-
-
-def test_a_page_that_was_replaced_is_noticed() -> None:
-    """Final HTML without the words of the article is not whole; one that was only minified is."""
-    article = "<p>The secret harbour opens at seven in the morning.</p>"
-    assert still_whole(article, f"<html><body><nav>x</nav>{article.replace('<p>', '<p >')}</body></html>")
-    assert not still_whole(article, "<html><body><form>Enter the password</form></body></html>")
 
 
 def test_the_cache_may_be_broken_or_deleted(tmp_path: Path) -> None:
