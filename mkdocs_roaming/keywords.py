@@ -22,16 +22,19 @@ def keywords(
     They weigh by TF-IDF over the sections and are spelt as the site mostly spells them. `shown[i]` is what a reader
     sees beside the words of `texts[i]` anyway, its title say: what stands there is left out.
     """
-    spelt = [Counter(words.split(_prose(text))) for text in texts]
-    sections = [_counted(counts, language) for counts in spelt]
-    held = Counter(key for section in sections for key in section)
+    known: dict[str, str] = {}  # one copy of each word: sections share most of theirs
+    spelt = [Counter(known.setdefault(run, run) for run in words.split(_prose(text))) for text in texts]
+    held = Counter(key for counts in spelt for key in _keys(counts, language))
     spellings = _spellings(spelt, language)
     common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
     rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
     seen = [*shown, *[""] * (len(texts) - len(shown))]
     return [
-        tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, language), most))
-        for section, beside in zip(sections, seen, strict=True)
+        tuple(
+            spellings[each.key]
+            for each in _picked(_counted(counts, language), held, rarity, _said(beside, language), most)
+        )
+        for counts, beside in zip(spelt, seen, strict=True)
     ]
 
 
@@ -41,7 +44,7 @@ class _Candidate:
 
     key: str
     spelling: str
-    parts: frozenset[str]
+    parts: tuple[str, ...]
     weight: float = 1.0
     plain: bool = True
     least: int = 1
@@ -63,6 +66,11 @@ _NO_PROSE = re.compile(
 def _prose(text: str) -> str:
     """Blank what is no word of a section's own: addresses, HTML."""
     return _NO_PROSE.sub(" ", text)
+
+
+def _keys(counts: Iterable[str], language: str) -> set[str]:
+    """Give the keys of a section's candidates."""
+    return {candidate.key for run in counts for candidate in _candidates(run, language)}
 
 
 def _counted(counts: Counter[str], language: str) -> dict[str, tuple[_Candidate, int]]:
@@ -102,19 +110,19 @@ def _picked(
         if key in rarity
         and held[key] >= candidate.least
         and key not in shown
-        and not (candidate.plain and candidate.parts <= shown)
+        and not (candidate.plain and shown.issuperset(candidate.parts))
     ]
     scored.sort(key=lambda each: -each[0])  # stable: the first of equals stays first
     picked, said = list[_Candidate](), set[str]()
     for _, candidate in scored:
         if len(picked) == most:
             break
-        if candidate.plain and candidate.parts <= said:
+        if candidate.plain and said.issuperset(candidate.parts):
             continue
         if not candidate.plain and any(_overlap(candidate.key, other.key) for other in picked if not other.plain):
             continue
         picked.append(candidate)
-        said |= candidate.parts
+        said.update(candidate.parts)
     return picked
 
 
@@ -129,29 +137,31 @@ def _candidates(run: str, language: str) -> tuple[_Candidate, ...]:
     if words.is_spaceless(run):
         found = (piece for stretch in _SCRIPT.findall(run) for piece in _cut(stretch))
         return tuple(
-            _Candidate(piece, piece, frozenset(piece[at : at + 2] for at in range(len(piece) - 1)), least=least)
+            _Candidate(piece, piece, tuple(piece[at : at + 2] for at in range(len(piece) - 1)), least=least)
             for piece, least in found
             if not words.is_stop(piece, language)
         )
-    word, spelling = words.word(run, language), run
     if run.isascii() and run.islower() and run.isalpha():  # most words are; all the rest comes to the same
-        told = not word.stop and 3 <= len(run) <= _LONGEST
-        told = told and not (languages.code(language) == "en" and word.whole in _FILLING)
-        return (_Candidate(word.parts[0], run, frozenset(word.parts)),) if told else ()
+        dull = not 3 <= len(run) <= _LONGEST or words.is_stop(run, language)
+        if dull or (languages.code(language) == "en" and run in _FILLING):
+            return ()
+        key = words.stem(run, language)
+        return (_Candidate(key, run, (key,)),)
+    word, spelling = words.word(run, language), run
     if "'" in run or "’" in run:
         spelling = languages.untie(run, languages.code(language))
     if word.stop or _DULL.search(run) or not 3 <= len(spelling) <= _LONGEST or sum(map(str.isdecimal, run)) > _DIGITS:
         return ()
     if not any(map(str.isalpha, run)):
-        return (_Candidate(word.whole, spelling, frozenset(word.parts), _NUMBER),) if _NUMERAL.fullmatch(run) else ()
+        return (_Candidate(word.whole, spelling, word.parts, _NUMBER),) if _NUMERAL.fullmatch(run) else ()
     if all(words.is_stop(piece, language) for piece in _BETWEEN.split(run)):
         return ()
     if languages.code(language) == "en" and word.whole in _FILLING:
         return ()
     if _CODE_LIKE.search(run):
-        return (_Candidate(words.stem(word.whole, language), spelling, frozenset(word.parts), _CODE, plain=False),)
+        return (_Candidate(words.stem(word.whole, language), spelling, word.parts, _CODE, plain=False),)
     key = word.parts[0] if len(word.parts) == 1 else words.stem(word.whole, language)
-    return (_Candidate(key, spelling, frozenset(word.parts)),)
+    return (_Candidate(key, spelling, word.parts),)
 
 
 _DIGITS = 6
