@@ -83,8 +83,10 @@ def indented(text: str, width: int) -> str:
 
 
 def rule(walk: Walk, element: Element, out: list[str]) -> None:
-    """Write a thematic break, in a form that no list item's marker can be part of."""
-    out.append("___" if walk.nested else "---")
+    """Write a thematic break, in a form that no list item's marker can be part of; not the one above footnotes."""
+    following = element.getnext()
+    if following is None or ROLES[following.tag, following.get("class")] != "notes":
+        out.append("___" if walk.nested else "---")
 
 
 def listing(walk: Walk, element: Element, out: list[str]) -> None:
@@ -165,7 +167,10 @@ def file_tree(walk: Walk, element: Element, out: list[str]) -> None:
         entry = next((span for span in item.iter("span") if "tree-entry" in (span.get("class") or "").split()), None)
         if entry is not None and (name := " ".join(text_of(entry).split())):
             lines.append("  " * depth + "- " + escape(name))
-    out.append("\n".join(lines)) if lines else walk.blocks(element, out)
+    if lines:
+        out.append("\n".join(lines))
+    else:
+        walk.blocks(element, out)
 
 
 def display_math(walk: Walk, element: Element, out: list[str]) -> None:

@@ -71,7 +71,7 @@ def _labels(walk: Walk, element: Element) -> dict[str, str]:
             root = parent
         ids = [
             target
-            for notes in root.iter("div", "section", "aside", "dl")
+            for notes in root.iter("div", "section", "aside", "dl", "ol")
             if ROLES[notes.tag, notes.get("class")] == "notes"
             for target, _ in _defined(notes)
         ]
@@ -81,7 +81,7 @@ def _labels(walk: Walk, element: Element) -> dict[str, str]:
 
 def _defined(notes: Element) -> list[tuple[str, Element]]:
     """Give ids and elements of the definitions in a list of footnotes."""
-    if notes.tag in ("aside", "div") and notes.get("id"):
+    if notes.get("id") and (notes.tag == "aside" or notes.get("class") == "footnote-definition"):
         return [(notes.get("id") or "", notes)]
     if notes.tag == "dl":
         return [

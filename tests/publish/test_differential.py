@@ -37,6 +37,7 @@ HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 def by_html2text(page: str) -> str:
     reader = HTML2Text(bodywidth=0)
     reader.unicode_snob = True
+    reader.skip_internal_links = False
     return reader.handle(page)
 
 
@@ -55,8 +56,12 @@ WRONG = (
     (".footnote, .footnotes, .footnote-ref, sup, .footnote-reference, [role=doc-noteref]", "footnotes are links"),
     (".arithmatex, .math, .katex, .katex-display, math, .MathJax_Preview, script, style, template", "no math"),
     (".linenos, .gutter, .line-numbers-wrapper, .highlighttable, button, .copy, span.lang, .filename", "not code"),
-    ("figure, .codeBlockTitle_Ktv7, .code-block-caption, .buttonGroup__atx, .zeroclipboard-container", "not code"),
+    (
+        "figure, .codeBlockTitle_Ktv7, .codeBlockTitle_OeMC, .literal-block-wrapper, .buttonGroup__atx, .zeroclipboard-container",
+        "not code",
+    ),
     (".sig, .doc-heading, .doc-signature, dl, .doc-labels, .doc-section-title", "API objects and definitions"),
+    ("nav, .toc, .citation, caption, pre:has(pre), pre:has(strong), pre:has(em), code:has(a)", "parts of one theme"),
     ("[hidden], .no-llms, .sr-only, [style*=display]", "what the page hides"),
     ("mark, kbd, q, var, samp, abbr, ins, sub, s, del, .comment, .line-block, hr", "tags without a Markdown sign"),
     ("a:has(svg), a:has(img), a:has(div), a:has(h3), a:has(ul), a:has(a), a:has(code), code a", "links around more"),
@@ -75,25 +80,27 @@ WRONG = (
 RISKY = re.compile(r"[*_`#<>\[\]\\|~&$^+=-]|^\s*\d+[.)]|\u200b|\u00ad|\u00a0")
 """Text in which the peers escape too little or too much."""
 
-LEAST = {"headings": 25, "links": 5, "items": 10, "codes": 15, "cells": 15}
+LEAST = {"headings": 40, "links": 15, "items": 20, "codes": 25, "cells": 40}
 """How much of the golden pages is left to compare."""
 
 
 def plain(page: str) -> str:
-    """Take out of a page what the peers get wrong, and put a paragraph behind code, that blocks in a row stay apart."""
+    """Take out of a page what the peers get wrong, and keep code and tables apart by a paragraph."""
     tree = parse(page)
     for selector, _ in WRONG:
         for element in CSSSelector(selector)(tree):
             without(element)
-    for element in reversed(list(tree.iter("p", "li", *HEADINGS, "td", "th", "a", "pre", "code"))):
+    for element in reversed(list(tree.iter("p", "li", *HEADINGS, "td", "th", "a", "pre", "code", "table"))):
         text = "".join(str(text) for text in element.itertext())
         if element.tag in ("td", "th"):
             if RISKY.search(text) or not text.strip():
                 element.clear()
                 element.text = "cell"
-        elif "`" in text if element.tag in ("pre", "code") else RISKY.search(text) or not text.strip():
+        elif element.tag != "table" and (
+            "`" in text if element.tag in ("pre", "code") else RISKY.search(text) or not text.strip()
+        ):
             without(element)
-        elif element.tag == "pre":
+        elif element.tag in ("pre", "table"):
             between = etree.Element("p")
             between.text = "Between."
             element.addnext(between)
