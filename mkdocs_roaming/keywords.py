@@ -23,8 +23,8 @@ def keywords(
     sees beside the words of `texts[i]` anyway, its title say: what stands there is left out.
     """
     known: dict[str, str] = {}  # one copy of each word: sections share most of theirs
-    spelt = [Counter(known.setdefault(run, run) for run in words.split(_prose(text))) for text in texts]
-    held = Counter(key for counts in spelt for key in _keys(counts, language))
+    spelt = [_spelt(text, known) for text in texts]
+    held = Counter(key for runs, _ in spelt for key in _keys(runs, language))
     spellings = _spellings(spelt, language)
     common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
     rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
@@ -68,25 +68,35 @@ def _prose(text: str) -> str:
     return _NO_PROSE.sub(" ", text)
 
 
-def _keys(counts: Iterable[str], language: str) -> set[str]:
+_Spelt = tuple[tuple[str, ...], tuple[int, ...]]
+"""The words of a section as written, and how often each: a quarter of what a dict of them takes."""
+
+
+def _spelt(text: str, known: dict[str, str]) -> _Spelt:
+    counts = Counter(words.split(_prose(text)))
+    return tuple(known.setdefault(run, run) for run in counts), tuple(counts.values())
+
+
+def _keys(runs: Iterable[str], language: str) -> set[str]:
     """Give the keys of a section's candidates."""
-    return {candidate.key for run in counts for candidate in _candidates(run, language)}
+    return {candidate.key for run in runs for candidate in _candidates(run, language)}
 
 
-def _counted(counts: Counter[str], language: str) -> dict[str, tuple[_Candidate, int]]:
+def _counted(spelt: _Spelt, language: str) -> dict[str, tuple[_Candidate, int]]:
     """Give a section's candidates with their number, in the order they first occur in."""
     section: dict[str, tuple[_Candidate, int]] = {}
-    for run, count in counts.items():
+    for run, count in zip(*spelt, strict=True):
         for candidate in _candidates(run, language):
             section[candidate.key] = (candidate, section.get(candidate.key, (candidate, 0))[1] + count)
     return section
 
 
-def _spellings(spelt: Iterable[Counter[str]], language: str) -> dict[str, str]:
+def _spellings(spelt: Iterable[_Spelt], language: str) -> dict[str, str]:
     """Give each key's most frequent spelling on the site; of several the first in lower case."""
-    total = Counter[str]()
-    for counts in spelt:
-        total.update(counts)
+    total: dict[str, int] = {}
+    for runs, counts in spelt:
+        for run, count in zip(runs, counts, strict=True):
+            total[run] = total.get(run, 0) + count
     best: dict[str, Counter[str]] = {}
     for run, count in total.items():
         for candidate in _candidates(run, language):
