@@ -57,7 +57,8 @@ WRONG = (
     (".arithmatex, .math, .katex, .katex-display, math, .MathJax_Preview, script, style, template", "no math"),
     (".linenos, .gutter, .line-numbers-wrapper, .highlighttable, button, .copy, span.lang, .filename", "not code"),
     (
-        "figure, .codeBlockTitle_Ktv7, .codeBlockTitle_OeMC, .literal-block-wrapper, .buttonGroup__atx, .zeroclipboard-container",
+        "figure, .codeBlockTitle_Ktv7, .codeBlockTitle_OeMC, .code-block-caption, .buttonGroup__atx, "
+        ".zeroclipboard-container",
         "not code",
     ),
     (".sig, .doc-heading, .doc-signature, dl, .doc-labels, .doc-section-title", "API objects and definitions"),
@@ -101,9 +102,10 @@ def plain(page: str) -> str:
         ):
             without(element)
         elif element.tag in ("pre", "table"):
-            between = etree.Element("p")
-            between.text = "Between."
-            element.addnext(between)
+            for put in (element.addprevious, element.addnext):
+                between = etree.Element("p")
+                between.text = "Between."
+                put(between)
     return etree.tostring(tree, encoding="unicode", method="html")
 
 
