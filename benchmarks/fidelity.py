@@ -1,6 +1,6 @@
 """How much of every page of a built site its Markdown says.
 
-    python benchmarks/fidelity.py SITE_DIR [--markdown PATTERN] [--worst N] [--json]
+    python benchmarks/fidelity.py SITE_DIR [--markdown PATTERN] [--except GLOB] [--worst N] [--json]
 
 Each page's article is read from its HTML, its Markdown is read as CommonMark with GFM's tables and strikethrough, and
 what both hold is compared item by item. Nothing of the converter is used, so that it cannot excuse itself; the Markdown
@@ -29,8 +29,9 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -72,20 +73,22 @@ class Result:
 
     pages: int
     without: list[str]
+    skipped: int
     tallies: dict[str, Tally]
 
 
-def compare_site(site: Built) -> Result:
-    """Compare every page that has Markdown with it."""
+def compare_site(site: Built, skip: Sequence[str] = ()) -> Result:
+    """Compare every page that has Markdown with it, but for those whose file fits a pattern."""
     tallies = {measure: Tally() for measure in (*MEASURES, *LINK_MEASURES)}
-    without = [page.file for page in site.pages.values() if page.markdown is None]
-    for page in site.pages.values():
+    pages = [page for page in site.pages.values() if not any(fnmatchcase(page.file, glob) for glob in skip)]
+    without = [page.file for page in pages if page.markdown is None]
+    for page in pages:
         if page.markdown is None:
             continue
         seen = read_page(article_of(parse(site.folder / page.file)), page.url)
         said = read_markdown(page.markdown.read_text("utf-8", "replace"), page.markdown_url, seen.of["math"])
         compare_page(site, page, seen, said, tallies)
-    return Result(len(site.pages) - len(without), without, tallies)
+    return Result(len(pages) - len(without), without, len(site.pages) - len(pages), tallies)
 
 
 def compare_page(site: Built, page: SitePage, seen: Items, said: Items, tallies: dict[str, Tally]) -> None:
@@ -173,7 +176,7 @@ def _with_signatures(seen: Counter[str], said: Counter[str]) -> None:
 
 def table(result: Result) -> Iterator[str]:
     """Give a result as lines of text."""
-    yield f"{result.pages} pages with Markdown, {len(result.without)} without"
+    yield f"{result.pages} pages with Markdown, {len(result.without)} without, {result.skipped} left out"
     yield f"{'':28}{'in HTML':>9}{'kept':>9}{'share':>9}{'added':>9}"
     for measure, tally in result.tallies.items():
         share = f"{100 * tally.share:.2f}%" if tally.there else "-"
@@ -205,11 +208,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("site_dir", type=Path)
     parser.add_argument("--markdown", metavar="PATTERN", help="where a page's Markdown is, e.g. '{path}index.md'")
     parser.add_argument("--url", help="the site's address, if its pages have no canonical link")
+    parser.add_argument("--except", dest="skip", metavar="GLOB", action="append", default=[], help="pages to leave out")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="print up to N lost items of each measure")
     parser.add_argument("--json", action="store_true", help="print figures and all lost items as JSON")
     options = parser.parse_args(arguments)
     site = read_site(options.site_dir, pattern=options.markdown, url=options.url)
-    result = compare_site(site)
+    result = compare_site(site, options.skip)
     if options.json:
         figures = {
             measure: {"there": tally.there, "kept": tally.kept, "lost": tally.lost, "added": tally.added}

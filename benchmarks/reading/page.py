@@ -199,8 +199,12 @@ def _notes(article: Element, items: Items) -> None:
     # What shows only an icon says what it is named for the ear, or on hovering.
     for element in article.cssselect("a[href], span.twemoji[title]"):
         name = element.get("aria-label") or element.get("title") or ""
-        if name and not text_of(element) and element.find(".//img") is None and not links_heading(element):
+        if text_of(element) or element.find(".//img") is not None or _PERMALINK.match(name):
+            continue
+        if name:
             element.text = f" {name} "
+        elif element.tag == "a" and not len(element):
+            drop(element)  # nothing to see, nothing to click
     for element in article.cssselect("div.footnote li, section.footnotes li, aside.footnote, div.footnotes li"):
         for back in element.cssselect(".footnote-backref, .fn-backref, [role=doc-backlink], span.label"):
             drop(back)
@@ -248,6 +252,7 @@ _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight)-([\w+#.-]+)")
 _PLAIN = frozenset({"text", "plaintext", "plain", "txt", "none", "default", "nohighlight"})
 _ALIGN = re.compile(r"text-align:\s*(left|right|center)")
 _VARIANT = re.compile(r"#(?:only|gh)-(?:light|dark)(?:-mode-only)?$")
+_PERMALINK = re.compile(r"perma|(?:direct )?link to", re.IGNORECASE)
 _DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _TEX = re.compile(r"^(?:\\\(|\\\[|\$\$?)|(?:\\\)|\\\]|\$\$?)$")
 

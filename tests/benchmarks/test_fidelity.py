@@ -158,5 +158,16 @@ def test_markdown_of_another_tool_is_found_by_pattern(tmp_path: Path, capsys: py
     main([str(tmp_path), "--markdown", "{path}page.md.txt", "--worst", "5"])
 
     printed = capsys.readouterr().out
-    assert "1 pages with Markdown, 1 without" in printed
+    assert "1 pages with Markdown, 1 without, 0 left out" in printed
     assert "no Markdown: valve/index.html" in printed
+
+
+def test_pages_that_are_left_out_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not compared is not hidden."""
+    site(tmp_path, "<p>It hums.</p>", "Nothing.")
+
+    main([str(tmp_path), "--except", "pump/*", "--worst", "5"])
+
+    printed = capsys.readouterr().out
+    assert "1 pages with Markdown, 0 without, 1 left out" in printed
+    assert "lost" not in printed
