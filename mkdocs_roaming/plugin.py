@@ -133,9 +133,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         article = final_article(converted.article, output)
         if article is None:
-            log.warning(
+            # A template of its own tells why; anything else is a surprise.
+            tell = log.info if page.meta.get("template") else log.warning
+            tell(
                 f"{page.file.src_uri}: the built page does not show the words of its article (encrypted, or left out "
-                "by its template); nothing of it is published; `llms: false` in its front matter ends this warning"
+                "by its template); nothing of it is published; `llms: false` in its front matter ends this message"
             )
             batch.drop(path)
             return output
