@@ -15,7 +15,7 @@ endef
 demo: site
 	$(call show,outline sample_site/site --budget 900)
 	$(call show,ask sample_site/site "--drain-window default")
-	$(call show,ask sample_site/site "yachts lie under our radar from time to time and the level jumps by a metre")
+	$(call show,ask sample_site/site "my readings vanish after a power cut")
 	@printf '\nTry next:\n'
 	@printf '  %s\n' \
 	  '$(BIN)/roaming search sample_site/site "power cut"' \
