@@ -49,6 +49,12 @@ _GROUPS = re.compile(
     rb"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
     re.IGNORECASE,
 )
+_LARGE = 50_000
+_OVERLOADED = re.compile(
+    rb"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
+    re.IGNORECASE,
+)
+"""A tag with so many attributes that the time of the parser, which compares each with all others, shows."""
 _TAGS = re.compile(rb"<[^>]*>")
 _WORD = re.compile(r"\w+")
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
@@ -59,7 +65,8 @@ def _bytes(html: str | bytes) -> bytes:
         html = _decoded(html)
     if "\0" in html:
         html = html.replace("\0", "\ufffd")
-    return html.encode("utf-8", "replace")
+    data = html.encode("utf-8", "replace")
+    return _OVERLOADED.sub(rb"<\1>", data) if len(data) > _LARGE else data
 
 
 def _decoded(html: bytes) -> str:

@@ -42,12 +42,15 @@ def formula(element: Element) -> tuple[str, bool]:
     if element.tag == "math":
         return (element.get("alttext") or "").strip(), display
     text = text_of(element).strip()
-    if found := _DISPLAY.search(text):
-        return (found[1] or found[2]).strip(), True
+    begin, end = text.find("\\["), text.rfind("\\]")
+    if -1 < begin < end:
+        return text[begin + 2 : end].strip(), True
+    if found := _DISPLAY.fullmatch(text):
+        return found[1].strip(), True
     if found := _INLINE.fullmatch(text):
         return (found[1] or found[2]).strip(), False
     return (text, display) if "math" in classes.split() else ("", False)
 
 
-_DISPLAY = re.compile(r"\\\[(.*)\\\]|^\$\$(.*)\$\$$", re.DOTALL)
+_DISPLAY = re.compile(r"\$\$(.*)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)

@@ -229,6 +229,8 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _MARKED = frozenset({"code span", "image", "math", "note reference", "quotation", "tag"})
 """Roles that are written with a mark in front, wherever they stand."""
+_LONG = 1_000
+"""From this length on, inline code is not joined with what follows: joining many takes time."""
 _SCRIPT = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 _NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
 
@@ -327,9 +329,12 @@ def _code_text(element: Element) -> str:
 def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
     if walk.plain is not None:
         walk.plain.append(text)
-    if pieces and (before := code_in(pieces[-1])):  # two that touch would not be read as two
-        pieces.pop()
-        text = before + text
+    if text and pieces and (before := code_in(pieces[-1])):  # two that touch would not be read as two
+        if len(before) < _LONG:
+            pieces.pop()
+            text = before + text
+        else:
+            pieces.append(" ")
     if text:
         pieces.append(code_span(text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from mkdocs_roaming.publish.escape import autolink, destination, escape, quoted
 from mkdocs_roaming.publish.inline import before_link, space, write_apart
@@ -89,5 +90,5 @@ def _has_light_twin(element: Element, src: str, alt: str) -> bool:
         other is not element
         and (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only"))
         and " ".join((other.get("alt") or "").split()) == alt
-        for other in (around if around is not None else parent).iter("img")
+        for other in islice((around if around is not None else parent).iter("img"), 100)
     )

@@ -92,14 +92,14 @@ def _unwrapped(cell: Element, blocks: int) -> Element | None:
 
 def _as_pipes(walk: Walk, head: list[Element] | None, body: list[list[Element]]) -> str:
     width = max(len(row) for row in ([head] if head else []) + body)
-    lines = [_line(walk, head or [], width), "| " + " | ".join(_delimiters(head, body, width)) + " |"]
-    lines.extend(_line(walk, row, width) for row in body)
+    first = _line(walk, head or []) + "  |" * (width - len(head or []))  # rows that are too short may stay so
+    lines = [first, "| " + " | ".join(_delimiters(head, body, width)) + " |"]
+    lines.extend(_line(walk, row) for row in body)
     return "\n".join(lines)
 
 
-def _line(walk: Walk, row: list[Element], width: int) -> str:
+def _line(walk: Walk, row: list[Element]) -> str:
     cells = [walk.line(cell, line_break="<br>").replace("|", "\\|") for cell in row]
-    cells += [""] * (width - len(cells))
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
 
 

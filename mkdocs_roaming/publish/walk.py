@@ -169,10 +169,10 @@ class Walk:
         if "  " in flat or not flat.isprintable():  # other white space, and what is invisible, isn't printable
             flat = evened(text)
         before = pieces[-1][-1:] if pieces else ""
-        if before in _SPACES and flat[0] == " ":
+        if before in _SPACES and flat[:1] == " ":
             flat = flat[1:]
-            if not flat:
-                return
+        if not flat:
+            return
         written = escape(flat, brackets=self.in_link)
         if before in _JOINED and written[0] + before in ("(]", "~~"):
             written = "\\" + written
