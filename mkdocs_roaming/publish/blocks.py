@@ -222,8 +222,8 @@ def _items(walk: Walk, element: Element) -> list[tuple[str | None, list[str]]]:
             pieces: list[str] = []
             walk.text(child.tail, pieces)
             walk.flush(pieces, parts)
-        if not parts:
-            parts = [] if element.tag == "ul" else [""]
+        if not parts and element.tag == "ol" and child.tag == "li":  # an empty item counts
+            parts = [""]
         if child.tag in ("ul", "ol") and items:
             items[-1][1].extend(parts)
         elif parts:

@@ -171,9 +171,14 @@ class Walk:
         before = pieces[-1][-1:] if pieces else ""
         if before in _SPACES and flat[:1] == " ":
             flat = flat[1:]
-        if not flat:
+        words = flat.strip(" ")
+        if not words:
+            if flat:
+                pieces.append(" ")
             return
-        written = escape(flat, brackets=self.in_link)
+        written = escape(words, brackets=self.in_link)
+        if len(words) < len(flat):
+            written = f"{' ' if flat[0] == ' ' else ''}{written}{' ' if flat[-1] == ' ' else ''}"
         if before in _JOINED and written[0] + before in ("(]", "~~"):
             written = "\\" + written
         pieces.append(written)

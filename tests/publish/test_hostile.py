@@ -132,6 +132,7 @@ BROKEN = {
     "foreign tags": "<foo-bar><p>a</p></foo-bar><svg><p>b</p></svg><math><p>c</p></math><template><p>d</p></template>",
     "wrong notes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
     "a note in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
+    "lists of no items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
     "callouts of nothing": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
 }
 
@@ -197,7 +198,10 @@ LOOKS_LIKE_MARKDOWN = [
 ]
 POSITIONS = {
     "a paragraph": "<p>{}</p>",
+    "a paragraph with spaces around": "<p> {} </p>",
     "a second line": "<p>x<br>{}</p>",
+    "a line between breaks": "<p>x <br> {} <br> x</p>",
+    "before code": "<p>{} <code>x</code></p>",
     "after text": "<p>x {}</p>",
     "a heading": "<h2>{}</h2>",
     "an item": "<ul><li>{}</li></ul>",
