@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+LINE_STARTERS = frozenset("#-+>=:|[0123456789")
+"""What a line begins with that means something at its beginning only."""
+
 
 def escape(text: str, *, brackets: bool = False) -> str:
     """Escape text that stands within a line; `brackets` where it is a link's text."""
@@ -17,7 +20,9 @@ def escape(text: str, *, brackets: bool = False) -> str:
 
 
 def evened(text: str) -> str:
-    """Give text with one space for each run of white space, without what is invisible."""
+    """Give text with one space for each run of white space, without what is invisible: neither is printable."""
+    if text.isprintable() and "  " not in text:
+        return text
     words = " ".join(_INVISIBLE.sub("", text).split())
     if not words:
         return " "
@@ -109,7 +114,6 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 _AWKWARD = re.compile(r"[\s()<>\\]")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
-_LINE_STARTERS = frozenset("#-+>=:|[0123456789")
 
 
 def _backslashes(found: re.Match[str]) -> str:
@@ -123,7 +127,7 @@ def _backslash_last(found: re.Match[str]) -> str:
 
 def _guard_line(line: str, *, first: bool) -> str:
     line = line.lstrip(" ") if not first else line
-    if not line or line[0] not in _LINE_STARTERS:
+    if not line or line[0] not in LINE_STARTERS:
         return line
     if _LINE_START.match(line):
         return "\\" + line

@@ -123,7 +123,7 @@ def emphasis(style: str, marker: str, tag: str) -> Inline:
         if _misread(pieces, stripped, element, nested=bool(before)):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
-            pieces.append(_Emphasised(f"{marker}{stripped}{marker}"))
+            pieces.append(f"{marker}{stripped}{marker}")
         if text[-1] in " \n":
             pieces.append(walk.line_break if text.endswith(BREAK) else " ")
 
@@ -244,7 +244,7 @@ def write_link(walk: Walk, element: Element, href: str, pieces: list[str]) -> No
     walk.in_link = True
     walk.inline(element, inner)
     walk.in_link = False
-    written = "".join(inner)
+    written = inner[0] if len(inner) == 1 else "".join(inner)
     text = trim(written)
     url = walk.link(href.strip())
     if not text:
@@ -269,10 +269,6 @@ def _write_backlink(walk: Walk, element: Element, pieces: list[str]) -> None:
         walk.inline(element, pieces)
 
 
-class _Emphasised(str):
-    """A piece between the markers of emphasis."""
-
-
 def _write_wordless_link(walk: Walk, element: Element, href: str, url: str, pieces: list[str]) -> None:
     """Write a link that shows only an icon by the name that it has for the ear; one that shows nothing goes."""
     label = " ".join((element.get("aria-label") or element.get("title") or "").split())
@@ -293,9 +289,7 @@ def _emoji(element: Element) -> Iterator[Element]:
 def _misread(pieces: list[str], text: str, element: Element, *, nested: bool) -> bool:
     """Tell whether markers around the text would not be read as emphasis, between what stands on both sides."""
     before = pieces[-1][-1:] if pieces else ""
-    if "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
-        return True
-    if pieces and isinstance(pieces[-1], _Emphasised):
+    if before == "*" or "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
         return True
     if nested:  # markers within markers are counted together where nothing but white space parts them
         return bool(before.strip() or _after(element)[:1].strip())

@@ -71,8 +71,8 @@ def _fits(cell: Element) -> bool:
         return False
     if not len(cell):
         return True
-    blocks = [child for child in cell.iterdescendants() if child.tag in BLOCK_TAGS]
-    return not blocks or _unwrapped(cell, len(blocks)) is not None
+    blocks = sum(child.tag in BLOCK_TAGS for child in cell.iterdescendants())
+    return not blocks or _unwrapped(cell, blocks) is not None
 
 
 def _unwrapped(cell: Element, blocks: int) -> Element | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import escape, evened, guard
+from mkdocs_roaming.publish.escape import LINE_STARTERS, escape, evened, guard
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, Roles
 
 Element = etree._Element
@@ -156,7 +156,9 @@ class Walk:
         """Give an element's content as one line, for headings, titles and cells."""
         pieces: list[str] = []
         before = self.styles, self.line_break
-        self.styles, self.line_break = self.styles | {styles}, line_break
+        self.line_break = line_break
+        if styles:
+            self.styles |= {styles}
         self.inline(element, pieces)
         self.styles, self.line_break = before
         return trim("".join(pieces))
@@ -166,8 +168,8 @@ class Walk:
         if self.plain is not None:
             self.plain.append(text)
         flat = text.replace("\n", " ")
-        if "  " in flat or not flat.isprintable():  # other white space, and what is invisible, isn't printable
-            flat = evened(text)
+        if "  " in flat or not flat.isprintable():
+            flat = evened(flat)
         before = pieces[-1][-1:] if pieces else ""
         if before in _SPACES and flat[:1] == " ":
             flat = flat[1:]
@@ -190,7 +192,9 @@ class Walk:
         if text:
             if self.marks_around:
                 text = self._marked(text)
-            out.append(self.carded(guard(text)))
+            if "\n" in text or text[0] in LINE_STARTERS:
+                text = guard(text)
+            out.append(text if self.card is None else self.carded(text))
 
     def carded(self, text: str) -> str:
         """Make the first line of text within a link around blocks the link."""
