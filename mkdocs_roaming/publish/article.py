@@ -22,7 +22,7 @@ def parse(html: str | bytes) -> Element:
             root, _ = _parsed(_TAGS.sub(b" ", data))
     if root is None:
         return etree.Element("body")
-    body = root.find("body")
+    body = next(root.iterchildren("body"), None)
     return body if body is not None else root
 
 

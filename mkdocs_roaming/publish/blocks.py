@@ -97,7 +97,7 @@ def listing(walk: Walk, element: Element, out: list[str]) -> None:
     if not items:
         return
     loose = "simple" not in (element.get("class") or "").split() and any(
-        child.find("p") is not None for child in element.iterchildren("li")
+        next(item.iterchildren("p"), None) is not None for item in element.iterchildren("li")
     )
     before = out[-1] if out else ""
     if element.tag == "ol":
