@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -154,13 +154,17 @@ def _named(marks: Sequence[Mark], headings: Sequence[Heading]) -> list[tuple[str
     if [mark.level for mark in marks] == [heading.level for heading in headings]:
         return [(heading.text, heading.anchor) for heading in headings]
     found: list[tuple[str, str | None]] = []
-    rest = list(headings)
+    places: dict[str, deque[int]] = {}
+    for at, heading in enumerate(headings):
+        places.setdefault(github_slug(heading.text), deque()).append(at)
+    behind = 0  # headings stand in one order on the page and in its Markdown
     for mark in marks:
         title = plain(mark.title)
-        at = next((at for at, heading in enumerate(rest) if github_slug(heading.text) == github_slug(title)), None)
-        found.append((title, None if at is None else rest[at].anchor))
-        if at is not None:
-            del rest[: at + 1]
+        left = places.get(github_slug(title), deque())
+        while left and left[0] < behind:
+            left.popleft()
+        found.append((title, headings[left[0]].anchor if left else None))
+        behind = left.popleft() + 1 if left else behind
     return found
 
 
@@ -181,6 +185,7 @@ def _with_names(sections: Sequence[Section]) -> list[Section]:
     times = Counter(slugs)
     named: list[Section] = []
     taken: set[str] = set()
+    tried: Counter[str] = Counter()
     for section, slug in zip(sections, slugs, strict=True):
         if section.parent is None:
             name = ""
@@ -188,10 +193,10 @@ def _with_names(sections: Sequence[Section]) -> list[Section]:
             name = f"{named[section.parent].name}/{slug}"
         else:
             name = section.anchor or slug
-        chosen, again = name, 1
+        chosen = name
         while chosen in taken:
-            again += 1
-            chosen = f"{name}~{again}"
+            tried[name] += 1  # counted on from the last one: thousands may have one name
+            chosen = f"{name}~{tried[name] + 1}"
         taken.add(chosen)
         named.append(replace(section, name=chosen))
     return named

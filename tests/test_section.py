@@ -195,6 +195,20 @@ def test_a_twice_repeated_name_is_numbered() -> None:
     assert [section.name for section in split("# T\n\n## X\n\n## X\n\n## X\n")] == ["", "/x", "/x~2", "/x~3"]
 
 
+def test_anchors_are_matched_by_words_where_headings_differ() -> None:
+    """A heading that only the page has does not shift the anchors of those that follow."""
+    headings = [Heading(1, "T", "t"), Heading(4, "Only there", "x"), Heading(2, "A", "a"), Heading(3, "B", "b")]
+    sections = split("# T\n\n## A\n\n## New\n\n### B\n", headings=headings)
+    assert [section.anchor for section in sections] == ["t", "a", None, "b"]
+
+
+def test_thousands_of_repeated_headings_have_names_of_their_own() -> None:
+    """However often a heading is repeated, every section is named, in order."""
+    names = [section.name for section in split("# T\n\n" + "## X\n\n" * 20_000)]
+    assert (names[1], names[2], names[-1]) == ("/x", "/x~2", "/x~20000")
+    assert len(set(names)) == 20_001
+
+
 def test_an_id_survives_other_edits() -> None:
     """Adding, moving and editing other sections leaves a section's id as it was."""
     before = split("# T\n\n## Keep\n\ntext\n\n## Go\n")
