@@ -50,7 +50,7 @@ def indexed(tmp_path: Path) -> Any:
     """Indexes a copy of a generator's site."""
 
     def run(name: str) -> Path:
-        shutil.copytree(SITES / name / "site", tmp_path / name)
+        shutil.copytree(SITES / name / "pages", tmp_path / name)
         warnings: list[str] = []
         index(tmp_path / name, Index(url=URL), warn=warnings.append)
         assert warnings == []
