@@ -1,0 +1,27 @@
+"""`roaming …`: the only package that knows all the others; heavy ones are imported inside the commands."""
+
+from __future__ import annotations
+
+import click
+
+from mkdocs_roaming import __version__
+from mkdocs_roaming.cli.asking import ask
+from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
+from mkdocs_roaming.cli.publishing import index, validate
+from mkdocs_roaming.cli.reading import expand, outline, search
+
+__all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
+
+
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="roaming")
+def main() -> None:
+    """Publish a documentation site so that it can be walked, walk it, and ask it questions.
+
+    LIB is a published site: its folder, its address, or its manifest's address. A single Markdown file, or its
+    address, is one too: somebody's llms-full.txt, for one.
+    """
+
+
+for command in (index, outline, expand, search, ask, validate):
+    main.add_command(command)

@@ -1,0 +1,105 @@
+"""What the commands share: arguments, exit codes, errors in one line, JSON, progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mkdocs_roaming.errors import RoamingError, UsageError
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.places import Place
+    from mkdocs_roaming.roam.library import Library
+
+NOTHING_FOUND = 3
+FAULTS_FOUND = 4
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  it could not be done; the reason is on standard error
+  2  the command line is wrong
+  3  nothing found: no hit, no answer
+  4  validate found faults
+"""
+
+FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`
+LIB = click.argument("lib", metavar="LIB")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+class Commands(click.Group):
+    """A group whose commands end in one line where a user's mistake or a broken site stops them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except RoamingError as error:
+            click.echo(f"roaming: {' '.join(str(error).split())}", err=True)
+            ctx.exit(1)
+        except BrokenPipeError:  # `roaming outline … | head`
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+def open_lib(lib: str) -> Library:
+    """Open what LIB names."""
+    from mkdocs_roaming.roam.library import open_library
+
+    return open_library(lib)
+
+
+def place_in(library: Library, address: str) -> Place:
+    """Give the section that an id, an alias, a path or a URL names; raises UsageError where there is none."""
+    place = library.places.address(address)
+    if place is None:
+        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` give ids")
+    return place
+
+
+def hit_as_json(library: Library, place: Place, score: float, snippet: str) -> dict[str, Any]:
+    """Give a hit as JSON has it."""
+    return {
+        "id": place.id,
+        "title": place.section.title,
+        "breadcrumb": library.places.breadcrumb(place),
+        "url": library.places.url(place),
+        "score": round(score, 4),
+        "snippet": snippet,
+    }
+
+
+def print_json(data: Any) -> None:
+    """Print JSON, as people and programs read it."""
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def warn(message: str) -> None:
+    """Print a warning on standard error."""
+    click.echo(f"Warning: {message}", err=True)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
+    """Give what shows a progress bar on a terminal, and nothing where standard error is none."""
+    bars: list[Any] = []
+
+    def steps(count: int) -> Callable[[], None]:
+        if not sys.stderr.isatty():
+            return lambda: None
+        bar = click.progressbar(length=count, label=label, file=sys.stderr)
+        bars.append(bar)
+        bar.__enter__()
+        return lambda: bar.update(1)
+
+    try:
+        yield steps
+    finally:
+        for bar in bars:
+            bar.__exit__(None, None, None)

@@ -1,0 +1,79 @@
+"""`roaming outline`, `expand` and `search`: walk a site by hand; no model is asked."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, open_lib, place_in, print_json
+
+
+@click.command()
+@LIB
+@click.argument("branch", required=False)
+@click.option("--budget", type=click.IntRange(min=200), default=8000, show_default=True, help="Estimated tokens.")
+@click.option("--style", type=click.Choice(["compact", "comment"]), default="compact", show_default=True)
+@AS_JSON
+def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
+    """Print the collapsed outline, or a branch of it.
+
+    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it.
+    """
+    from mkdocs_roaming.outline import outline as draw
+    from mkdocs_roaming.terminal import clean
+    from mkdocs_roaming.words import estimate_tokens
+
+    library = open_lib(lib)
+    text = draw(library.places, budget=budget, branch=branch, style=style)
+    if as_json:
+        print_json({"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text})
+    else:
+        click.echo(clean(text), nl=False)
+
+
+@click.command()
+@LIB
+@click.argument("addresses", nargs=-1, required=True, metavar="SECTION...")
+@click.option("--part", type=click.IntRange(min=1), default=1, help="Which part of a section that is too long for one.")
+@AS_JSON
+def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
+    """Open sections.
+
+    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site.
+    """
+    from mkdocs_roaming.expand import expand as open_section
+    from mkdocs_roaming.expand import render
+    from mkdocs_roaming.terminal import clean
+
+    library = open_lib(lib)
+    places = [place_in(library, address) for address in addresses]
+    found = [open_section(library.places, place, library.text, part=part) for place in places]
+    if as_json:
+        print_json([{**asdict(expansion), "text": expansion.text} for expansion in found])
+    else:
+        click.echo(clean("\n---\n\n".join(map(render, found))), nl=False)
+
+
+@click.command(context_settings=FREE_TEXT)
+@LIB
+@click.argument("query")
+@click.option("--limit", type=click.IntRange(min=1, max=100), default=10, show_default=True)
+@AS_JSON
+def search(lib: str, query: str, limit: int, as_json: bool) -> None:
+    """Search the sections; no model is asked."""
+    from mkdocs_roaming.roam.search import Search
+    from mkdocs_roaming.terminal import show_hits
+
+    library = open_lib(lib)
+    hits = Search(library).find(query, limit=limit)
+    if as_json:
+        print_json([hit_as_json(library, hit.place, hit.score, hit.snippet) for hit in hits])
+    elif hits:
+        show_hits(library, hits)
+    else:
+        click.echo("Nothing found.", err=True)
+    if not hits:
+        sys.exit(NOTHING_FOUND)
