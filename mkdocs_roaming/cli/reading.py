@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, open_lib, place_in, print_json
+from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
 
 @click.command()
