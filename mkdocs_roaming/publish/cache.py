@@ -62,6 +62,7 @@ class Cache:
         if any(image(src) != url for src, url in found.images.items()):
             return None
         self.reused += 1
+        self._new.pop(page.path, None)  # what came before, and may be hidden now, is not kept
         return found
 
     def put(self, page: Page, pointer: str, converted: Converted) -> None:

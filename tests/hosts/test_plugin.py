@@ -195,6 +195,18 @@ def test_the_cache_keeps_nothing_of_a_hidden_page(mkdocs: Project, tmp_path: Pat
     assert not [file for file in kept if "plugh" in file.read_text("utf-8")]
 
 
+def test_the_cache_keeps_nothing_of_a_hidden_part(mkdocs: Project, tmp_path: Path) -> None:
+    """A part that a hook hides leaves no clear text in the cache, after the first build and after the second."""
+    (tmp_path / "lock.py").write_text(HOOK.replace("page.content", "'The word is plugh.'"))
+    text = "---\nlock: true\n---\n# Vault\n\nThe word is plugh.\n\n" + "All may read this sentence of the page. " * 20
+    mkdocs({"index.md": HOME, "vault.md": text}, hooks=[str(tmp_path / "lock.py")])
+    again = mkdocs.build()
+    assert "2 pages reused" in again.said()[-1]
+    assert again.holding("plugh") == []
+    for file in (tmp_path / ".cache/roaming").iterdir():
+        assert "plugh" not in file.read_text("utf-8")
+
+
 def test_a_page_that_is_not_written_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
     """A hook that keeps a page from being written keeps its Markdown from being written too, without a warning."""
     (tmp_path / "skip.py").write_text(
