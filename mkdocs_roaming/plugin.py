@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -32,10 +32,10 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH as MANIFEST
 from mkdocs_roaming.outline import BUDGET, SMALLEST
-from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path, url_of
+from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path
 from mkdocs_roaming.publish.cache import Cache, cache_folder
 from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.final import final_article, left_out, templated_article
+from mkdocs_roaming.publish.final import final_article, left_out, listed_article, templated_article
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 
@@ -131,7 +131,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(f"{page.file.src_uri}: {reason}; not published")
             batch.drop(path)
             return output
-        article = final_article(converted.article, output)
+        shown = final_article(converted.article, output)
+        article = _with_template(shown, output, page)
         if article is None:
             # A template of its own tells why; anything else is a surprise.
             tell = log.info if page.meta.get("template") else log.warning
@@ -141,12 +142,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             )
             batch.drop(path)
             return output
-        if article != converted.article:
+        if shown not in (converted.article, None):
             log.info(f"{page.file.src_uri}: the built page hides a part of its article; only the rest is published")
-        else:
-            article = _with_template(article, output, page, batch.site, folder)
         if article != converted.article:
-            convert_again(batch, replace(converted, article=article))
+            convert_again(batch, replace(converted, article=article, source_text=_source_text(page, article)))
         return decorate(output, path)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages here, at -100
@@ -199,15 +198,18 @@ def _published(files: Files) -> Iterator[File]:
 
 
 def _with_posts_in_order(pages: Sequence[MkDocsPage]) -> list[MkDocsPage]:
-    """Give the pages, a blog's posts last and in the blog's order, without the further pages of its lists."""
-    lists: list[Any] = [page for page in pages if isinstance(getattr(page, "posts", None), list)]
-    further = {id(page) for first in lists for page in getattr(first, "pages", [])[1:]}
+    """Give the pages, a blog's posts last and in the blog's order."""
     posts: dict[int, int] = {}
-    for page in lists:
-        for post in page.posts:
+    for page in pages:
+        for post in _posts(page) or ():
             posts.setdefault(id(post), len(posts))
-    kept = [page for page in pages if id(page) not in further]
-    return sorted(kept, key=lambda page: posts.get(id(page), -1))
+    return sorted(pages, key=lambda page: posts.get(id(page), -1))
+
+
+def _posts(page: MkDocsPage) -> list[Any] | None:
+    """Give the posts that a page lists, None where it is no list of a blog's."""
+    posts = getattr(page, "posts", None)
+    return posts if isinstance(posts, list) else None
 
 
 def _matches(source: str, patterns: Iterable[str]) -> bool:
@@ -221,6 +223,8 @@ def _items(items: Iterable[StructureItem], folder: str, config: MkDocsConfig) ->
         if isinstance(item, MkDocsPage):
             path = _path(item, folder)
             yield NavItem(title, path, None if path is not None else item.canonical_url, children)
+            for at, further in enumerate(getattr(item, "pages", [])[1:], 2):  # of a blog's list that is a long one
+                yield NavItem(f"{title} ({at})", _path(further, folder))
         else:
             url = urljoin(_url(config), item.url) if isinstance(item, Link) else None
             yield NavItem(title, url=url, children=children)
@@ -240,16 +244,16 @@ def _page(page: MkDocsPage, folder: str) -> Page:
     )
 
 
-def _with_template(article: str, html: str, page: MkDocsPage, site: Site, folder: str) -> str:
-    """Give the article with what the page's template adds; of a list of posts the titles, the posts say the rest."""
-    posts = getattr(page, "posts", None)
-    if isinstance(posts, list) and posts:
-        links = (
-            f'<li><a href="{url_of(site.url, path)}">{escape(_plain(post.title))}</a></li>'
-            for post in posts
-            if (path := _path(post, folder)) is not None
-        )
-        return f"{article}<ul>{''.join(links)}</ul>"
+def _source_text(page: MkDocsPage, article: str) -> str | None:
+    """Give the Markdown that an article was rendered from: of a list also that of the posts it links to."""
+    posts = [post for post in _posts(page) or () if post.url.rstrip("/").rpartition("/")[2] in article]
+    return "\n\n".join([page.markdown or "", *(post.markdown or "" for post in posts)]) if posts else page.markdown
+
+
+def _with_template(article: str | None, html: str, page: MkDocsPage) -> str | None:
+    """Give the article with what the page's template adds."""
+    if _posts(page):
+        return listed_article(article, html)
     return templated_article(article, html) if page.meta.get("template") else article
 
 

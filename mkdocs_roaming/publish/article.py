@@ -8,7 +8,7 @@ from collections import Counter
 
 from lxml import etree
 
-from mkdocs_roaming.publish.idioms import TAG_ROLES, article_finders
+from mkdocs_roaming.publish.idioms import TAG_ROLES, article_finders, excerpt_finder
 from mkdocs_roaming.publish.walk import ROLES, Element, text_of
 
 
@@ -30,10 +30,13 @@ def article_of(page: str | bytes | Element) -> Element:
     """Give the article of a page of any theme, without the theme's own matter in it."""
     ours = isinstance(page, (str, bytes))
     root = parse(page) if isinstance(page, (str, bytes)) else page
-    found = next((element for find in article_finders() for element in find(root) if text_of(element).strip()), root)
-    article = found if ours else copy.deepcopy(found)
-    _without_chrome(article)
-    return article
+    for article in (element for find in article_finders() for element in find(root) if text_of(element).strip()):
+        article = article if ours else copy.deepcopy(article)
+        _without_chrome(article)
+        if _says_something(article):
+            _headings_first(article)
+            return article
+    return root if ours else copy.deepcopy(root)
 
 
 def visible_words(html: str | Element) -> Counter[str]:
@@ -106,6 +109,32 @@ def _without_chrome(article: Element) -> None:
                 parent.text = (parent.text or "") + element.tail
             element.tail = None
         parent.remove(element)
+
+
+def _says_something(article: Element) -> bool:
+    """Tell whether a reader sees text in it: not in buttons and scripts alone."""
+    walker = etree.iterwalk(article, events=("start", "end"))
+    for event, element in walker:
+        if event == "end":
+            text = element.tail if element is not article else None
+        elif ROLES[element.tag, element.get("class")] in ("skip", "script"):
+            walker.skip_subtree()
+            continue
+        else:
+            text = element.text
+        if text and not text.isspace():
+            return True
+    return False
+
+
+def _headings_first(article: Element) -> None:
+    """Put what tells of a post's date behind its heading: before it, it would end the section of the post before."""
+    for content in excerpt_finder()(article):
+        heading, head = next(iter(content), None), content.getprevious()
+        if heading is None or head is None or (content.text or "").strip() or TAG_ROLES.get(heading.tag) != "heading":
+            continue
+        head.tail, heading.tail = heading.tail, None
+        heading.addnext(head)
 
 
 def _words(element: Element) -> list[str]:

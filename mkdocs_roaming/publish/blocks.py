@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import escape, evened, guard, heading_line
+from mkdocs_roaming.publish.escape import destination, escape, evened, guard, heading_line
 from mkdocs_roaming.publish.formula import formula
 from mkdocs_roaming.publish.walk import BREAK, ROLES, Element, Walk, bold, hidden, text_of
 
@@ -183,6 +183,17 @@ def display_math(walk: Walk, element: Element, out: list[str]) -> None:
     # Lines that Markdown would take for its own are joined; TeX doesn't mind.
     joined = " ".join(lines) if any(_MARKDOWN_LINE.match(line) for line in lines) else "\n".join(lines)
     out.append(f"$$\n{joined}\n$$")
+
+
+def pager(walk: Walk, element: Element, out: list[str]) -> None:
+    """Write the numbers that lead to the further pages of a list; its arrows lead to the same."""
+    numbers = []
+    for child in element:
+        href, number = child.get("href"), escape(" ".join(text_of(child).split()), brackets=True)
+        if number:
+            numbers.append(f"[{number}]({destination(walk.link(href))})" if href else number)
+    if len(numbers) > 1:
+        out.append(" ".join(numbers))
 
 
 def labels(walk: Walk, element: Element, out: list[str]) -> None:

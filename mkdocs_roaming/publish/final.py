@@ -44,16 +44,24 @@ def final_article(article: str, html: str) -> str | None:
     return article if _share(wanted, _seen(parse(html))) == 1 else None
 
 
-def templated_article(article: str, html: str) -> str:
+def templated_article(article: str | None, html: str) -> str | None:
     """Give the article of a page that has a template of its own: what the template wrote, where the source says little.
 
-    Home pages are made so: the source holds a title, the template all the rest.
+    Home pages are made so: the source holds a title, the template all the rest. `article` is None where the page does
+    not show it; so is what is given then if the template writes next to nothing, a form for a password for one.
     """
-    words = visible_words(article).total()
+    words = visible_words(article).total() if article is not None else 0
     if words >= _LITTLE:
         return article
     final = _seen(article_of(html))
-    return _html(final) if final.tag != "body" and visible_words(final).total() > 2 * words else article
+    there = 0 if final.tag == "body" else visible_words(final).total()
+    return _html(final) if there > 2 * words and (article is not None or there >= _LITTLE) else article
+
+
+def listed_article(article: str | None, html: str) -> str | None:
+    """Give the article of a list of posts with the excerpts in it, which only the template writes."""
+    final = _seen(article_of(html))
+    return _html(final) if final.tag != "body" else article
 
 
 _LITTLE = 20

@@ -15,7 +15,7 @@ from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
 
 __all__ = ["CONVERTER_VERSION", "Converted", "article_of", "convert", "visible_words"]
 
-CONVERTER_VERSION = "2"
+CONVERTER_VERSION = "3"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
 
@@ -67,6 +67,7 @@ BLOCKS: dict[str, Block] = {
     "mermaid": code.mermaid,
     "notes": notes.definitions,
     "object heading": objects.heading,
+    "pager": blocks.pager,
     "quote": blocks.quote,
     "rubric": blocks.rubric,
     "rule": blocks.rule,

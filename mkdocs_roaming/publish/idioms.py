@@ -27,6 +27,7 @@ def names(text: str) -> tuple[str, ...]:
 
 RULES: tuple[tuple[str, str], ...] = (
     ("group", "nav.md-post__action"),
+    ("pager", "nav.md-pagination"),
     (
         "skip",
         # permalinks and footnote backlinks
@@ -42,6 +43,7 @@ RULES: tuple[tuple[str, str], ...] = (
         ".MathJax_Preview .katex-html .MJX_Assistive_MathML "
         # the theme around the text
         ".md-content__button .md-source-file .md-feedback .md-tags .md-path .md-banner .md-consent "
+        ".md-header .md-sidebar .md-footer .md-dialog "
         ".theme-doc-breadcrumbs .theme-doc-footer .theme-doc-toc-mobile .theme-doc-version-badge .tocCollapsible_ "
         ".theme-edit-this-page .pagination-nav .pager .prev-next-area .prev-next-footer .header-article-items "
         ".rst-breadcrumbs-buttons .rst-footer-buttons .wy-breadcrumbs .wy-breadcrumbs-aside .related-pages "
@@ -317,6 +319,7 @@ ARTICLES = (
     "main article",
     "main",
     "article",
+    "[data-md-component=container]",  # home pages write around the article, and leave it empty
     "body",
 )
 """Where the article is on a page, of any theme: the first that is there and has text."""
@@ -328,7 +331,15 @@ def article_finders() -> tuple[Find, ...]:
     return tuple(_find(_xpath(selector)) for selector in ARTICLES)
 
 
-_PART = re.compile(r"(?P<tag>^[\w-]+)|\.(?P<cls>[\w-]+)|#(?P<id>[\w-]+)|\[(?P<key>\w+)=(?P<value>\w+)\]")
+@cache
+def excerpt_finder() -> Find:
+    """Give what finds the excerpts of posts in a blog's list: the head of each stands before its heading."""
+    head = f"header[{_has('md-post__header')}]"
+    content = f"div[{_has('md-post__content')}]"
+    return _find(f".//article[{_has('md-post--excerpt')}][{head}]/{content}")
+
+
+_PART = re.compile(r"(?P<tag>^[\w-]+)|\.(?P<cls>[\w-]+)|#(?P<id>[\w-]+)|\[(?P<key>[\w-]+)=(?P<value>\w+)\]")
 
 
 def _xpath(selector: str) -> str:

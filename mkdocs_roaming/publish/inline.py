@@ -76,7 +76,9 @@ def permalink(walk: Walk, element: Element, pieces: list[str]) -> None:
 def self_link(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write a heading's link to itself as its text; in a blog's index it leads to the post, and stays a link."""
     href = element.get("href") or ""
-    if href.startswith("#") or href.partition("#")[2] == walk.heading_id:
+    if href.startswith("#") or (
+        href.partition("#")[2] == walk.heading_id and walk.link(href) == walk.link(f"#{walk.heading_id}")
+    ):
         walk.inline(element, pieces)
     else:
         link(walk, element, pieces)

@@ -74,11 +74,14 @@ class Batch:
     warn: Warn
     pages: dict[str, Page] = field(default_factory=dict)
     converted: dict[str, Converted] = field(default_factory=dict)
+    settled: bool = True
+    """Whether no page was left out since the others' links to it were looked at."""
 
     def drop(self, path: str) -> None:
         """Leave a page out after all."""
         self.pages.pop(path, None)
         self.converted.pop(path, None)
+        self.settled = False
 
 
 def convert_pages(
@@ -110,14 +113,13 @@ def convert_again(batch: Batch, page: Page) -> None:
 
 def settle(batch: Batch) -> None:
     """Convert again what links to a page that was left out since; ends when no page does."""
-    while True:
+    while not batch.settled:
+        batch.settled = True
         stale = [
             page
             for path, page in batch.pages.items()
             if any(_links(batch, page).link(href) != url for href, url in batch.converted[path].links.items())
         ]
-        if not stale:
-            return
         for page in stale:
             _convert(batch, page)
 

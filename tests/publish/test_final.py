@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mkdocs_roaming.publish.final import final_article, templated_article
+from mkdocs_roaming.publish.final import final_article, listed_article, templated_article
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (
@@ -98,3 +98,18 @@ def test_a_template_speaks_where_the_source_does_not() -> None:
     assert templated_article("<h1>Lamps</h1>", "<html><body><h1>Lamps</h1>Menu and more menu</body></html>") == (
         "<h1>Lamps</h1>"
     )
+
+
+def test_a_template_that_does_not_show_the_article_speaks_for_itself() -> None:
+    """What it shows instead is the page; a form for a password is none."""
+    assert "Sentence 19" in str(templated_article(None, PAGE.format(f"<h1>Lamps</h1>{WORDS}")))
+    assert templated_article(None, PAGE.format("<h1>Lamps</h1><form>Password?</form>")) is None
+    assert templated_article(None, f"<html><body>{WORDS}</body></html>") is None
+
+
+def test_a_list_shows_what_is_not_hidden_in_it() -> None:
+    """Of a list of posts, what its template wrote is published, without what is not displayed."""
+    listed = listed_article("<h1>Blog</h1>", PAGE.format(f"<h1>Blog</h1><p>{WORDS}</p>{CIPHER}"))
+    assert "Sentence 19" in str(listed)
+    assert "q1w2" not in str(listed)
+    assert listed_article("<h1>Blog</h1>", "<html><body><h1>Blog</h1>Menu</body></html>") == "<h1>Blog</h1>"
