@@ -21,10 +21,11 @@ ARTICLES = (
 
 
 def article_of(root: Element) -> Element:
-    """Give the article of a page: the first of `ARTICLES` that is there and says something."""
+    """Give the article of a page: the first of `ARTICLES` that is there and says something that is seen."""
+    unseen = set(root.cssselect(", ".join(_UNSEEN)))
     for selector in ARTICLES:
         for found in root.cssselect(selector):
-            if clean("".join(str(text) for text in found.itertext())):
+            if _says_something(found, unseen):
                 return found
     return root
 
@@ -101,8 +102,8 @@ _BLOCKS = frozenset(
 )
 # Not counted, since no reader sees it or it is no part of the text.
 _UNSEEN = (
-    # what leads around the site, where a page has no article of its own
-    "nav, [role=navigation], .md-sidebar, .md-header, .md-footer",
+    # what leads around the site, where a page has no article of its own; not from an excerpt to the rest of it
+    "nav:not(.md-post__action), [role=navigation], .md-sidebar, .md-header, .md-footer, .md-skip, .md-banner",
     # programs, drawings, controls; a diagram's or a formula's source is read before
     "script, style, template, svg, noscript, button, select, textarea, object, canvas, datalist, dialog, head",
     # signs that link a heading to itself, and footnotes back to their use
@@ -118,6 +119,14 @@ _UNSEEN = (
     # the second drawing of a formula
     ".katex-html, .MathJax_Preview, .MJX_Assistive_MathML, mjx-assistive-mml",
 )
+
+
+def _says_something(element: Element, unseen: set[Element]) -> bool:
+    if element in unseen:
+        return False
+    return bool(clean(element.text or "")) or any(
+        (isinstance(child.tag, str) and _says_something(child, unseen)) or clean(child.tail or "") for child in element
+    )
 
 
 def _spread(labels: Element) -> None:

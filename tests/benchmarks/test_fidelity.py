@@ -37,6 +37,8 @@ HTML = {
     "span": "<p>Run <code>ebb</code> now.</p>",
     "film": '<p>A film: <iframe src="https://films.example/ebb"></iframe></p>',
     "hidden": '<p style="display: none">never</p><svg><text>drawn</text></svg><p>seen</p>',
+    "excerpt": '<article><nav class="md-post__authors">Ada</nav><h2>Ebb</h2>'
+    '<nav class="md-post__action"><a href="../ebb/">Go on</a></nav></article>',
 }
 MARKDOWN = {
     "heading": "## Pump `on`",
@@ -56,6 +58,7 @@ MARKDOWN = {
     "span": "Run `ebb` now.",
     "film": "A film: <https://films.example/ebb>",
     "hidden": "seen",
+    "excerpt": "## Ebb\n\n[Go on](https://docs.example/p/ebb/)",
 }
 WRONG = {
     "heading": ("### Pump `on`", "headings"),
@@ -75,6 +78,7 @@ WRONG = {
     "span": ("Run ebb now.", "code spans"),
     "film": ("A film:", "media"),
     "hidden": ("", "words"),
+    "excerpt": ("## Ebb", "links"),
 }
 
 
@@ -125,6 +129,21 @@ def test_words_that_the_page_does_not_say_count_as_added(tmp_path: Path) -> None
 
     assert result.tallies["words"].added == [("pump/index.html", "loudly")]
     assert result.tallies["words"].share == 1
+
+
+def test_a_home_page_whose_article_is_empty_is_what_stands_around_it(tmp_path: Path) -> None:
+    """What a template shows beside an empty article counts; menus, banners and buttons do not."""
+    (tmp_path / "index.html").write_text(
+        "<!doctype html><html><head><title>Ebb</title></head><body><a class='md-skip' href='#'>Skip</a>"
+        "<header class='md-header'>Search</header><aside class='md-banner'>Sale</aside><section><h1>Ebb</h1><p>Harbours"
+        "</p></section><main><nav>Menu</nav><article class='md-content__inner'> </article><button>Up</button></main>"
+        "<footer class='md-footer'>Made by hand</footer></body></html>"
+    )
+    (tmp_path / "index.md").write_text("# Ebb\n\nHarbours\n")
+
+    words = compare_site(read_site(tmp_path, url="https://docs.example/p/")).tallies["words"]
+
+    assert (words.there, words.lost, words.added) == (2, [], [])
 
 
 def test_links_to_html_and_relative_links_are_told(tmp_path: Path) -> None:
