@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -22,19 +22,16 @@ def keywords(
     They weigh by TF-IDF over the sections and are spelt as the site mostly spells them. `shown[i]` is what a reader
     sees beside the words of `texts[i]` anyway, its title say: what stands there is left out.
     """
-    known: dict[str, str] = {}  # one copy of each word: sections share most of theirs
-    spelt = [_spelt(text, known) for text in texts]
-    held = Counter(key for runs, _ in spelt for key in _keys(runs, language))
-    spellings = _spellings(spelt, language)
+    written: dict[str, int] = {}  # how often the site writes each word so
+    held = Counter[str]()
+    counted = [_counted(text, language, written, held) for text in texts]
+    spellings = _spellings(written, language)
     common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
     rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
     seen = [*shown, *[""] * (len(texts) - len(shown))]
     return [
-        tuple(
-            spellings[each.key]
-            for each in _picked(_counted(counts, language), held, rarity, _said(beside, language), most)
-        )
-        for counts, beside in zip(spelt, seen, strict=True)
+        tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, language), most))
+        for section, beside in zip(counted, seen, strict=True)
     ]
 
 
@@ -56,78 +53,82 @@ _COMMON = 0.2  # on a site of some size, a word that one section in five holds t
 _LONGEST = 40
 _CODE = 1.3
 _NUMBER = 0.7
-_NO_PROSE = re.compile(
-    r"\b\w+://[^\s<>)\]]*|(?<=\])\([^()\s]*(?=[\s)])|^ {0,3}\[[^\]\n]+\]:[ \t]*\S+"  # addresses
-    r"|</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>|&#?\w{1,8};|(?<!\w)#\d+",  # tags, entities, numbers of issues
-    re.MULTILINE,
-)
+_TARGET = re.compile(r"\((?<=\]\()[^()\s]*(?=[\s)])")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:[ \t]*\S+", re.MULTILINE)
+_TAG = re.compile(r"</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>")
+_ENTITY = re.compile(r"&#?\w{1,8};")
+_ISSUE = re.compile(r"#(?<!\w#)\d+")
+_ADDRESS = re.compile(r"\b\w+://[^\s<>)\]]*")
 
 
 def _prose(text: str) -> str:
-    """Blank what is no word of a section's own: addresses, HTML."""
-    return _NO_PROSE.sub(" ", text)
+    """Blank what is no word of a section's own: addresses, HTML, numbers of issues."""
+    # Most texts hold none of most of these, and to look for a character is quick.
+    for sign, pattern in (
+        ("](", _TARGET), ("]:", _DEFINITION), ("<", _TAG), ("&", _ENTITY), ("#", _ISSUE), ("://", _ADDRESS),
+    ):  # fmt: skip
+        if sign in text:
+            text = pattern.sub(" ", text)
+    return text
 
 
-_Spelt = tuple[tuple[str, ...], tuple[int, ...]]
-"""The words of a section as written, and how often each: a quarter of what a dict of them takes."""
+_Counted = tuple[tuple["_Candidate", ...], tuple[int, ...]]
+"""The candidates of a section, and how often each occurs: a quarter of what a dict of them takes."""
 
 
-def _spelt(text: str, known: dict[str, str]) -> _Spelt:
-    counts = Counter(words.split(_prose(text)))
-    return tuple(known.setdefault(run, run) for run in counts), tuple(counts.values())
-
-
-def _keys(runs: Iterable[str], language: str) -> set[str]:
-    """Give the keys of a section's candidates."""
-    return {candidate.key for run in runs for candidate in _candidates(run, language)}
-
-
-def _counted(spelt: _Spelt, language: str) -> dict[str, tuple[_Candidate, int]]:
-    """Give a section's candidates with their number, in the order they first occur in."""
-    section: dict[str, tuple[_Candidate, int]] = {}
-    for run, count in zip(*spelt, strict=True):
+def _counted(text: str, language: str, written: dict[str, int], held: Counter[str]) -> _Counted:
+    """Count a section's candidates, in the order they first occur in; adds to what the whole site writes and holds."""
+    candidates: dict[str, _Candidate] = {}
+    counts: dict[str, int] = {}
+    for run, count in Counter(words.split(_prose(text))).items():
+        written[run] = written.get(run, 0) + count
         for candidate in _candidates(run, language):
-            section[candidate.key] = (candidate, section.get(candidate.key, (candidate, 0))[1] + count)
-    return section
+            key = candidate.key
+            candidates[key] = candidate
+            counts[key] = counts.get(key, 0) + count
+    held.update(counts.keys())
+    return tuple(candidates.values()), tuple(counts.values())
 
 
-def _spellings(spelt: Iterable[_Spelt], language: str) -> dict[str, str]:
+def _spellings(written: dict[str, int], language: str) -> dict[str, str]:
     """Give each key's most frequent spelling on the site; of several the first in lower case."""
-    total: dict[str, int] = {}
-    for runs, counts in spelt:
-        for run, count in zip(runs, counts, strict=True):
-            total[run] = total.get(run, 0) + count
     best: dict[str, Counter[str]] = {}
-    for run, count in total.items():
+    for run, count in written.items():
         for candidate in _candidates(run, language):
             best.setdefault(candidate.key, Counter())[candidate.spelling] += count
-    return {key: max(each, key=lambda spelling: (each[spelling], spelling.islower())) for key, each in best.items()}
+    return {
+        key: max(each, key=lambda spelling: (each[spelling], spelling.islower())) if len(each) > 1 else next(iter(each))
+        for key, each in best.items()
+    }
 
 
 def _said(text: str, language: str) -> set[str]:
     """Give what a text says, by the keys of its words."""
+    if text.isascii():  # its words are candidates of the section's text too, and so are known
+        return {
+            each for run in words.split(text) for read in _candidates(run, language) for each in (read.key, *read.parts)
+        }
     given = words.terms(text, language)
     return {*given, *(words.stem(term, language) for term in given)}
 
 
 def _picked(
-    section: dict[str, tuple[_Candidate, int]], held: Counter[str], rarity: dict[str, float], shown: set[str], most: int
+    section: _Counted, held: Counter[str], rarity: dict[str, float], shown: set[str], most: int
 ) -> list[_Candidate]:
     """Choose the best that neither what is shown nor a better one says already."""
     scored = [
-        ((1 + log(count)) * rarity[key] * candidate.weight, candidate)
-        for key, (candidate, count) in section.items()
-        if key in rarity
-        and held[key] >= candidate.least
-        and key not in shown
-        and not (candidate.plain and shown.issuperset(candidate.parts))
+        ((1 + log(count)) * rarity[candidate.key] * candidate.weight, candidate)
+        for candidate, count in zip(*section, strict=True)
+        if candidate.key in rarity
     ]
     scored.sort(key=lambda each: -each[0])  # stable: the first of equals stays first
     picked, said = list[_Candidate](), set[str]()
     for _, candidate in scored:
         if len(picked) == most:
             break
-        if candidate.plain and said.issuperset(candidate.parts):
+        if candidate.key in shown or held[candidate.key] < candidate.least:
+            continue
+        if candidate.plain and (shown.issuperset(candidate.parts) or said.issuperset(candidate.parts)):
             continue
         if not candidate.plain and any(_overlap(candidate.key, other.key) for other in picked if not other.plain):
             continue
