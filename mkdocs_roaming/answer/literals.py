@@ -1,0 +1,110 @@
+"""Which numbers, names, quotations and lines of code of a sentence do not stand in the opened sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mkdocs_roaming.answer.sentences import code_spans
+from mkdocs_roaming.answer.slots import alike
+from mkdocs_roaming.answer.statements import Near, Statements
+from mkdocs_roaming.answer.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Unfound:
+    """A literal that stands nowhere, or elsewhere only: `instead` is what stands in its place."""
+
+    kind: str
+    start: int
+    end: int
+    instead: str = ""
+
+
+def unfound(text: str, ours: Sequence[Token], near: Sequence[Near], open_: Statements) -> list[Unfound]:
+    """Give the literals of a sentence that no section supports; offsets are the sentence's own."""
+    missing = {at for at, token in enumerate(ours) if token.family and not _stands(token, text, open_)}
+    found = [Unfound(_kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near)) for at in sorted(missing)]
+    for at, token in enumerate(ours):
+        if token.family and at not in missing and (other := _mistaken(ours, at, near, open_)):
+            found.append(Unfound(_kind(token), token.start, token.end, other))
+    return [*found, *_phrases(text, found, open_)]
+
+
+def unfound_line(text: str, ours: Sequence[Token], open_: Statements) -> list[Unfound]:
+    """Give what of a line of code no section supports: names and numbers, else the line where it stands nowhere."""
+    bare = _COMMENT.sub("", text).rstrip() if not _COMMENT.match(text) else ""
+    if not bare or open_.has_line(text) or open_.has_line(bare):
+        return []
+    found = [
+        Unfound(_kind(token), token.start, token.end)
+        for token in ours
+        if token.family and token.end <= len(bare) and not _stands(token, text, open_)
+    ]
+    return found or ([Unfound("code", 0, len(bare))] if re.search(r"\w", bare) else [])
+
+
+def _kind(token: Token) -> str:
+    return "identifier" if token.kind == "word" else token.kind
+
+
+def _stands(token: Token, text: str, open_: Statements) -> bool:
+    if token.family == "number":
+        return open_.has_number(token)
+    if token.kind == "url":
+        return open_.has_name(token.key)
+    written = token.text.replace("\\", "").removesuffix("()")
+    return open_.has_name(written) or (token.text != written and open_.has_name(token.text))
+
+
+def _instead(ours: Sequence[Token], at: int, near: Sequence[Near]) -> str:
+    """Give what the nearest statement has in a literal's place, if that can be told."""
+    return _other(ours, at, near[:1], 0.0) if near and near[0].covered >= _NEAR else ""
+
+
+def _mistaken(ours: Sequence[Token], at: int, near: Sequence[Near], open_: Statements) -> str:
+    """Give what stands in a literal's place where the literal itself stands elsewhere only."""
+    if not near or near[0].covered < _NEAR:
+        return ""
+    token = ours[at]
+    own = 0.0
+    for statement, there in open_.literals(token.family, token.key):
+        own = max(own, alike(ours, at, statement.tokens, there))
+    others = [other for other in near if other.covered >= near[0].covered - _AS_NEAR]
+    return _other(ours, at, others, own)
+
+
+def _other(ours: Sequence[Token], at: int, near: Sequence[Near], own: float) -> str:
+    token = ours[at]
+    best, instead = own + _CLEARLY, ""
+    for other in near:
+        for there, candidate in enumerate(other.statement.tokens):
+            if candidate.family != token.family or candidate.key == token.key:
+                continue
+            likeness = alike(ours, at, other.statement.tokens, there)
+            if likeness >= _SAME_PLACE and likeness > best:
+                best, instead = likeness, candidate.text
+    return instead
+
+
+def _phrases(text: str, found: Sequence[Unfound], open_: Statements) -> Iterator[Unfound]:
+    """Find inline code and quotations that stand nowhere as they are written."""
+    for start, end, ticks in code_spans(text):
+        inner = text[start + ticks : end - ticks].strip()
+        known = open_.has_line(inner) or open_.has_line(inner.replace("\\", "")) or not re.search(r"\w", inner)
+        if not known and not any(start <= each.start < end for each in found):
+            yield Unfound("code", start, end)
+    for match in _QUOTATION.finditer(text):
+        inner = match[0][1:-1].strip(" .,;:!?")
+        known = not re.search(r"\w", inner) or open_.has_phrase(inner)
+        if not known and not any(match.start() <= each.start < match.end() for each in found):
+            yield Unfound("quote", match.start(), match.end())
+
+
+_NEAR = 0.6
+_AS_NEAR = 0.05
+_CLEARLY = 0.3
+_SAME_PLACE = 0.9
+_QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")

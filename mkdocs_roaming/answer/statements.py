@@ -1,0 +1,184 @@
+"""What the opened sections say, statement by statement: which is nearest to a sentence, and what stands anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+from mkdocs_roaming.answer.opposites import opposites
+from mkdocs_roaming.answer.sentences import sentences
+from mkdocs_roaming.answer.tokens import Token, tokens
+from mkdocs_roaming.words import terms
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, heading, row or line of code of a section; `section` is the section's place."""
+
+    section: int
+    text: str
+    tokens: tuple[Token, ...]
+    telling: frozenset[str]
+    """The keys of the words and names that tell what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A statement near to a sentence: the share of the sentence that it covers, and how like the two are."""
+
+    statement: Statement
+    covered: float
+    like: float
+
+
+class Statements:
+    """All that the opened sections say."""
+
+    def __init__(self, texts: Sequence[str], language: str) -> None:
+        self.language = language
+        self._texts = texts
+        self._raw = "\n\n".join(texts)
+        self._known = opposites(language)
+        self.all = [statement for at, text in enumerate(texts) for statement in self._read(at, text)]
+        self._holding: dict[str, list[int]] = {}
+        self._literals: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for number, statement in enumerate(self.all):
+            for key in statement.telling:
+                self._holding.setdefault(key, []).append(number)
+            for at, token in enumerate(statement.tokens):
+                if token.family:
+                    self._literals.setdefault((token.family, token.key), []).append((number, at))
+
+    def telling(self, of: Sequence[Token]) -> frozenset[str]:
+        """Give the keys that tell what tokens are about: no numbers, no stop words, no negations."""
+        known = self._known
+        return frozenset(
+            known.axes.get(token.key, token.key)
+            for token in of
+            if token.kind not in ("break", "number", "version")
+            and not token.stop
+            and token.key not in known.negations
+            and token.text.lower() not in known.negations
+        )
+
+    def weight(self, key: str) -> float:
+        """Give what a key weighs: the rarer, the more."""
+        return log(1 + (len(self.all) + 1) / (len(self._holding.get(key, ())) + 1))
+
+    def nearest(self, telling: Collection[str], *, most: int = 6) -> list[Near]:
+        """Give the statements nearest to a sentence, the nearest first."""
+        total = sum(map(self.weight, telling))
+        shared: dict[int, float] = {}
+        for key in sorted(telling):
+            weight = self.weight(key)
+            for number in self._holding.get(key, ())[:_MOST_HELD]:
+                shared[number] = shared.get(number, 0.0) + weight
+        top = sorted(shared, key=lambda number: (-shared[number], number))[:_MOST_RANKED]
+        ranked = [
+            Near(
+                self.all[number], shared[number] / total, shared[number] / (total + self._own(number) - shared[number])
+            )
+            for number in top
+        ]
+        return sorted(ranked, key=lambda near: -near.covered - _LIKE * near.like)[:most]
+
+    def covered(self, telling: Collection[str], section: int) -> float:
+        """Give the share of a sentence that a section covers as a whole."""
+        total = sum(map(self.weight, telling))
+        return sum(self.weight(key) for key in telling if key in self._sections[section]) / total if total else 1.0
+
+    def literals(self, family: str, key: str) -> Iterator[tuple[Statement, int]]:
+        """Give where a literal stands: statements, and its place among their tokens."""
+        for number, at in self._literals.get((family, key), ())[:_MOST_HELD]:
+            yield self.all[number], at
+
+    def has_number(self, token: Token) -> bool:
+        """Tell whether a number stands anywhere as a number: `8000` does not in `18000`, `1.2` does not in `1.2.3`."""
+        if ("number", token.key) in self._literals:
+            return True
+        if not token.key[-1:].isdecimal():
+            return False
+        return re.search(rf"(?<![\w.]){re.escape(token.key)}(?!\d|[.,]\d|\w*\d)", self._raw) is not None
+
+    def has_name(self, name: str) -> bool:
+        """Tell whether a name stands anywhere as it is written, not as a part of a longer one."""
+        return any(_stands(name, text) for text in (self._raw, self._plain))
+
+    def has_phrase(self, phrase: str) -> bool:
+        """Tell whether a phrase stands anywhere; space between words, case and what makes words bold do not count."""
+        return _flat(phrase) in self._flat
+
+    def has_line(self, line: str) -> bool:
+        """Tell whether a line of code stands anywhere, space aside."""
+        return " ".join(line.split()) in self._spaced
+
+    def knows(self, token: Token) -> bool:
+        """Tell whether a word stands anywhere, in whatever form."""
+        if token.key in self._terms:
+            return True
+        found = terms(token.text, self.language)
+        if not found or any(term in self._terms for term in found[-1:]) or all(term in self._terms for term in found):
+            return True
+        return len(token.key) > _STEM and token.key[:_STEM] in self._beginnings
+
+    def _read(self, section: int, text: str) -> Iterator[Statement]:
+        for stretch in sentences(text):
+            piece = text[stretch.start : stretch.end]
+            read = tuple(tokens(piece, self.language, code=stretch.kind == "code"))
+            yield Statement(section, piece, read, self.telling(read))
+
+    def _own(self, number: int) -> float:
+        return sum(map(self.weight, self.all[number].telling))
+
+    @cached_property
+    def _sections(self) -> list[set[str]]:
+        held: list[set[str]] = [set() for _ in self._texts]
+        for statement in self.all:
+            held[statement.section] |= statement.telling
+        return held
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return frozenset(terms(self._raw, self.language)) | frozenset(self._holding)
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(term[:_STEM] for term in self._terms if len(term) > _STEM)
+
+    @cached_property
+    def _plain(self) -> str:
+        return _ESCAPED.sub(r"\1", self._raw) if "\\" in self._raw else ""
+
+    @cached_property
+    def _flat(self) -> str:
+        return _flat(self._raw)
+
+    @cached_property
+    def _spaced(self) -> str:
+        return " ".join(self._raw.split())
+
+
+_MOST_HELD = 400  # statements that are looked at for one word: who says the same thing that often says it alike
+_MOST_RANKED = 40
+_LIKE = 0.15
+_STEM = 6
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]{0,500}\)")
+_SIGNS = re.compile(r"[*`\\]+|(?<!\w)_+|_+(?!\w)")
+
+
+def _flat(text: str) -> str:
+    return " ".join(_SIGNS.sub("", _LINK.sub(r"\1", text)).replace("’", "'").casefold().split())
+
+
+def _stands(name: str, text: str) -> bool:
+    at = text.find(name)
+    if at < 0:
+        return False
+    sign = "-" if name.startswith("-") else ""
+    before = rf"(?<![\w{sign}])" if re.match(r"[\w-]", name) else ""
+    after = rf"(?![\w{sign}])" if re.search(r"\w$", name) else ""
+    return re.compile(before + re.escape(name) + after).search(text, at) is not None

@@ -1,0 +1,211 @@
+"""Which sections support an answer, sentence by sentence, and what in it none supports.
+
+Two looks at every sentence. The first asks how much of it stands in a section, word by word (`overlap.py`). The second
+is strict: numbers, names and quotations must stand there as they are written (`literals.py`), and a sentence must not
+turn round what the nearest statement says (`polarity.py`). Words are all that is known here; no model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, cast
+
+from mkdocs_roaming.answer import overlap
+from mkdocs_roaming.answer.alike import is_common
+from mkdocs_roaming.answer.literals import unfound, unfound_line
+from mkdocs_roaming.answer.polarity import agrees, turns
+from mkdocs_roaming.answer.sentences import Stretch, code_spans, sentences
+from mkdocs_roaming.answer.statements import Near, Statements
+from mkdocs_roaming.answer.tokens import Token, tokens
+from mkdocs_roaming.words import fold, is_stop, word
+
+MarkKind = Literal[
+    "number", "version", "flag", "path", "identifier", "url", "quote", "code", "word", "polarity", "sentence"
+]
+"""What is marked: a literal of that kind, a word that stands nowhere, a turned polarity, a sentence with no source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A part of an answer that no opened section supports: `start` and `end` are UTF-16 offsets into the bare answer.
+
+    `instead` is what the nearest statement has in its place, if that is known.
+    """
+
+    kind: MarkKind
+    start: int
+    end: int
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, heading, row or line of code of an answer, its best section (None: it has none) and the score."""
+
+    start: int
+    end: int
+    section: str | None
+    score: float
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What supports an answer. `text` is the answer without its `[^id]` markers, which all offsets count in."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    score: float
+    """The mean of the sentences' scores, weighted by their length; 1 where there is nothing to support."""
+
+    @property
+    def unsupported(self) -> tuple[Mark, ...]:
+        """All marks, in the order of the text."""
+        return tuple(mark for sentence in self.sentences for mark in sentence.marks)
+
+
+def support(answer: str, sections: Mapping[str, str] | Iterable[tuple[str, str]], *, language: str = "en") -> Support:
+    """Hold an answer against the text of the sections that were opened for it, by their ids."""
+    pairs = list(sections.items() if isinstance(sections, Mapping) else sections)
+    text = bare(answer)
+    check = _Check(text, [id_ for id_, _ in pairs], [body for _, body in pairs], language)
+    found = tuple(map(check.sentence, sentences(text)))
+    length = sum(sentence.end - sentence.start for sentence in found)
+    score = sum(sentence.score * (sentence.end - sentence.start) for sentence in found) / length if length else 1.0
+    return Support(text, found, round(score, 4))
+
+
+def bare(answer: str) -> str:
+    """Give an answer without its `[^id]` markers."""
+    return _MARKER.sub("", answer)
+
+
+_MARKER = re.compile(r"\[\^[0-9a-f]{8}\]")
+
+
+class _Check:
+    """One answer against the sections opened for it."""
+
+    def __init__(self, text: str, ids: Sequence[str], texts: Sequence[str], language: str) -> None:
+        self._text, self._ids, self._language = text, ids, language
+        self._open = Statements(texts, language)
+        self._grams = [overlap.grams([fold(token) for token in overlap.tokens(body)]) for body in texts]
+        self._place = _Utf16(text)
+
+    def sentence(self, stretch: Stretch) -> Sentence:
+        """Judge one sentence."""
+        text = self._text[stretch.start : stretch.end]
+        ours = tokens(text, self._language, code=stretch.kind == "code")
+        telling = self._open.telling(ours)
+        near = self._open.nearest(telling)
+        credit = self._credit(text, near)
+        marks = self._code(text, ours) if stretch.kind == "code" else self._prose(text, ours, near)
+        if stretch.kind != "code" and not self._grounded(telling, near, credit.section):
+            marks, credit = [Mark("sentence", 0, len(text)), *marks], overlap.Credit(None, credit.score, 0)
+        at = stretch.start
+        return Sentence(
+            self._place(at),
+            self._place(stretch.end),
+            None if credit.section is None else self._ids[credit.section],
+            round(credit.score, 4),
+            tuple(
+                Mark(mark.kind, self._place(at + mark.start), self._place(at + mark.end), mark.instead)
+                for mark in _apart(marks)
+            ),
+        )
+
+    def _credit(self, text: str, near: Sequence[Near]) -> overlap.Credit:
+        """Find the section that supports most of a sentence; where several do, the one with the nearest statement."""
+        edges = [0, *(edge for start, end, _ in code_spans(text) for edge in (start, end)), len(text)]
+        pieces = [
+            overlap.piece([fold(token) for token in overlap.tokens(text[start:end])], self._grams, self._is_stop)
+            for start, end in pairwise(edges)
+            if start < end
+        ]
+        prefer = near[0].statement.section if near and near[0].covered >= _HALF else None
+        return overlap.credit(pieces, prefer=prefer)
+
+    def _is_stop(self, token: str) -> bool:
+        return is_stop(token, self._language) or not token.strip()
+
+    def _grounded(self, telling: frozenset[str], near: Sequence[Near], section: int | None) -> bool:
+        """Tell whether a sentence says what some statement or section is about."""
+        if len(telling) < _FEW:
+            return True
+        if section is None or not near:
+            return False
+        return near[0].covered >= _STATED or self._open.covered(telling, section) >= _COVERED
+
+    def _code(self, text: str, ours: Sequence[Token]) -> list[Mark]:
+        return [_mark(each.kind, each.start, each.end) for each in unfound_line(text, ours, self._open)]
+
+    def _prose(self, text: str, ours: Sequence[Token], near: Sequence[Near]) -> list[Mark]:
+        literals = unfound(text, ours, near, self._open)
+        marks = [_mark(each.kind, each.start, each.end, each.instead) for each in literals]
+        marks += self._turned(ours, near)
+        return [*marks, *self._words(ours)]
+
+    def _turned(self, ours: Sequence[Token], near: Sequence[Near]) -> Iterator[Mark]:
+        """Mark where a sentence says the opposite of the nearest statement, unless another says what it says."""
+        if not near or near[0].covered < _COMPARABLE:
+            return
+        best = near[0].statement
+        others = [
+            other
+            for other in near[1:]
+            if other.covered >= near[0].covered - _AS_NEAR and other.like >= _LIKE * near[0].like
+        ]
+        for turn in turns(ours, best.tokens, self._language):
+            if not any(agrees(ours, turn, other.statement.tokens, self._language) for other in others):
+                first, last = (best.tokens[at] for at in turn.there)
+                instead = " ".join(best.text[first.start : last.end].split())[:_LONGEST]
+                yield Mark("polarity", ours[turn.start].start, ours[turn.end].end, instead)
+
+    def _words(self, ours: Sequence[Token]) -> Iterator[Mark]:
+        """Mark words that stand in no section; such as everybody uses all day say too little."""
+        for at, token in enumerate(ours):
+            unit = at > 0 and ours[at - 1].family == "number" and ours[at - 1].end == token.start
+            if token.kind != "word" or token.stop or token.code or unit or len(token.text) < _SHORTEST:
+                continue
+            if not self._open.knows(token) and not is_common(word(token.text, self._language)):
+                yield Mark("word", token.start, token.end)
+
+
+_HALF = 0.5
+_COMPARABLE = 0.5
+_AS_NEAR = 0.05
+_LIKE = 0.9
+_STATED = 0.45
+_COVERED = 0.8
+_FEW = 3
+_SHORTEST = 3
+_LONGEST = 80
+
+
+def _mark(kind: str, start: int, end: int, instead: str = "") -> Mark:
+    return Mark(cast(MarkKind, kind), start, end, instead[:_LONGEST])
+
+
+def _apart(marks: Iterable[Mark]) -> Iterator[Mark]:
+    """Give marks in the order of the text; of those that overlap the first in rank, but a sentence's beside any."""
+    edge = 0
+    for mark in sorted(marks, key=lambda mark: (mark.start, mark.kind != "sentence", mark.kind == "word", -mark.end)):
+        if mark.kind == "sentence":
+            yield mark
+        elif mark.start >= edge:
+            yield mark
+            edge = mark.end
+
+
+class _Utf16:
+    """Character offsets of a text as UTF-16 offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._beyond = [at for at, character in enumerate(text) if ord(character) > 0xFFFF]
+
+    def __call__(self, at: int) -> int:
+        return at + bisect_left(self._beyond, at)
