@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,14 @@ from mkdocs_roaming.roam.navigator import Expanded, Found, Misused, Navigator, R
 from mkdocs_roaming.words import estimate_tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question and its answer, with its `[^id]` citations."""
+
+    question: str
+    answer: str
+
+
 @dataclass(slots=True)
 class Conversation:
     """The turns so far, and which sections' text a model finds in them."""
@@ -39,6 +48,21 @@ class Conversation:
         """Give the id of a section that may be cited by this name: one that was opened, by its id or an alias."""
         place = self.navigator.places.get(name.lower())
         return place.id if place is not None and place.id in self.navigator.opened else None
+
+    def kept(self, opened: Sequence[str], history: Sequence[Exchange], most: int) -> list[str]:
+        """Give which of the sections that earlier answers opened stay open: those cited last, then opened last."""
+        places = self.navigator.places
+        cited: dict[str, int] = {}
+        for time, exchange in enumerate(history, 1):
+            cited |= dict.fromkeys(cited_in(exchange.answer), time)
+
+        def used(id_: str) -> int:
+            place = places.get(id_)
+            inside = [place.id, *(other.id for other in places.below(place))] if place else [id_]
+            return max(cited.get(one, 0) for one in inside)
+
+        newest_first = list(dict.fromkeys(reversed(opened)))
+        return sorted(newest_first, key=used, reverse=True)[:most]
 
     def cite(self, ids: Iterable[str]) -> None:
         """Remember that sections were cited just now, so they stay open longest."""
@@ -141,6 +165,12 @@ def called(call: ToolCall) -> ToolCalled:
     )
 
 
+def cited_in(text: str) -> list[str]:
+    """Give the ids that an answer cites, in order, each once."""
+    return list(dict.fromkeys(_CITATION.findall(text)))
+
+
+_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _LONGEST_ID = 64
 _LONGEST_QUERY = 400
 _MOST_IDS = 16

@@ -38,6 +38,15 @@ class OutlineRead:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteRead:
+    """The model has the whole text of a small site before it: all its sections count as opened."""
+
+    digest: str
+    sections: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class RoundStarted:
     """The model is asked for the `number`th time (from 1) of at most `rounds`."""
 
@@ -116,6 +125,13 @@ class TextReleased:
 
 
 @dataclass(frozen=True, slots=True)
+class TextUnchecked:
+    """Text of a model that was asked without the docs: nothing of it is from them, nothing is cited."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SectionCited:
     """The text released last is the first to cite this section."""
 
@@ -153,9 +169,11 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event. `spent` names the budget that ended it (`rounds`, `output`, `seconds`), `error` what failed.
+    """The last event. `spent` names the budget that ended it (`rounds`, `output`, `seconds`, `cost`), `error` what
+    failed.
 
-    `not_found` is set wherever no text was released and nothing failed.
+    `not_found` is set wherever no text was released and nothing failed. `cost` is None where no prices are known or
+    nothing was counted. `docs` is False where the model was asked without them.
     """
 
     state: State
@@ -168,10 +186,14 @@ class Finished:
     spent: str = ""
     error: str = ""
     not_found: NotFound | None = None
+    cost: float | None = None
+    currency: str = ""
+    docs: bool = True
 
 
 Event = (
     OutlineRead
+    | SiteRead
     | RoundStarted
     | ToolCalled
     | SectionsFound
@@ -181,6 +203,7 @@ Event = (
     | ToolMisused
     | SectionsDropped
     | TextReleased
+    | TextUnchecked
     | SectionCited
     | CitationDropped
     | TextWithheld
@@ -191,7 +214,10 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as a whole. `citations` stand in the order of the text, `trail` holds the sections opened, in order."""
+    """An answer as a whole. `citations` stand in the order of the text, `trail` holds the sections opened, in order.
+
+    Where the `whole_site` was read there is no trail. Where `docs` is False, the text is not from the docs.
+    """
 
     text: str
     state: State
@@ -206,6 +232,10 @@ class Answer:
     spent: str = ""
     error: str = ""
     not_found: NotFound | None = None
+    cost: float | None = None
+    currency: str = ""
+    docs: bool = True
+    whole_site: bool = False
 
 
 async def collect(events: AsyncGenerator[Event, None]) -> Answer:
@@ -219,10 +249,13 @@ def summarise(events: Iterable[Event]) -> Answer:
     text: list[str] = []
     cited: dict[str, Reference] = {}
     trail: dict[str, Reference] = {}
+    whole_site = False
     finished = Finished("error", "", error="the answer was broken off")
     for event in events:
         match event:
-            case TextReleased():
+            case SiteRead():
+                whole_site = True
+            case TextReleased() | TextUnchecked():
                 text.append(event.text)
             case SectionCited():
                 cited.setdefault(event.section.id, event.section)
@@ -246,4 +279,8 @@ def summarise(events: Iterable[Event]) -> Answer:
         spent=finished.spent,
         error=finished.error,
         not_found=finished.not_found,
+        cost=finished.cost,
+        currency=finished.currency,
+        docs=finished.docs,
+        whole_site=whole_site,
     )

@@ -7,20 +7,19 @@ async with aclosing(answer("Which port is the default?", navigator, model)) as e
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
-import anyio
-
-from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.conversation import called
+from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
+from mkdocs_roaming.answer.conversation import Exchange, called
+from mkdocs_roaming.answer.ending import Ended
 from mkdocs_roaming.answer.events import Event
-from mkdocs_roaming.answer.models import Model, Part
-from mkdocs_roaming.answer.run import Ended, Exchange, Run
+from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.whole import WHOLE_SITE
 from mkdocs_roaming.roam.navigator import Navigator
 
-__all__ = ["Budget", "Exchange", "answer"]
+__all__ = ["WHOLE_SITE", "Budget", "Exchange", "Prices", "answer"]
 
 
 async def answer(
@@ -32,29 +31,34 @@ async def answer(
     opened: Sequence[str] = (),
     history: Sequence[Exchange] = (),
     budget: Budget | None = None,
+    whole_site_tokens: int = WHOLE_SITE,
     clock: Callable[[], float] = time.monotonic,
+    deadline: Deadline | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Answer a question by roaming; yields what happens, `Finished` last. Nothing but a cancellation is raised.
 
-    `page` is where the reader is: an id, a path or a URL. `opened` are the ids of sections that an earlier answer of
-    this conversation opened, `history` the earlier questions and answers: their sections stay open. Close the
-    generator (`contextlib.aclosing`) where it may be left early; the model's reply is then broken off at once.
+    `page` is where the reader is: an id, a path or a URL. `opened` are the ids of sections that earlier answers of
+    this conversation opened, `history` the earlier questions and answers: their sections stay open. A site of fewer
+    than `whole_site_tokens` estimated tokens is read whole instead of being roamed; 0 never does. Close the generator
+    (`contextlib.aclosing`) where it may be left early; the model's reply is then broken off at once.
     """
-    run = Run(question, navigator, model, budget or Budget(), clock)
+    budget = budget or Budget()
+    run = Run(question, navigator, model, budget, deadline or Deadline(budget.seconds, clock))
     try:
-        for event in await run.begin(page, opened, history):
+        for event in await run.begin(page, opened, history, whole_site_tokens):
             yield event
         while run.state is None:
             yield run.start_round()
             reply = run.ask()
             try:
-                while (part := await run.part(reply)) is not None:
+                while (part := await reply.part()) is not None:
                     for event in run.take(part):
                         yield event
             finally:
-                await _close(reply)
+                await reply.close()
             for event in run.end_reply():
                 yield event
+            await run.fetch()
             for call in run.calls:
                 yield called(call)
                 for event in await run.call(call):
@@ -65,19 +69,3 @@ async def answer(
         for event in run.end(ended):
             yield event
     yield await run.finished()
-
-
-_log = logging.getLogger(__name__)
-_CLOSING = 1.0  # seconds
-
-
-async def _close(reply: AsyncIterator[Part]) -> None:
-    """Break a reply off: its connection is closed even while we are being cancelled ourselves."""
-    close = getattr(reply, "aclose", None)
-    if close is None:
-        return
-    with anyio.move_on_after(_CLOSING, shield=True):
-        try:
-            await close()
-        except Exception:
-            _log.debug("closing a reply failed", exc_info=True)

@@ -46,9 +46,10 @@ def ids(library: Library) -> dict[str, str]:
 
 @pytest.fixture
 def ask(library: Library, search: Search) -> Ask:
-    """Ask a question and give all that happened."""
+    """Ask a question and give all that happened; the site is roamed though it is small."""
 
     def ask(model: Model, question: str = "Which port is the default?", **given: Any) -> list[Event]:
+        given.setdefault("whole_site_tokens", 0)
         navigator = given.pop("navigator", None) or Navigator(library, search=search)
 
         async def listen() -> list[Event]:

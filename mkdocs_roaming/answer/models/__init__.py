@@ -59,12 +59,24 @@ Turn = Asked | Said | Results
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSection:
+    """A section of a small site that is read whole."""
+
+    id: str
+    breadcrumb: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """All that a model is told for one reply.
 
     `rules` and `outline` depend on the site alone, so they stay cached from question to question; `turns` only grows,
     but for sections that were closed to make room; `note` is said last, behind the last turn. No `tools` are offered
     in the last round. `output_tokens` is the most that the reply may have.
+
+    A small site is read whole: then `outline` has all its text, already worded, and `site` the same as data, for a
+    model that reads no prompts. Where a model is asked without the docs, `outline` is empty.
     """
 
     rules: str
@@ -74,6 +86,7 @@ class Request:
     note: str = ""
     output_tokens: int = 700
     language: str = "en"
+    site: tuple[OpenSection, ...] = ()
 
 
 # What a model replies

@@ -106,7 +106,10 @@ def _seen(request: Request) -> _Seen:
             for result in turn.results:
                 _see(seen, result.result)
             seen.rounds += 1
-    seen.named = {**dict(_LINE.findall(request.outline)), **seen.named}
+    if request.site:  # read whole: there is nothing to look for
+        seen.opened |= {one.id: Source(one.id, one.breadcrumb, one.text) for one in request.site}
+    else:
+        seen.named = {**dict(_LINE.findall(request.outline)), **seen.named}
     return seen
 
 
