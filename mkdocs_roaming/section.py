@@ -11,6 +11,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from mkdocs_roaming.headings import LINE_END, Mark, plain, read_headings
 from mkdocs_roaming.page import Heading
@@ -59,12 +60,15 @@ def split(markdown: str, *, title: str = "", headings: Sequence[Heading] | None 
     named = _named(marks if titled else marks[1:], headings or ())
     if not titled:
         named = [(title, None), *named]
+    titles = [text or title for text, _ in named]
+    parents = _parents([mark.level for mark in marks])
+    names = _names(titles, [anchor for _, anchor in named], parents)
+    openings = _openings([mark.opening for mark in marks], parents)
     data = markdown.encode("utf-8", "surrogatepass")
-    sections = [
-        _section(mark, text or title, anchor, data, start, end)
-        for mark, (text, anchor), start, end in zip(marks, named, offsets, offsets[1:], strict=False)
-    ]
-    return tuple(_with_openings(_with_names(_with_parents(sections))))
+    return tuple(
+        _section(mark, titles[at], named[at][1], names[at], parents[at], openings[at], data, offsets[at : at + 2])
+        for at, mark in enumerate(marks)
+    )
 
 
 def github_slug(text: str) -> str:
@@ -124,7 +128,17 @@ def _only_pointer(body: str, end: int) -> bool:
     return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
 
 
-def _section(mark: Mark, title: str, anchor: str | None, data: bytes, start: int, end: int) -> Section:
+def _section(
+    mark: Mark,
+    title: str,
+    anchor: str | None,
+    name: str,
+    parent: int | None,
+    opening: str,
+    data: bytes,
+    place: Sequence[int],
+) -> Section:
+    start, end = place
     slice_ = data[start:end]
     text = slice_.decode("utf-8", "surrogatepass")
     body = _below(text, mark.below - mark.line).strip()
@@ -134,8 +148,10 @@ def _section(mark: Mark, title: str, anchor: str | None, data: bytes, start: int
         anchor,
         start,
         end,
-        opening=mark.opening,
-        targets=mark.targets,
+        name,
+        parent,
+        opening,
+        mark.targets,
         digest=slice_digest(slice_),
         body=slice_digest(body.encode("utf-8", "surrogatepass")) if body else "",
         tokens=estimate_tokens(text),
@@ -143,7 +159,11 @@ def _section(mark: Mark, title: str, anchor: str | None, data: bytes, start: int
 
 
 def _below(text: str, lines: int) -> str:
-    return text[[0, *(end.end() for end in LINE_END.finditer(text)), len(text)][lines] :]
+    """Give what stands below the first lines."""
+    if not lines:
+        return text
+    ends = [end.end() for end in islice(LINE_END.finditer(text), lines)]
+    return text[ends[-1] :] if len(ends) == lines else ""
 
 
 # What the rendered page and the other sections add
@@ -168,47 +188,47 @@ def _named(marks: Sequence[Mark], headings: Sequence[Heading]) -> list[tuple[str
     return found
 
 
-def _with_parents(sections: Sequence[Section]) -> list[Section]:
+def _parents(levels: Sequence[int]) -> list[int | None]:
     stack: list[int] = []
-    found: list[Section] = []
-    for at, section in enumerate(sections):
-        while len(stack) > 1 and sections[stack[-1]].level >= section.level:
+    found: list[int | None] = []
+    for at, level in enumerate(levels):
+        while len(stack) > 1 and levels[stack[-1]] >= level:
             stack.pop()
-        found.append(replace(section, parent=stack[-1] if stack else None))
+        found.append(stack[-1] if stack else None)
         stack.append(at)
     return found
 
 
-def _with_names(sections: Sequence[Section]) -> list[Section]:
+def _names(titles: Sequence[str], anchors: Sequence[str | None], parents: Sequence[int | None]) -> list[str]:
     """Name what ids are made of: the anchor, or `<parent's name>/<slug>` where a heading's text is repeated."""
-    slugs = [github_slug(section.title) for section in sections]
+    slugs = [github_slug(title) for title in titles]
     times = Counter(slugs)
-    named: list[Section] = []
+    names: list[str] = []
     taken: set[str] = set()
     tried: Counter[str] = Counter()
-    for section, slug in zip(sections, slugs, strict=True):
-        if section.parent is None:
+    for slug, anchor, parent in zip(slugs, anchors, parents, strict=True):
+        if parent is None:
             name = ""
         elif times[slug] > 1:
-            name = f"{named[section.parent].name}/{slug}"
+            name = f"{names[parent]}/{slug}"
         else:
-            name = section.anchor or slug
+            name = anchor or slug
         chosen = name
         while chosen in taken:
             tried[name] += 1  # counted on from the last one: thousands may have one name
             chosen = f"{name}~{tried[name] + 1}"
         taken.add(chosen)
-        named.append(replace(section, name=chosen))
-    return named
+        names.append(chosen)
+    return names
 
 
-def _with_openings(sections: Sequence[Section]) -> Iterable[Section]:
+def _openings(openings: Sequence[str], parents: Sequence[int | None]) -> list[str]:
     """Give sections without text the opening of their first child."""
-    openings = [section.opening for section in sections]
-    for at in range(len(sections) - 2, -1, -1):
-        if not openings[at] and sections[at + 1].parent == at:
-            openings[at] = openings[at + 1]
-    return (replace(section, opening=opening) for section, opening in zip(sections, openings, strict=True))
+    found = list(openings)
+    for at in range(len(found) - 2, -1, -1):
+        if not found[at] and parents[at + 1] == at:
+            found[at] = found[at + 1]
+    return found
 
 
 def _byte_offsets(markdown: str, starts: Sequence[int]) -> list[int]:
