@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mkdocs_roaming.answer.models import UNUSED, Usage
+from mkdocs_roaming.answer.support import Support
 
 State = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
 """How an answer ends: `partial` where the docs answer a part, or where text was withheld for want of a citation."""
@@ -160,6 +161,14 @@ class TokensUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class SupportChecked:
+    """The released text was held against the opened sections; where that could not be done, `skipped` says why."""
+
+    support: Support | None
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NotFound:
     """What there is to say where the docs did not answer: what was looked at, and what lies nearest."""
 
@@ -208,6 +217,7 @@ Event = (
     | CitationDropped
     | TextWithheld
     | TokensUsed
+    | SupportChecked
     | Finished
 )
 
@@ -236,6 +246,8 @@ class Answer:
     currency: str = ""
     docs: bool = True
     whole_site: bool = False
+    support: Support | None = None
+    support_skipped: str = ""
 
 
 async def collect(events: AsyncGenerator[Event, None]) -> Answer:
@@ -250,6 +262,7 @@ def summarise(events: Iterable[Event]) -> Answer:
     cited: dict[str, Reference] = {}
     trail: dict[str, Reference] = {}
     whole_site = False
+    checked = SupportChecked(None)
     finished = Finished("error", "", error="the answer was broken off")
     for event in events:
         match event:
@@ -261,6 +274,8 @@ def summarise(events: Iterable[Event]) -> Answer:
                 cited.setdefault(event.section.id, event.section)
             case SectionOpened():
                 trail.setdefault(event.section.id, event.section)
+            case SupportChecked():
+                checked = event
             case Finished():
                 finished = event
             case _:
@@ -283,4 +298,6 @@ def summarise(events: Iterable[Event]) -> Answer:
         currency=finished.currency,
         docs=finished.docs,
         whole_site=whole_site,
+        support=checked.support,
+        support_skipped=checked.skipped,
     )

@@ -68,4 +68,6 @@ async def answer(
     except Ended as ended:
         for event in run.end(ended):
             yield event
+    for event in await run.check():
+        yield event
     yield await run.finished()

@@ -12,17 +12,17 @@ import anyio.to_thread
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Deadline
+from mkdocs_roaming.answer.closing import not_found, supported
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, called, cited_in
 from mkdocs_roaming.answer.ending import Ended, ending
 from mkdocs_roaming.answer.events import (
     Event,
     Finished,
-    NotFound,
     OutlineRead,
-    Reference,
     RoundStarted,
     SiteRead,
     State,
+    SupportChecked,
     TokensUsed,
 )
 from mkdocs_roaming.answer.models import (
@@ -44,7 +44,7 @@ from mkdocs_roaming.answer.telling import Telling
 from mkdocs_roaming.answer.whole import Whole, whole
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.navigator import TOOLS, Found, Misused, Navigator, Result
+from mkdocs_roaming.roam.navigator import TOOLS, Misused, Navigator, Result
 from mkdocs_roaming.words import estimate_tokens
 
 KEPT = "kept"
@@ -229,8 +229,19 @@ class Run:
             yield from self._telling.end()
         self.state, self._spent, self._error = ended.state, ended.spent, ended.error
 
+    async def check(self) -> list[Event]:
+        """Hold what the reader has against the sections that were opened for it."""
+        if not self._telling.text:
+            return []
+        try:
+            return [SupportChecked(await self._work(lambda: supported(self._telling.text, self._navigator)))]
+        except Ended as ended:
+            return [SupportChecked(None, ended.error or "no time was left")]
+
     async def finished(self) -> Finished:
         assert self.state is not None
+        prices = self._budget.prices
+        found = self._telling.text or self.state == "error"
         return Finished(
             state=self.state,
             model=self._model.name,
@@ -241,25 +252,10 @@ class Run:
             withheld=self._telling.withheld,
             spent=self._spent,
             error=self._error,
-            cost=self._budget.prices.cost(self._usage) if self._budget.prices else None,
-            currency=self._budget.prices.currency if self._budget.prices else "",
-            not_found=None if self._telling.text or self.state == "error" else await self._not_found(),
+            not_found=None if found else await not_found(self._question, self._navigator, self._conversation),
+            cost=prices.cost(self._usage) if prices else None,
+            currency=prices.currency if prices else "",
         )
-
-    async def _not_found(self) -> NotFound:
-        reference = self._conversation.reference
-        nearest: tuple[Reference, ...] = ()
-        # Said even when time is up, but not at any price.
-        with anyio.move_on_after(_LAST_SECOND):
-            try:
-                found = await anyio.to_thread.run_sync(
-                    lambda: self._navigator.search_sections(self._question), abandon_on_cancel=True
-                )
-            except Exception:
-                _log.debug("no nearest sections", exc_info=True)
-            else:
-                nearest = tuple(reference(hit.id) for hit in found.hits) if isinstance(found, Found) else ()
-        return NotFound(tuple(map(reference, self._conversation.looked_at)), nearest)
 
     # Small things
 

@@ -23,6 +23,7 @@ from mkdocs_roaming.answer.events import (
     SectionsDropped,
     SectionsFound,
     SectionStanding,
+    SupportChecked,
     TextReleased,
     TextWithheld,
     TokensUsed,
@@ -73,6 +74,7 @@ def test_a_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
         RoundStarted,
         TextReleased,
         SectionCited,
+        SupportChecked,
         Finished,
     ]
     (opened,) = of(SectionOpened, events)
