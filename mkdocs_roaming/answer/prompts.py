@@ -47,6 +47,11 @@ READING_SITE = """\
   the docs, then its text. All of them are open; there is nothing else to open and nothing to search.\
 """
 
+RULES_WITHOUT_DOCS = """\
+You are asked about {site}. Its documentation is not here and cannot be read: answer from what you know. Answer in the
+language of the question, briefly, what was asked first. Write no citations. Where you do not know, say so.\
+"""
+
 OUTLINE = "The outline of {site}:\n\n{outline}"
 
 SITE = "All sections of {site}:\n\n{sections}"
@@ -76,6 +81,11 @@ def rules(site: SiteEntry, *, whole: bool = False) -> str:
     """Give the rules for answering from an outline, or from a `whole` site; they depend on the site alone."""
     reading = READING_SITE if whole else READING_OUTLINE
     return RULES.format(site=_line(site.name), none=NONE, reading=reading)
+
+
+def rules_without_docs(site: SiteEntry) -> str:
+    """Give the rules for answering without the docs."""
+    return RULES_WITHOUT_DOCS.format(site=_line(site.name))
 
 
 def outline(site: SiteEntry, text: str) -> str:
