@@ -65,8 +65,8 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    words = re.findall(r"[a-z0-9_.-]{2,}", text.lower())
-    return frozenset(word.strip(".-").rstrip("s") for word in words) - _EMPTY
+    words = {word.strip(".-") for word in re.findall(r"[a-z0-9_.-]{2,}", text.lower())} - _EMPTY
+    return frozenset(word.rstrip("s") or word for word in words)
 
 
-_EMPTY = frozenset(["", "the", "is", "it", "of", "to", "in", "on", "what", "which", "how", "doe", "do", "and", "for"])
+_EMPTY = frozenset(["", "the", "is", "it", "of", "to", "in", "on", "what", "which", "who", "how", "does", "do", "for"])

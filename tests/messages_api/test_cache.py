@@ -1,0 +1,86 @@
+"""The cache counts prefixes that were really seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from messages_api.cache import Cache
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def text(words: str, **mark: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **mark}
+
+
+def body(outline: str = "o" * 4000, *turns: str, tools: str = "t", **more: Any) -> dict[str, Any]:
+    messages = [
+        {"role": ("user", "assistant")[at % 2], "content": [text(turn, **(MARK if at == len(turns) - 1 else {}))]}
+        for at, turn in enumerate(turns)
+    ]
+    return {"tools": [{"name": tools}], "system": [text("rules"), text(outline, **MARK)], "messages": messages, **more}
+
+
+def read(usage: dict[str, int]) -> tuple[bool, bool, bool]:
+    kinds = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
+    return (usage[kinds[0]] > 0, usage[kinds[1]] > 0, usage[kinds[2]] > 0)
+
+
+def test_a_prefix_is_written_first_and_read_from_then_on() -> None:
+    """What stands behind the last mark is plain input; the sum is always the same."""
+    cache = Cache()
+    one = cache.count({**body(), "messages": [{"role": "user", "content": "first"}]})
+    two = cache.count({**body(), "messages": [{"role": "user", "content": "other"}]})
+    assert (read(one), read(two)) == ((False, True, True), (True, False, True))
+    assert one["cache_creation_input_tokens"] == two["cache_read_input_tokens"]
+    assert sum(one.values()) == sum(two.values())
+
+
+@pytest.mark.parametrize("change", [{"tools": "u"}, {"outline": "p" * 4000}, {"model": "other"}])
+def test_a_prefix_that_differs_anywhere_is_not_found(change: dict[str, Any]) -> None:
+    """Tools come first, then the system prompt; each model has its own."""
+    cache = Cache()
+    cache.count(body())
+    assert read(cache.count(body(**change))) == (False, True, False)
+
+
+def test_a_conversation_is_read_as_far_as_it_was_written() -> None:
+    """The turn before is found again, the new one is written."""
+    cache = Cache()
+    cache.count(body("o" * 4000, "a" * 400))
+    usage = cache.count(body("o" * 4000, "a" * 400, "b" * 400, "c" * 400))
+    assert usage["cache_read_input_tokens"] > 1000 + 100
+    assert 200 < usage["cache_creation_input_tokens"] < 260
+
+
+def test_a_tool_choice_leaves_the_outline_but_not_the_messages() -> None:
+    """As with the provider."""
+    cache = Cache()
+    whole = cache.count(body("o" * 4000, "a" * 400))["cache_creation_input_tokens"]
+    usage = cache.count(body("o" * 4000, "a" * 400, tool_choice={"type": "none"}))
+    assert 1000 < usage["cache_read_input_tokens"] < whole
+
+
+def test_an_entry_more_than_twenty_blocks_back_is_not_found() -> None:
+    """Unless a mark stands nearer to it."""
+    cache = Cache()
+    cache.count({**body(), "messages": []})
+    many = body("o" * 4000, *["x" * 8] * 25)
+    many["system"][1].pop("cache_control")
+    assert read(cache.count(many)) == (False, True, False)
+
+
+def test_small_prefixes_and_old_entries_are_not_kept() -> None:
+    """Five minutes from the last use, or an hour where the mark says so."""
+    now = [0.0]
+    cache = Cache(clock=lambda: now[0])
+    assert read(cache.count(body("small"))) == (False, False, True)
+    cache.count(body())
+    now[0] = 290
+    assert read(cache.count(body())) == (True, False, False)
+    now[0] = 580
+    assert read(cache.count(body())) == (True, False, False)
+    now[0] = 890
+    assert read(cache.count(body())) == (False, True, False)
