@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import unquote
@@ -42,7 +42,6 @@ def build(
     *,
     generator: str = "",
     previous: Previous | None = None,
-    rules: Sequence[Mapping[str, object]] = (),
     hash_of: Callable[[str], str] = hash_id,
     keywords_of: KeywordsOf = keywords,
     warn: Callable[[str], None] = lambda message: None,
@@ -55,9 +54,12 @@ def build(
     ids = Ids(hash_of)
     page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
     data = [written.markdown.encode("utf-8", "surrogatepass") for written in pages]
-    entries = [_page(written, own, text, site.url) for written, own, text in zip(pages, page_ids, data, strict=True)]
-    entries = _with_links(entries, pages, site.url)
-    entries = _with_keywords(entries, data, site.language, keywords_of)
+    links = _links(pages, page_ids, site.url)
+    found = iter(_keywords(pages, data, site.language, keywords_of))
+    entries = [
+        _page(written, own, led, found, text, site.url)
+        for written, own, led, text in zip(pages, page_ids, links, data, strict=True)
+    ]
     if previous is not None:
         aliases = find_aliases(previous, entries, data, warn)
         entries = [_with_aliases(entry, aliases) for entry in entries]
@@ -66,7 +68,6 @@ def build(
         site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
         pages=tuple(entries),
         nav=nav,
-        rules=tuple(rules),
         anchors=not pages or any(section.anchor for written in pages for section in written.sections),
         nav_source=site.nav_source,
         generator=generator,
@@ -88,7 +89,14 @@ def in_nav_order(site: Site, pages: Iterable[Page]) -> list[Page]:
     return list({**ordered, **by_path}.values())
 
 
-def _page(written: Written, ids: Sequence[str], data: bytes, site_url: str) -> PageEntry:
+def _page(
+    written: Written,
+    ids: Sequence[str],
+    links: Iterable[tuple[str, ...]],
+    keywords: Iterator[tuple[str, ...]],
+    data: bytes,
+    site_url: str,
+) -> PageEntry:
     page = written.page
     return PageEntry(
         id=ids[0],
@@ -109,8 +117,10 @@ def _page(written: Written, ids: Sequence[str], data: bytes, site_url: str) -> P
                 body=section.body,
                 tokens=section.tokens,
                 opening=section.opening,
+                keywords=next(keywords),
+                links=led,
             )
-            for id_, section in zip(ids, written.sections, strict=True)
+            for id_, section, led in zip(ids, written.sections, links, strict=True)
         ),
         source=page.source,
         description=page.description,
@@ -121,17 +131,17 @@ def _page(written: Written, ids: Sequence[str], data: bytes, site_url: str) -> P
     )
 
 
-def _with_links(entries: list[PageEntry], pages: Sequence[Written], site_url: str) -> list[PageEntry]:
-    """Resolve the sections' links to the ids of the sections they lead to."""
+def _links(pages: Sequence[Written], ids: Sequence[Sequence[str]], site_url: str) -> list[list[tuple[str, ...]]]:
+    """Give for each page's sections the ids of the sections that they link to."""
     by_path: dict[str, dict[str, str]] = {}
-    for entry, written in zip(entries, pages, strict=True):
+    for written, own in zip(pages, ids, strict=True):
         # Where there is no HTML, links lead to the slugs that GitHub makes.
         anchors = {
-            read.anchor or github_slug(read.title): section.id
-            for section, read in reversed(list(zip(entry.sections, written.sections, strict=True)))
+            section.anchor or github_slug(section.title): id_
+            for section, id_ in reversed(list(zip(written.sections, own, strict=True)))
         }
-        anchors[""] = entry.id
-        by_path[entry.path] = by_path[entry.markdown] = anchors
+        anchors[""] = own[0]
+        by_path[written.page.path] = by_path[markdown_path(written.page.path)] = anchors
 
     def resolve(own: str, targets: Iterable[str]) -> tuple[str, ...]:
         found: dict[str, None] = {}
@@ -144,31 +154,20 @@ def _with_links(entries: list[PageEntry], pages: Sequence[Written], site_url: st
         return tuple(found)
 
     return [
-        replace(
-            entry,
-            sections=tuple(
-                replace(section, links=resolve(section.id, read.targets)) if read.targets else section
-                for section, read in zip(entry.sections, written.sections, strict=True)
-            ),
-        )
-        for entry, written in zip(entries, pages, strict=True)
+        [
+            resolve(id_, section.targets) if section.targets else ()
+            for id_, section in zip(own, written.sections, strict=True)
+        ]
+        for written, own in zip(pages, ids, strict=True)
     ]
 
 
-def _with_keywords(
-    entries: list[PageEntry], data: Sequence[bytes], language: str, keywords_of: KeywordsOf
-) -> list[PageEntry]:
-    texts = [
-        text[section.start : section.end].decode("utf-8", "replace")
-        for entry, text in zip(entries, data, strict=True)
-        for section in entry.sections
-    ]
-    shown = [f"{section.title} {section.opening}" for entry in entries for section in entry.sections]
-    found = iter(keywords_of(texts, language, shown=shown))
-    return [
-        replace(entry, sections=tuple(replace(section, keywords=next(found)) for section in entry.sections))
-        for entry in entries
-    ]
+def _keywords(
+    pages: Sequence[Written], data: Sequence[bytes], language: str, keywords_of: KeywordsOf
+) -> list[tuple[str, ...]]:
+    sections = [(text, section) for written, text in zip(pages, data, strict=True) for section in written.sections]
+    texts = [text[section.start : section.end].decode("utf-8", "replace") for text, section in sections]
+    return keywords_of(texts, language, shown=[f"{section.title} {section.opening}" for _, section in sections])
 
 
 def _with_aliases(entry: PageEntry, aliases: Mapping[str, tuple[str, ...]]) -> PageEntry:
