@@ -1,0 +1,88 @@
+"""Which model answers, by its name and by what is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.errors import UsageError
+
+CLAUDE = "claude-haiku-5-5"
+NAMES = "claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"
+
+
+def choose(
+    name: str | None = None,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    config: Mapping[str, object] | None = None,
+) -> Model:
+    """Give the model that a name stands for; raises UsageError where it is unknown or something is missing.
+
+    Name, base URL and key are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what
+    the provider calls its own), else from `config` (`model`, `base_url`, `api_key`). Without any name it is Claude where
+    ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
+    """
+    given = _Given(environ, config or {})
+    name = given.first(name, "ROAMING_MODEL", "model") or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline")
+    kind, _, rest = name.strip().partition(":")
+    if kind.startswith("claude-") and not rest:
+        kind, rest = "claude", kind
+    match kind:
+        case "offline" if not rest:
+            from mkdocs_roaming.answer.models.offline import Offline
+
+            return Offline()
+        case "scripted" if rest:
+            from mkdocs_roaming.answer.models.script_file import read_script
+            from mkdocs_roaming.answer.models.scripted import Scripted
+
+            return Scripted(read_script(Path(rest)))
+        case "claude":
+            return _claude(rest or CLAUDE, given, base_url, key)
+        case "openai":
+            return _openai(rest, given, base_url, key)
+    raise UsageError(f"there is no model {name!r}; choose {NAMES}")
+
+
+class _Given:
+    """What environment and configuration say; what is empty says nothing."""
+
+    def __init__(self, environ: Mapping[str, str], config: Mapping[str, object]) -> None:
+        self._environ, self._config = environ, config
+
+    def first(self, option: str | None, *names: str) -> str:
+        """Give the option, else the first that is set: names of the environment, last one of the configuration."""
+        *variables, setting = names
+        configured = self._config.get(setting)
+        if configured is not None and not isinstance(configured, str):
+            raise UsageError(f"the setting {setting!r} must be a text, not {configured!r}")
+        said = (option, *(self._environ.get(variable) for variable in variables), configured)
+        return next((one.strip() for one in said if one and one.strip()), "")
+
+
+def _claude(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
+    where = given.first(base_url, "ROAMING_BASE_URL", "ANTHROPIC_BASE_URL", "base_url")
+    key = given.first(key, "ANTHROPIC_API_KEY", "api_key")
+    if not key and not where:
+        raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
+    from mkdocs_roaming.answer.models.claude import Claude
+
+    return Claude(model, key=key or "none", base_url=where)  # servers of one's own often ask for no key
+
+
+def _openai(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
+    if not model:
+        raise UsageError("which model of the server is meant? name it, such as openai:qwen3")
+    where = given.first(base_url, "ROAMING_BASE_URL", "OPENAI_BASE_URL", "base_url")
+    key = given.first(key, "OPENAI_API_KEY", "api_key")
+    if not key and not where:
+        raise UsageError(
+            f"where is {model}? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY for OpenAI"
+        )
+    from mkdocs_roaming.answer.models.openai import BASE_URL, OpenAI
+
+    return OpenAI(model, base_url=where or BASE_URL, key=key)

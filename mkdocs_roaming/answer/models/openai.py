@@ -1,0 +1,207 @@
+"""Any server that speaks the chat-completions API: OpenAI's own, or Ollama, vLLM and others on this machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+
+from mkdocs_roaming.answer.models import Part, Request, Stop
+from mkdocs_roaming.answer.models.chat_reply import Reading
+from mkdocs_roaming.answer.models.chat_request import Kept, sent
+from mkdocs_roaming.answer.models.failures import (
+    Service,
+    broken_off,
+    nonsense,
+    refused,
+    retry_after,
+    unreachable,
+)
+from mkdocs_roaming.answer.models.sse import Events, TooLong
+from mkdocs_roaming.errors import UsageError
+
+BASE_URL = "https://api.openai.com/v1"
+LONGEST_BODY = 4 * 2**20
+
+
+class OpenAI:
+    """Answers with `[^id]` citations. A `base_url` without a path is taken to end in `/v1`.
+
+    A call that fails for a while is made again, at most `retries` times, with growing pauses or as the server asks, and
+    never after a pause of more than `patience` seconds. What a server does not count is not known: usage stays zero.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = BASE_URL,
+        key: str = "",
+        retries: int = 2,
+        patience: float = 20.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        import httpx2  # only for those who ask a model
+
+        base_url = base_url.rstrip("/")
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"{base_url!r} is no address of a server; give one such as http://localhost:11434/v1")
+        self.name = model
+        self._service = Service(
+            model, base_url if parts.path else f"{base_url}/v1", key, "OPENAI_API_KEY", "ROAMING_BASE_URL"
+        )
+        self._retries, self._patience, self._sleep = retries, patience, sleep
+        self._httpx2 = httpx2
+        self._left_out: frozenset[str] = frozenset()
+        # No connection outlives its reply: one client serves any number of event loops, and none is left open.
+        self._client = httpx2.AsyncClient(
+            limits=httpx2.Limits(max_keepalive_connections=0),
+            timeout=httpx2.Timeout(600.0, connect=10.0),
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+        )
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        """Stream the reply to a request."""
+        said = sent(request)
+        tried = 0
+        while True:
+            begun = False
+            try:
+                async with self._client.stream("POST", self._url, json=self._body(said, request)) as response:
+                    begun = response.status_code == 200
+                    if begun:
+                        async with aclosing(self._read(response)) as parts:
+                            async for part in parts:
+                                yield part if not isinstance(part, Stop) else Stop(part.reason, Kept(request.note))
+                        return
+                    pause = await self._refused(response, tried)
+            except (self._httpx2.TransportError, self._httpx2.InvalidURL) as error:
+                if begun:
+                    raise broken_off(self._service) from None
+                if tried >= self._retries or isinstance(error, self._httpx2.InvalidURL):
+                    raise unreachable(self._service, error) from None
+                pause = _pause(tried)
+            except (ValueError, AttributeError, KeyError, TypeError, self._httpx2.DecodingError):
+                _log.debug("reading a reply failed", exc_info=True)
+                raise nonsense(self._service, "what is not the chat-completions API") from None
+            if pause is not None:
+                tried += 1
+                await self._sleep(pause)
+
+    @property
+    def _url(self) -> str:
+        return f"{self._service.base_url}/chat/completions"
+
+    def _body(self, said: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        limit = "max_tokens" if "max_tokens" not in self._left_out else "max_completion_tokens"
+        body = {"model": self.name, "stream": True, limit: request.output_tokens, **said}
+        if "stream_options" not in self._left_out:
+            body["stream_options"] = {"include_usage": True}
+        return body
+
+    # A reply
+
+    async def _read(self, response: Any) -> AsyncGenerator[Part, None]:
+        reading = Reading()
+        ended = False
+        async with aclosing(self._pieces(response)) as pieces:
+            async for piece in pieces:
+                if piece == "[DONE]":
+                    ended = True
+                    break
+                data = json.loads(piece)
+                if data.get("error"):
+                    kind, message, code = _error(data)
+                    raise refused(self._service, code, kind, message)
+                for part in reading.take(data):
+                    yield part
+                if reading.too_long:
+                    yield Stop("length")
+                    return
+        if not ended and reading.reason is None:
+            raise broken_off(self._service)
+        for part in reading.end():
+            yield part
+        yield Stop(reading.reason or "end")
+
+    async def _pieces(self, response: Any) -> AsyncGenerator[str, None]:
+        """Give the events of a stream; a reply that is not streamed is a single one."""
+        if "json" in response.headers.get("content-type", ""):
+            yield (await _whole(response)).decode("utf-8", "replace")
+            yield "[DONE]"
+            return
+        events = Events()
+        try:
+            async for data in response.aiter_bytes():
+                for event in events.feed(data):
+                    if event:
+                        yield event
+            for event in events.end():
+                if event:
+                    yield event
+        except TooLong:
+            raise nonsense(self._service, "a line without end") from None
+
+    # No reply
+
+    async def _refused(self, response: Any, tried: int) -> float | None:
+        """Give the pause before the next try; None to try at once with less, raise where trying again is no use."""
+        kind, message, _ = _error(_json(await _whole(response)))
+        status = response.status_code
+        wait = retry_after(response.headers)
+        if status in (400, 422):
+            asked_less = next(
+                (name for name in ("max_tokens", "stream_options") if name in message and name not in self._left_out),
+                "",
+            )
+            if asked_less and (asked_less != "max_tokens" or "max_completion_tokens" in message):
+                self._left_out |= {asked_less}
+                return None
+        again = status in (408, 409, 429) or status >= 500
+        if not again or tried >= self._retries or "insufficient_quota" in kind or (wait or 0) > self._patience:
+            raise refused(self._service, status, kind, message, wait)
+        return wait if wait is not None else _pause(tried)
+
+
+_log = logging.getLogger(__name__)
+
+
+def _pause(tried: int) -> float:
+    """Give a pause that grows, and differs from everybody else's."""
+    return min(0.5 * 2.0**tried, 8.0) * random.uniform(0.75, 1.0)
+
+
+async def _whole(response: Any) -> bytes:
+    body = bytearray()
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > LONGEST_BODY:
+            break
+    return bytes(body[:LONGEST_BODY])
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error(data: object) -> tuple[str, str, int]:
+    """Give kind, message and status of an error, wherever a server puts them."""
+    error = data.get("error", data) if isinstance(data, Mapping) else None
+    if isinstance(error, str):
+        return "", error, 200
+    if not isinstance(error, Mapping):
+        return "", "", 200
+    kind = " ".join(str(error[name]) for name in ("type", "code") if isinstance(error.get(name), str))
+    message = error.get("message") or error.get("detail") or ""
+    code = error.get("code")
+    return kind, message if isinstance(message, str) else json.dumps(message), code if isinstance(code, int) else 200

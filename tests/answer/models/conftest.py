@@ -1,0 +1,55 @@
+"""A provider on this machine, and models that ask it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.answer.models.openai import OpenAI
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from messages_api import MessagesApi, serving
+
+Make = Callable[..., Model]
+
+WIRES = ("claude", "openai")
+
+
+@pytest.fixture
+def api() -> Iterator[MessagesApi]:
+    """A provider without any replies yet; a request that it had to refuse fails the test."""
+    with serving(MessagesApi()) as api:
+        yield api
+    assert api.faults == []
+
+
+@pytest.fixture
+def claude(api: MessagesApi) -> Make:
+    """Give the maker of a Claude that asks the local provider."""
+    pytest.importorskip("anthropic")
+    from mkdocs_roaming.answer.models.claude import Claude
+
+    return lambda **given: Claude(**{"key": "test-key", "base_url": api.url, "retries": 0, **given})
+
+
+@pytest.fixture
+def openai(api: MessagesApi) -> Make:
+    """Give the maker of an OpenAI-compatible model that asks the local provider."""
+
+    def make(**given: Any) -> Model:
+        return OpenAI(**{"model": "qwen3", "key": "test-key", "base_url": api.url, "retries": 0, **given})
+
+    return make
+
+
+@pytest.fixture(params=WIRES)
+def make(request: pytest.FixtureRequest) -> Make:
+    """Give the maker of each kind of model in turn."""
+    made: Make = request.getfixturevalue(request.param)
+    return made
