@@ -96,13 +96,39 @@ class PageEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """When a rule fires: one of the phrases in `any` and each in `all` is asked for, on one of the pages (ids).
+
+    What is empty asks for nothing; a rule that asks for nothing never fires, one with `always` does.
+    """
+
+    any: tuple[str, ...] = ()
+    all: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """A rule: the sections (ids) that are opened for a question before a model reads it."""
+
+    when: When
+    open: tuple[str, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """A published site: its pages, their sections, its nav and its rules. `digest` is of all the rest."""
+    """A published site: its pages, their sections, its nav and its rules. `digest` is of all the rest.
+
+    `rules_mode` is `each` or `pool`: what the rules that fire share their room by.
+    """
 
     site: SiteEntry
     pages: tuple[PageEntry, ...]
     nav: tuple[NavEntry, ...] = ()
-    rules: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[RuleEntry, ...] = ()
+    rules_mode: str = "each"
     anchors: bool = True
     nav_source: str = "mkdocs"
     generator: str = ""
@@ -240,7 +266,8 @@ def _manifest(data: Json) -> Manifest:
         ),
         pages=tuple(_page(page, f"pages/{at}") for at, page in enumerate(_dicts(data, "pages", "manifest"))),
         nav=tuple(_nav(item) for item in _dicts(data, "nav", "manifest")),
-        rules=tuple(_dicts(data, "rules", "manifest")),
+        rules=tuple(_rule(rule, f"rules/{at}") for at, rule in enumerate(_dicts(data, "rules", "manifest"))),
+        rules_mode=_get(data, "rules_mode", str, "manifest", "each"),
         anchors=_get(data, "anchors", bool, "manifest", True),
         nav_source=_get(data, "nav_source", str, "manifest", "mkdocs"),
         generator=_get(data, "generator", str, "manifest", ""),
@@ -260,6 +287,20 @@ def _nav(data: Json, depth: int = 0) -> NavEntry:
         page=_get(data, "page", str, "nav", None),
         url=_address(data, "url", "nav", None),
         children=tuple(_nav(child, depth + 1) for child in _dicts(data, "children", "nav")),
+    )
+
+
+def _rule(data: Json, where: str) -> RuleEntry:
+    when = _get(data, "when", dict, where)
+    return RuleEntry(
+        when=When(
+            any=_strings(when, "any", where),
+            all=_strings(when, "all", where),
+            pages=_ids(when, "pages", where),
+            always=_get(when, "always", bool, where, False),
+        ),
+        open=_ids(data, "open", where),
+        name=_get(data, "name", str, where, ""),
     )
 
 
@@ -355,3 +396,11 @@ def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise _BrokenError(f"{where}: {key} is no list of texts")
+
+
+def _ids(data: Json, key: str, where: str) -> tuple[str, ...]:
+    values = _strings(data, key, where)
+    for value in values:
+        if not _ID.fullmatch(value):
+            raise _BrokenError(f"{where}: {key} {value[:20]!r} is not 8 hex digits")
+    return values

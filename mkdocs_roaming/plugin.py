@@ -16,7 +16,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from mkdocs.config import config_options as option
@@ -39,6 +39,9 @@ from mkdocs_roaming.publish.final import final_article, left_out, listed_article
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 
+if TYPE_CHECKING:
+    from mkdocs_roaming.publish.rules import RuleBook
+
 log = get_plugin_logger("roaming")
 
 LAST = -1000
@@ -57,6 +60,8 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     outline_tokens = option.Type(int, default=BUDGET)
     previous = option.Optional(option.Type(str))
     cache = option.Type(bool, default=True)
+    rules = option.Type(object, default=[])  # read by publish.rules, which tells the line of what is wrong
+    rules_mode = option.Choice(("each", "pool"), default="each")
 
 
 class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]  # as above
@@ -68,6 +73,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         self._nav: Navigation | None = None
         self._batches: dict[str, Batch] = {}
+        self._rules: dict[str, RuleBook | None] = {}
         self._seconds: dict[str, float] = {}
         self._dirty = False
 
@@ -82,6 +88,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             )
         if self.config.outline_tokens < SMALLEST:
             raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
+        self._rules_of((), config)
         return config
 
     @event_priority(LAST)
@@ -112,6 +119,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             made = convert_pages(site, (_page(page, folder) for page in chosen), cache=cache, warn=log.warning)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
+        self._rules[folder] = self._rules_of(pages, config)
         self._batches[folder] = made
         self._seconds[folder] = time.perf_counter() - started
 
@@ -176,13 +184,32 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(_in_language(where, folder), base, log.warning)
         try:
-            report = publish(batch, Path(config.site_dir) / folder, options, previous=previous)
+            rules = self._rules.get(folder)
+            report = publish(batch, Path(config.site_dir) / folder, options, previous=previous, rules=rules)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
         for note in report.notes:
             log.info(note)
         seconds = self._seconds[folder] + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+
+    def _rules_of(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleBook | None:
+        """Read the rules of mkdocs.yml and of the pages' front matter; most sites have none."""
+        own = [page for page in pages if "roaming" in page.meta]
+        if not self.config.rules and not own:
+            return None
+        from mkdocs_roaming.publish.rules import RuleBook, rules_of_config, rules_of_page
+
+        file = config.config_file_path
+        try:
+            rules = rules_of_config(self.config.rules, Path(file) if file else None)
+            for page in own:
+                where = page.file.abs_src_path
+                source, text = page.file.src_uri, page.file.content_string
+                rules += rules_of_page(page.meta["roaming"], source, text, Path(where) if where else None)
+        except RoamingError as error:
+            raise PluginError(f"roaming: {error}") from error
+        return RuleBook(rules, self.config.rules_mode, lenient=bool(_folder(config)))
 
     def _chosen(self, page: MkDocsPage, folder: str) -> bool:
         source, path = page.file.src_uri, _path(page, folder)

@@ -40,6 +40,7 @@ class Index:
     html: bool = True
     previous: str | None = None
     cache: Path | None = None
+    rules: Path | None = None
     options: Options = field(default_factory=Options)
 
 
@@ -55,10 +56,15 @@ def index(
     `steps` is told how many pages there are and gives what is called after each. Raises UsageError where the folder
     is no built site or its address cannot be found out, PublishError where nothing can be published.
     """
+    rules = None
+    if how.rules:
+        from mkdocs_roaming.publish.rules import rules_of_file  # few sites have rules
+
+        rules = rules_of_file(how.rules)
     previous = read_previous(how.previous, Path.cwd(), warn) if how.previous else None
     built = read_site(folder, how, warn)
     batch = convert_pages(built.site, built.pages, cache=Cache(how.cache), warn=warn, step=steps(len(built.pages)))
-    report = publish(batch, folder, how.options, previous=previous)
+    report = publish(batch, folder, how.options, previous=previous, rules=rules)
     if how.html:
         for path in batch.pages:
             _decorate(built.files[path], path)

@@ -25,6 +25,12 @@ from mkdocs_roaming.errors import UsageError
 @click.option(
     "--previous", metavar="PATH_OR_URL", help="The last manifest: ids of renamed sections live on as aliases."
 )
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Publish the rules in this YAML file: which sections a question opens first.",
+)
 @click.option("--outline-tokens", type=click.IntRange(min=200), default=8000, show_default=True)
 @click.option(
     "--section-files",
@@ -53,6 +59,7 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         html=not given["no_html"],
         previous=given["previous"],
         cache=given["cache"],
+        rules=given["rules"],
         options=Options(not given["no_full"], section_files, given["outline_tokens"]),
     )
     with progress("Converting") as steps:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.aliases import Previous
@@ -24,6 +24,9 @@ from mkdocs_roaming.publish.links import Links, links_of
 from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
 from mkdocs_roaming.section import split
 from mkdocs_roaming.words import estimate_tokens
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.publish.rules import RuleBook
 
 GENERATOR = f"mkdocs-roaming {__version__}"
 MOST_SECTION_FILES = 5_000
@@ -130,11 +133,12 @@ def publish(
     options: Options,
     *,
     previous: Previous | None = None,
-    rules: Sequence[Mapping[str, object]] = (),
+    rules: RuleBook | None = None,
 ) -> Report:
     """Write everything that the site publishes into a folder: pages first, the manifest last.
 
-    What an earlier build of ours left there and this one has no use for is removed.
+    What an earlier build of ours left there and this one has no use for is removed. Raises PublishError, before
+    anything is written, where a rule names what is not published or could never fire.
     """
     settle(batch)
     if not batch.pages:
@@ -152,14 +156,17 @@ def publish(
         written,
         generator=GENERATOR,
         previous=previous,
-        rules=rules,
         keywords_of=batch.cache.keywords,
         warn=batch.warn,
     )
+    notes: list[str] = []
+    if rules is not None and rules.rules:
+        from mkdocs_roaming.publish.rule_targets import resolved  # few sites have rules
+
+        manifest = resolved(manifest, rules, batch.warn, notes.append)
     old = _old_files(folder)
     counts = {True: 0, False: 0}
     now: set[str] = set()
-    notes: list[str] = []
     for path, data in _files(site, written, manifest, options, notes):
         now.add(path)
         counts[write_atomically(inside(folder, path), data)] += 1
