@@ -86,7 +86,8 @@ class Deadline:
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         self.seconds = seconds
         self.waits = 0
-        """How often something was waited for: where time ran out is told by it."""
+        self.ran_out: int | None = None
+        """In which wait, counted from 1, the seconds were spent."""
         self._clock = clock
         self._end = clock() + seconds
 
@@ -102,6 +103,8 @@ class Deadline:
         if left > 0:
             with anyio.move_on_after(left):
                 return await wait()
+        if self.ran_out is None:
+            self.ran_out = self.waits
         raise OutOfTime
 
     async def work(self, work: Callable[[], _T]) -> _T:

@@ -32,7 +32,7 @@ def answer_without_docs(
 
     Raises UsageError for the offline model: it has no words of its own.
     """
-    if isinstance(model, Offline):
+    if model.name == Offline.name:
         raise UsageError("offline quotes the docs and knows nothing else: choose another model to ask without them")
     budget = budget or Budget()
     return _events(question, site, model, history, budget, deadline or Deadline(budget.seconds, clock))
