@@ -4,8 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: demo test check site clean
+.PHONY: demo test check site clean browser
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
@@ -24,10 +25,10 @@ demo: site
 	  '$(BIN)/roaming index YOUR_BUILT_SITE --url https://your.docs/' \
 	  'less sample_site/site/llms.txt'
 
-test: $(INSTALLED)
+test: $(INSTALLED) browser
 	@$(BIN)/python -m pytest -q
 
-check: $(INSTALLED)
+check: $(INSTALLED) browser
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
@@ -44,6 +45,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt uv
 	@$(BIN)/uv pip install -q -c constraints.txt --group dev -e .
 	@touch $@
+
+# The tests of pages in a browser need Chromium; where it cannot be installed they are skipped.
+browser:
+	@if ! { command -v chromium || command -v chromium-browser || test "$$CHROMIUM"; } >/dev/null; then \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "Installing Chromium" \
+	  && { $(APT_CHROMIUM) || { apt-get update -qq >/dev/null 2>&1 && $(APT_CHROMIUM); }; } \
+	  || echo "No Chromium, and it cannot be installed here: browser tests are skipped"; \
+	fi
 
 clean:
 	rm -rf .venv .cache site sample_site/site

@@ -1,0 +1,162 @@
+"""Material's instant navigation, in a real browser: what we add to pages is never seen, and never stale."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SOURCES = {
+    "index.md": "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode) and [the gauges](guide/gauges.md).\n",
+    "guide/install.md": "# Install\n\nRun it.\n\n" + "Water.\n\n" * 60 + "## Quiet mode\n\nUse `--hush`.\n",
+    "guide/gauges.md": "# Gauges\n\n!!! note\n\n    Each gauge has a name.\n\n| Gauge | Is |\n| --- | --: |\n| A | 3",
+}
+CONFIG: dict[str, Any] = {
+    "site_name": "Ebb",
+    "theme": {
+        "name": "material",
+        "font": False,
+        "features": ["navigation.instant", "navigation.instant.prefetch", "navigation.tracking"],
+    },
+    "markdown_extensions": ["admonition", "tables"],
+}
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Material asks for a sitemap beside whatever any `<link rel=alternate>` leads to, a feed or a page's Markdown."""
+    return r"/docs/guide/\w+/sitemap\.xml: "
+
+
+@dataclass(frozen=True)
+class Sites:
+    """The addresses of one site, built with our plugin and without."""
+
+    ours: str
+    plain: str
+
+
+@pytest.fixture(scope="module")
+def sites(browser: object, serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> Sites:
+    """Build a site twice, with our plugin and without."""
+    return Sites(*(built(tmp_path_factory.mktemp("site"), serve, plugins) for plugins in (["roaming"], [])))
+
+
+def built(folder: Path, serve: Callable[[Path], str], plugins: list[str]) -> str:
+    """Build the site for the address that it is served at: at any other, Material would load every page anew."""
+    url = serve(folder / "site")
+    for name, text in SOURCES.items():
+        (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "docs" / name).write_text(text, "utf-8")
+    config = {**CONFIG, "site_url": url, "plugins": ["material/search", *plugins]}
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=folder, check=True, capture_output=True)
+    return url
+
+
+def arrived(page: Page, url: str, title: str) -> None:
+    """Wait until a page is shown."""
+    page.wait_for_url(url)
+    page.wait_for_selector(f"h1:has-text('{title}')")
+
+
+def pointers(page: Page) -> dict[str, list[str]]:
+    """Give where head and sentence of what is shown lead, as the browser resolves it."""
+    found = "selector => [...document.querySelectorAll(selector)].map(found => found.href).sort()"
+    return {
+        "head": page.evaluate(found, "head link[data-roaming]"),
+        "sentence": page.evaluate(found, "p[data-roaming] a"),
+    }
+
+
+def expected(url: str, path: str) -> dict[str, list[str]]:
+    addresses = sorted([f"{url}{path}index.md", f"{url}llms.txt"])
+    return {"head": addresses, "sentence": addresses}
+
+
+def boxes(page: Page) -> list[list[float]]:
+    """Give where everything on the page stands, but for what we put there."""
+    return page.evaluate(
+        "() => [...document.body.querySelectorAll('*:not([data-roaming], [data-roaming] *)')]"
+        ".map(found => found.getBoundingClientRect()).map(box => [box.x, box.y, box.width, box.height])"
+    )
+
+
+def test_pointers_belong_to_the_page_that_is_shown(page: Page, sites: Sites) -> None:
+    """However a reader came to a page, by links or by going back, its pointers lead to its own Markdown."""
+    url = sites.ours
+    page.goto(url)
+    page.evaluate("window.loadedOnce = true")
+    assert pointers(page) == expected(url, "")
+    page.click("article >> text=quiet mode")
+    arrived(page, f"{url}guide/install/#quiet-mode", "Install")
+    assert pointers(page) == expected(url, "guide/install/")
+    page.click("nav.md-nav--primary >> text=Gauges")
+    arrived(page, f"{url}guide/gauges/", "Gauges")
+    assert pointers(page) == expected(url, "guide/gauges/")
+    page.go_back()
+    page.wait_for_selector("h1:has-text('Install')")
+    assert pointers(page) == expected(url, "guide/install/")
+    page.go_back()
+    arrived(page, url, "Welcome")
+    assert pointers(page) == expected(url, "")
+    page.go_forward()
+    page.wait_for_selector("h1:has-text('Install')")
+    assert pointers(page) == expected(url, "guide/install/")
+    assert page.evaluate("window.loadedOnce") is True
+
+
+def test_pointers_lead_to_files_that_are_there(page: Page, sites: Sites) -> None:
+    """Every address in head and sentence answers."""
+    page.goto(f"{sites.ours}guide/gauges/")
+    for address in pointers(page)["head"]:
+        assert page.request.get(address).ok
+
+
+def test_the_sites_search_finds_nothing_of_ours(page: Page, sites: Sites) -> None:
+    """A reader who searches finds what the pages say, and never the sentence for agents."""
+    page.goto(sites.ours)
+    page.click(".md-search__input")
+    searches = {"hush": "1 matching document", "llms": "No", "gauge": "2 matching documents", "agents": "No"}
+    for words, told in searches.items():
+        page.fill(".md-search__input", "")
+        page.keyboard.type(words)
+        page.wait_for_selector(f".md-search-result__meta:has-text('{told}')")
+        assert page.locator(".md-search-result__list > li").count() == (0 if told == "No" else int(told[0]))
+
+
+@pytest.mark.parametrize("path", ["", "guide/install/", "guide/gauges/"])
+def test_a_page_looks_as_it_does_without_us(page: Page, sites: Sites, path: str) -> None:
+    """Everything stands where it stood, and not one pixel differs."""
+    seen = []
+    for url in (sites.plain, sites.ours):
+        page.goto(url + path)
+        page.wait_for_load_state("networkidle")
+        seen.append((boxes(page), page.screenshot(animations="disabled")))
+    assert len(seen[0][0]) > 80
+    assert seen[0] == seen[1]
+
+
+def test_the_tab_key_passes_our_links_by(page: Page, sites: Sites) -> None:
+    """Who walks a page by keyboard meets the same stops as without us."""
+    stops = []
+    for url in (sites.plain, sites.ours):
+        page.goto(f"{url}guide/gauges/")
+        walked = []
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            walked.append(
+                page.evaluate("(({tagName, id, className}) => [tagName, id, className])(document.activeElement)")
+            )
+        stops.append(walked)
+    assert len({tuple(stop) for stop in stops[0]}) > 5
+    assert stops[0] == stops[1]
