@@ -96,15 +96,15 @@ class MessagesApi:
         leaving = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not sending.done():
+            failed = sending.exception() if sending.done() else None
+            if not sending.done() or isinstance(failed, ConnectionError):
                 exchange.left = time.monotonic()
-            else:
-                with suppress(ConnectionError):
-                    sending.result()
+            elif failed is not None:
+                self.faults.append(f"the server itself failed: {failed!r}")
         finally:
             for task in (sending, leaving):
                 task.cancel()
-                with suppress(asyncio.CancelledError, ConnectionError):
+                with suppress(asyncio.CancelledError, Exception):
                     await task
             exchange.ended = time.monotonic()
 

@@ -23,8 +23,8 @@ def choose(
     """Give the model that a name stands for; raises UsageError where it is unknown or something is missing.
 
     Name, base URL and key are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what
-    the provider calls its own), else from `config` (`model`, `base_url`, `api_key`). Without any name it is Claude where
-    ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
+    the provider calls its own), else from `config` (`model`, `base_url`, `api_key`). Without any name it is Claude
+    where ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
     """
     given = _Given(environ, config or {})
     name = given.first(name, "ROAMING_MODEL", "model") or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline")

@@ -84,20 +84,21 @@ _LONGEST = 160
 
 
 def _why(service: Service, status: int, kind: str, message: str, wait: float | None) -> tuple[str, str]:
-    if status == 401 or kind in _KEY:
+    kinds = set(kind.split())
+    if status == 401 or kinds & _KEY:
         return "the key is not accepted", f"check {service.key_name}"
     if status == 402 or any(word in f"{kind} {message}" for word in _CREDIT):
         return "the account has no credit left", "add some where the key comes from"
-    if status == 403 or kind == "permission_error":
+    if status == 403 or "permission_error" in kinds:
         return "the key may not be used for this", f"choose another model, or check {service.key_name}"
-    if status == 404 or kind == "not_found_error":
+    if status == 404 or "not_found_error" in kinds:
         where = f"{service.address} does not know this model or address"
         return where, f"choose another model, or check {service.base_name}"
-    if status == 413 or kind == "request_too_large":
+    if status == 413 or "request_too_large" in kinds:
         return "the request is too large", "let fewer sections be open at once"
-    if status == 429 or kind == "rate_limit_error":
+    if status == 429 or "rate_limit_error" in kinds:
         return "too many requests", f"try again {_in(wait)}"
-    if status in (503, 529) or kind in _LATER:
+    if status in (503, 529) or kinds & _LATER:
         return "the provider is overloaded", f"try again {_in(wait)}"
     if status >= 500 or status < 300:
         return f"the provider failed ({kind or status})", "try again later"

@@ -201,7 +201,8 @@ def _error(data: object) -> tuple[str, str, int]:
         return "", error, 200
     if not isinstance(error, Mapping):
         return "", "", 200
-    kind = " ".join(str(error[name]) for name in ("type", "code") if isinstance(error.get(name), str))
+    kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
+    kind = " ".join(dict.fromkeys(kinds))
     message = error.get("message") or error.get("detail") or ""
     code = error.get("code")
     return kind, message if isinstance(message, str) else json.dumps(message), code if isinstance(code, int) else 200

@@ -11,6 +11,7 @@ import pytest
 
 from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.openai import OpenAI
+from mkdocs_roaming.roam.library import Library, library_of
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -19,12 +20,13 @@ from messages_api import MessagesApi, serving
 Make = Callable[..., Model]
 
 WIRES = ("claude", "openai")
+SAMPLE = Path(__file__).parents[3] / "sample_site" / "docs"
 
 
 @pytest.fixture
 def api() -> Iterator[MessagesApi]:
     """A provider without any replies yet; a request that it had to refuse fails the test."""
-    with serving(MessagesApi()) as api:
+    with serving(MessagesApi(budget=700)) as api:
         yield api
     assert api.faults == []
 
@@ -53,3 +55,10 @@ def make(request: pytest.FixtureRequest) -> Make:
     """Give the maker of each kind of model in turn."""
     made: Make = request.getfixturevalue(request.param)
     return made
+
+
+@pytest.fixture(scope="session")
+def handbook() -> Library:
+    """The sample site's pages as one text: large enough to be roamed."""
+    pages = [path.read_text("utf-8") for path in sorted(SAMPLE.rglob("*.md"))]
+    return library_of("\n\n".join(pages), name="Ebbkeeper", url="https://ebb.example/")

@@ -1,0 +1,199 @@
+"""What readers see when a provider misbehaves: an end with its reason, in time, and never a traceback."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import yaml
+from messages_api import MessagesApi
+from messages_api.adversary import BEHAVIOURS, Adversary
+from messages_api.navigator import Navigator as ByWords
+from messages_api.parts import Call, Cut, Say, Wait
+from messages_api.script import Script
+
+from mkdocs_roaming.answer.events import (
+    CitationDropped,
+    Event,
+    SectionOpened,
+    TextReleased,
+    ToolMisused,
+    collect,
+    summarise,
+)
+from mkdocs_roaming.answer.loop import Budget, answer
+from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.roam.navigator import Navigator
+
+Ask = Callable[..., list[Event]]
+Make = Callable[..., Model]
+
+CASES = yaml.safe_load((Path(__file__).parent / "behaviours.yml").read_text("utf-8"))
+SECONDS = 0.6
+PATIENT = {"flood of calls", "endless text"}
+"""What ends by another budget than time, but takes a while on a slow machine."""
+
+
+def named(error: str, api: MessagesApi, model: Model) -> str:
+    claude = model.name.startswith("claude")
+    names = {
+        "NAME": model.name,
+        "URL": api.url + ("" if claude else "/v1"),
+        "KEY": "ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY",
+        "BASE": "ANTHROPIC_BASE_URL" if claude else "ROAMING_BASE_URL",
+        "FORMAT": "Messages" if claude else "chat-completions",
+    }
+    return re.sub("|".join(names), lambda match: names[match[0]], error)
+
+
+def test_every_behaviour_is_tried() -> None:
+    """None is left out of the table."""
+    assert [case["behaviour"] for case in CASES] == list(BEHAVIOURS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["behaviour"])
+def test_an_adversary_ends_as_it_should(ask: Ask, api: MessagesApi, make: Make, case: dict[str, Any]) -> None:
+    """State, what was spent and the one line of the error; the deadline holds, and so does every budget."""
+    api.brain = Adversary(case["behaviour"])
+    model = make()
+    wire = "claude" if model.name.startswith("claude") else "openai"
+    case = {**case, **case.get(wire, {})}
+    seconds = 10.0 if case["behaviour"] in PATIENT else SECONDS
+    begun = time.monotonic()
+    events = ask(model, budget=Budget(seconds=seconds))
+    took = time.monotonic() - begun
+    result = summarise(events)
+    assert (result.state, result.spent) == (case["state"], case.get("spent", ""))
+    error = re.sub(r"in \d+ seconds", "in N seconds", result.error)
+    error = re.sub(r"in a minute", "in N seconds", error) if "until a date" in case["behaviour"] else error
+    assert error == named(case.get("error", ""), api, model)
+    assert "test-key" not in repr(events)
+    assert took < seconds + 1.0
+    assert api.idle()
+    assert any(exchange.left for exchange in api.exchanges) == case.get("left", False)
+    assert result.model == model.name
+
+
+def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A model that obeys them opens nothing more, calls nothing that there is not, and cites nothing unopened."""
+    api.brain = Adversary("orders")
+    events = ask(make())
+    opened = {
+        section.title
+        for event in events
+        if isinstance(event, SectionOpened)
+        for section in (event.section, *event.inside)
+    }
+    assert opened == {"Notes of a stranger"}
+    misused = [event.message for event in events if isinstance(event, ToolMisused)]
+    assert [message.split(";")[0] for message in misused] == [
+        "There is no tool 'delete_site'",
+        "There is no tool 'http_get'",
+    ]
+    assert "deadbeef" in [event.id for event in events if isinstance(event, CitationDropped)]
+    assert not [event for event in events if isinstance(event, TextReleased)]
+    result = summarise(events)
+    assert (result.state, result.text, result.citations) == ("not_found", "", ())
+    assert result.dropped_citations >= 2
+
+
+@pytest.mark.parametrize("behaviour", ["overloaded", "server error", "rate limit", "rate limit until a date"])
+def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
+    """Readers see nothing of it."""
+    api.brain = Adversary(behaviour, fails=1, then=ByWords())
+    result = summarise(ask(make(retries=2), "Where does the log go that Kettle writes?"))
+    assert (result.state, result.error) == ("answered", "")
+    assert "/var/log/kettle.log" in result.text
+    assert len(api.exchanges) == result.rounds + 1
+
+
+def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """Two more, then the error is told."""
+    api.brain = Adversary("rate limit")
+    assert summarise(ask(make(retries=2))).state == "error"
+    assert len(api.exchanges) == 3
+
+
+def test_nobody_waits_for_an_hour(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A pause beyond all patience is told at once."""
+    api.brain = Adversary("rate limit for an hour")
+    begun = time.monotonic()
+    result = summarise(ask(make(retries=2)))
+    assert result.error.endswith("try again in 60 minutes")
+    assert len(api.exchanges) == 1
+    assert time.monotonic() - begun < 1.0
+
+
+def test_a_pause_never_outlasts_the_deadline(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """However long the provider asks to wait."""
+    api.brain = Adversary("rate limit for an hour")
+    begun = time.monotonic()
+    result = summarise(ask(make(retries=2, patience=4000.0), budget=Budget(seconds=0.4)))
+    assert (result.state, result.spent) == ("budget", "seconds")
+    assert time.monotonic() - begun < 1.4
+
+
+@pytest.mark.parametrize("behaviour", ["silence", "silence in mid-stream", "drip"])
+def test_a_reader_who_leaves_ends_the_request_upstream(
+    api: MessagesApi, make: Make, navigator: Navigator, behaviour: str
+) -> None:
+    """Within a second: the provider sees the connection go."""
+    api.brain = Adversary(behaviour)
+    model = make()
+
+    async def leave() -> float:
+        async with anyio.create_task_group() as group:
+            group.start_soon(collect, answer("Which port?", navigator, model, whole_site_tokens=0))
+            while not api.exchanges:
+                await anyio.sleep(0.01)
+            await anyio.sleep(0.1)
+            gone = time.monotonic()
+            group.cancel_scope.cancel()
+        return gone
+
+    gone = anyio.run(leave)
+    assert api.idle()
+    (exchange,) = api.exchanges
+    assert exchange.left is not None
+    assert exchange.left - gone < 1.0
+
+
+def test_an_answer_left_between_two_events_ends_the_request_upstream(
+    api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]
+) -> None:
+    """Closing the events is enough."""
+    server = ids["Server"]
+    said = f"The port is 8642 [^{server}].\n\nIts address is"
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Wait(60)])
+    model = make()
+
+    async def leave() -> float:
+        async with aclosing(answer("Which port?", navigator, model, whole_site_tokens=0)) as events:
+            async for event in events:
+                if isinstance(event, TextReleased):
+                    break
+            return time.monotonic()
+
+    gone = anyio.run(leave)
+    assert api.idle()
+    left = api.exchanges[-1].left
+    assert left is not None
+    assert left - gone < 1.0
+
+
+def test_what_was_released_before_a_failure_stays_said(
+    ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]
+) -> None:
+    """A connection that breaks late leaves what was covered by then."""
+    server = ids["Server"]
+    said = f"The port is 8642 [^{server}].\n\nIts address is 127."
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Cut()])
+    result = summarise(ask(make()))
+    assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
+    assert "broke off" in result.error
