@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log
 
 from mkdocs_roaming import languages, words
@@ -24,13 +23,14 @@ def keywords(
     """
     written: dict[str, int] = {}  # how often the site writes each word so
     held = Counter[str]()
-    counted = [_counted(text, language, written, held) for text in texts]
-    spellings = _spellings(written, language)
+    read = _Candidates(language)
+    counted = [_counted(text, read, written, held) for text in texts]
+    spellings = _spellings(written, read)
     common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
     rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
     seen = [*shown, *[""] * (len(texts) - len(shown))]
     return [
-        tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, language), most))
+        tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, read), most))
         for section, beside in zip(counted, seen, strict=True)
     ]
 
@@ -76,13 +76,13 @@ _Counted = tuple[tuple["_Candidate", ...], tuple[int, ...]]
 """The candidates of a section, and how often each occurs: a quarter of what a dict of them takes."""
 
 
-def _counted(text: str, language: str, written: dict[str, int], held: Counter[str]) -> _Counted:
+def _counted(text: str, read: _Candidates, written: dict[str, int], held: Counter[str]) -> _Counted:
     """Count a section's candidates, in the order they first occur in; adds to what the whole site writes and holds."""
     candidates: dict[str, _Candidate] = {}
     counts: dict[str, int] = {}
     for run, count in Counter(words.split(_prose(text))).items():
         written[run] = written.get(run, 0) + count
-        for candidate in _candidates(run, language):
+        for candidate in read[run]:
             key = candidate.key
             candidates[key] = candidate
             counts[key] = counts.get(key, 0) + count
@@ -90,11 +90,11 @@ def _counted(text: str, language: str, written: dict[str, int], held: Counter[st
     return tuple(candidates.values()), tuple(counts.values())
 
 
-def _spellings(written: dict[str, int], language: str) -> dict[str, str]:
+def _spellings(written: dict[str, int], read: _Candidates) -> dict[str, str]:
     """Give each key's most frequent spelling on the site; of several the first in lower case."""
     best: dict[str, Counter[str]] = {}
     for run, count in written.items():
-        for candidate in _candidates(run, language):
+        for candidate in read[run]:
             best.setdefault(candidate.key, Counter())[candidate.spelling] += count
     return {
         key: max(each, key=lambda spelling: (each[spelling], spelling.islower())) if len(each) > 1 else next(iter(each))
@@ -102,14 +102,14 @@ def _spellings(written: dict[str, int], language: str) -> dict[str, str]:
     }
 
 
-def _said(text: str, language: str) -> set[str]:
+def _said(text: str, read: _Candidates) -> set[str]:
     """Give what a text says, by the keys of its words."""
     if text.isascii():  # its words are candidates of the section's text too, and so are known
         return {
-            each for run in words.split(text) for read in _candidates(run, language) for each in (read.key, *read.parts)
+            each for run in words.split(text) for candidate in read[run] for each in (candidate.key, *candidate.parts)
         }
-    given = words.terms(text, language)
-    return {*given, *(words.stem(term, language) for term in given)}
+    given = words.terms(text, read.language)
+    return {*given, *(words.stem(term, read.language) for term in given)}
 
 
 def _picked(
@@ -142,7 +142,17 @@ def _overlap(one: str, other: str) -> bool:
     return one in other or (len(other) >= _TELLING and other in one)
 
 
-@lru_cache(1 << 16)
+class _Candidates(dict[str, tuple[_Candidate, ...]]):
+    """What each word as written may be shown as; found out when it is first met, and forgotten with the build."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def __missing__(self, run: str) -> tuple[_Candidate, ...]:
+        self[run] = found = _candidates(run, self.language)
+        return found
+
+
 def _candidates(run: str, language: str) -> tuple[_Candidate, ...]:
     """Give what a word as written may be shown as: nothing, itself, or several words of a script without spaces."""
     if words.is_spaceless(run):
@@ -158,7 +168,7 @@ def _candidates(run: str, language: str) -> tuple[_Candidate, ...]:
             return ()
         key = words.stem(run, language)
         return (_Candidate(key, run, (key,)),)
-    word, spelling = words.word(run, language), run
+    word, spelling = words.word_once(run, language), run
     if "'" in run or "’" in run:
         spelling = languages.untie(run, languages.code(language))
     if word.stop or _DULL.search(run) or not 3 <= len(spelling) <= _LONGEST or sum(map(str.isdecimal, run)) > _DIGITS:

@@ -39,6 +39,7 @@ __all__ = [
     "stem",
     "terms",
     "word",
+    "word_once",
 ]
 
 
@@ -123,6 +124,11 @@ def is_spaceless(run: str) -> bool:
 def word(run: str, language: str = "en") -> Word:
     """Read one word, as `split` gives it."""
     return _word(run, languages.code(language))
+
+
+def word_once(run: str, language: str = "en") -> Word:
+    """Read one word that nobody will ask for again: it is not remembered, which thousands would need megabytes for."""
+    return _word.__wrapped__(run, languages.code(language))
 
 
 def is_stop(word: str, language: str = "en") -> bool:
