@@ -45,6 +45,8 @@ from mkdocs_roaming.answer.whole import Whole, whole
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import TOOLS, Misused, Navigator, Result
+from mkdocs_roaming.roam.rules import CALL as PINNED
+from mkdocs_roaming.roam.rules import pinned
 from mkdocs_roaming.words import estimate_tokens
 
 KEPT = "kept"
@@ -96,7 +98,7 @@ class Run:
         events: list[Event] = [OutlineRead(manifest.digest, len(places), estimate_tokens(self._outline))]
         if kept := self._conversation.kept(opened or navigator.opened, history, _MOST_KEPT):
             events += await self._open_again(kept, history)
-        return events
+        return events + await self._open_pinned(page)
 
     def _begin_whole(self, site: Whole, page: str | None) -> list[Event]:
         """Begin with all of a small site open: one round, no tools."""
@@ -113,15 +115,26 @@ class Run:
     async def _open_again(self, ids: list[str], history: Sequence[Exchange]) -> list[Event]:
         """Open what earlier answers had open, as if the model had just asked for it; what they cited was used."""
         self._navigator.drop(self._navigator.opened)
-        call = ToolCall(KEPT, "expand_sections", {"ids": ids})
-        self._call_ids.add(KEPT)
+        events = await self._open_first(KEPT, ids)
+        for exchange in history:
+            self._conversation.cite(cited_in(exchange.answer))
+        return [*events, *self._conversation.make_room(self._budget.open_chars)]
+
+    async def _open_pinned(self, page: str | None) -> list[Event]:
+        """Open what the site's rules pin to the question, in half of the room that there is."""
+        most = self._budget.open_chars
+        chars = min(most // 2, most - self._navigator.open_chars())
+        firing = await self._work(lambda: pinned(self._navigator, self._question, page, chars))
+        return await self._open_first(PINNED, list(firing.opens)) if firing.opens else []
+
+    async def _open_first(self, name: str, ids: list[str]) -> list[Event]:
+        """Open sections by a call of our own, as if the model had just asked for them."""
+        call = ToolCall(name, "expand_sections", {"ids": ids})
+        self._call_ids.add(name)
         self._conversation.turns.append(Said("", (call,)))
         result = await self._work(lambda: self._navigator.call(call.name, call.arguments))
         self._conversation.results([ToolResult(call, result)])
-        for exchange in history:
-            self._conversation.cite(cited_in(exchange.answer))
-        room = self._conversation.make_room(self._budget.open_chars)
-        return [called(call), *self._conversation.told(call.id, result), *room]
+        return [called(call), *self._conversation.told(call.id, result)]
 
     # A round: the model's reply
 

@@ -52,6 +52,8 @@ class Library:
     ) -> None:
         self.manifest = manifest
         self.places = Places(manifest)
+        self.trusted = not reader.distant and all(page.origin == "html" for page in manifest.pages)
+        """Whether its rules are followed: those of a folder's owner are, unless what lies there was fetched."""
         self._reader = reader
         self._pages = _Kept(keep)
         self._lock = threading.Lock()
