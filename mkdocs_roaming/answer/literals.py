@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class Unfound:
 
 def unfound(text: str, ours: Sequence[Token], near: Sequence[Near], open_: Statements) -> list[Unfound]:
     """Give the literals of a sentence that no section supports; offsets are the sentence's own."""
-    missing = {at for at, token in enumerate(ours) if token.family and not _stands(token, text, open_)}
+    missing = {at for at in range(len(ours)) if not _stands(ours, at, open_)}
     found = [Unfound(_kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near)) for at in sorted(missing)]
     for at, token in enumerate(ours):
         if token.family and at not in missing and (other := _mistaken(ours, at, near, open_)):
@@ -39,17 +40,23 @@ def unfound_line(text: str, ours: Sequence[Token], open_: Statements) -> list[Un
         return []
     found = [
         Unfound(_kind(token), token.start, token.end)
-        for token in ours
-        if token.family and token.end <= len(bare) and not _stands(token, text, open_)
+        for at, token in enumerate(ours)
+        if token.end <= len(bare) and not _stands(ours, at, open_)
     ]
     return found or ([Unfound("code", 0, len(bare))] if re.search(r"\w", bare) else [])
 
 
 def _kind(token: Token) -> str:
-    return "identifier" if token.kind == "word" else token.kind
+    return token.kind if token.kind != "word" else "identifier" if token.code else "number"  # a number's unit
 
 
-def _stands(token: Token, text: str, open_: Statements) -> bool:
+def _stands(ours: Sequence[Token], at: int, open_: Statements) -> bool:
+    """Tell whether a literal stands anywhere; a unit must stand behind its number."""
+    token, before = ours[at], ours[at - 1] if at else None
+    if before and before.family == "number" and before.end == token.start and token.text.isalpha():
+        return any(open_.has_name(before.text + gap + token.text) for gap in ("", " ", "\u00a0"))
+    if not token.family:
+        return True
     if token.family == "number":
         return open_.has_number(token)
     if token.kind == "url":
@@ -60,32 +67,55 @@ def _stands(token: Token, text: str, open_: Statements) -> bool:
 
 def _instead(ours: Sequence[Token], at: int, near: Sequence[Near]) -> str:
     """Give what the nearest statement has in a literal's place, if that can be told."""
-    return _other(ours, at, near[:1], 0.0) if near and near[0].covered >= _NEAR else ""
+    other = _other(ours, at, near[:1], 0.0) if near and near[0].covered >= _NEAR else None
+    return other.text if other else ""
 
 
 def _mistaken(ours: Sequence[Token], at: int, near: Sequence[Near], open_: Statements) -> str:
     """Give what stands in a literal's place where the literal itself stands elsewhere only."""
     if not near or near[0].covered < _NEAR:
         return ""
-    token = ours[at]
-    own = 0.0
-    for statement, there in open_.literals(token.family, token.key):
-        own = max(own, alike(ours, at, statement.tokens, there))
     others = [other for other in near if other.covered >= near[0].covered - _AS_NEAR]
-    return _other(ours, at, others, own)
+    other = _other(ours, at, others, _own(ours, at, open_))
+    if other is None or other.spare:
+        return other.text if other else ""
+    for there, token in enumerate(ours):  # both must be out of place where one stands for the other
+        if token.text == other.text and _other(ours, there, others, _own(ours, there, open_)):
+            return other.text
+    return ""
 
 
-def _other(ours: Sequence[Token], at: int, near: Sequence[Near], own: float) -> str:
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """What a statement has in a literal's place; `spare` tells that it has more of it than the sentence."""
+
+    text: str
+    spare: bool
+
+
+def _own(ours: Sequence[Token], at: int, open_: Statements) -> float:
+    """Give how well a literal stands in its best place."""
+    places = open_.literals(ours[at].family, ours[at].key)
+    return max((alike(ours, at, statement.tokens, there) for statement, there in places), default=0.0)
+
+
+def _other(ours: Sequence[Token], at: int, near: Sequence[Near], own: float) -> _Other | None:
     token = ours[at]
-    best, instead = own + _CLEARLY, ""
+    here = Counter(each.key for each in ours)
+    best, found = own + _CLEARLY, None
     for other in near:
-        for there, candidate in enumerate(other.statement.tokens):
+        theirs = other.statement.tokens
+        held = Counter(each.key for each in theirs)
+        for there, candidate in enumerate(theirs):
             if candidate.family != token.family or candidate.key == token.key:
                 continue
-            likeness = alike(ours, at, other.statement.tokens, there)
+            spare = held[candidate.key] > here[candidate.key]
+            if not spare and not held[token.key]:
+                continue  # it has its own place
+            likeness = alike(ours, at, theirs, there)
             if likeness >= _SAME_PLACE and likeness > best:
-                best, instead = likeness, candidate.text
-    return instead
+                best, found = likeness, _Other(candidate.text, spare)
+    return found
 
 
 def _phrases(text: str, found: Sequence[Unfound], open_: Statements) -> Iterator[Unfound]:
@@ -104,7 +134,7 @@ def _phrases(text: str, found: Sequence[Unfound], open_: Statements) -> Iterator
 
 _NEAR = 0.6
 _AS_NEAR = 0.05
-_CLEARLY = 0.3
+_CLEARLY = 0.15
 _SAME_PLACE = 0.9
 _QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")

@@ -13,7 +13,6 @@ from functools import cache
 from mkdocs_roaming import languages
 from mkdocs_roaming.words import fold, stem
 
-
 _ANY = re.compile(".", re.DOTALL)
 
 
@@ -105,7 +104,8 @@ _LANGUAGES = {
         numbers="two three four five six seven eight nine ten eleven twelve",
         pairs="""
             enable activate / disable deactivate
-            allow permit accept grant approve / deny forbid disallow prohibit reject refuse block prevent revoke
+            allow permit accept grant approve / deny denied forbid forbidden disallow prohibit reject refuse prevent
+            grant approve / revoke block
             always / never sometimes rarely seldom
             often usually frequently / rarely seldom never
             before / after
@@ -117,6 +117,8 @@ _LANGUAGES = {
             minimize / maximize
             least / most
             less fewer / more
+            many much / few little
+            common / rare
             lower low lowest / higher high highest upper
             smaller small smallest / larger large largest big bigger biggest
             shorter short shortest / longer long longest
@@ -158,7 +160,7 @@ _LANGUAGES = {
             encode / decode
             compress / decompress
             serialize / deserialize
-            show display reveal visible / hide hidden conceal invisible
+            show shown display reveal visible / hide hidden conceal invisible
             expand / collapse
             read / write
             readable / writable
@@ -194,7 +196,7 @@ _LANGUAGES = {
             yes / no
             valid / invalid
             succeed success successful successfully pass / fail failure failed
-            keep retain preserve / discard drop remove delete lose
+            keep kept retain preserve / discard drop remove delete lose lost
             safe safely secure / unsafe unsafely dangerous insecure
             trusted / untrusted
             possible / impossible
@@ -232,8 +234,8 @@ _LANGUAGES = {
             separate separately / together combined
             pause suspend / resume
             freeze / thaw
-            win / lose
-            gain / lose
+            win won / lose lost
+            gain / lose lost
             agree / disagree
             like / unlike
             good better best / bad worse worst

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.answer.opposites import Opposites, opposites
-from mkdocs_roaming.answer.slots import alike
-from mkdocs_roaming.answer.tokens import Token
+from mkdocs_roaming.answer.slots import JOINING, alike
+from mkdocs_roaming.answer.tokens import Token, is_negation
 from mkdocs_roaming.words import fold
 
 
@@ -24,7 +25,7 @@ def turns(ours: Sequence[Token], theirs: Sequence[Token], language: str) -> list
     """Give the places where a sentence turns round what a statement says; none where they agree or cannot be told."""
     known = opposites(language)
     mine, other = _Side(ours, known), _Side(theirs, known)
-    found = [*_added(mine, other, known), *_dropped(mine, other, known), *_turned(mine, other, known)]
+    found = [*_negated(mine, other, known), *_turned(mine, other, known)]
     return sorted(set(found), key=lambda turn: (turn.start, turn.end, turn.there))
 
 
@@ -33,16 +34,8 @@ def agrees(ours: Sequence[Token], turn: Turn, theirs: Sequence[Token], language:
     known = opposites(language)
     mine, other = _Side(ours, known), _Side(theirs, known)
     if turn.start in mine.reaches:
-        reach = mine.keys_of(mine.reaches[turn.start])
-        return any(reach & other.keys_of(reached) for reached in other.reaches.values())
-    key = ours[turn.start].key
-    return key in other.free
-
-
-@dataclass(frozen=True, slots=True)
-class _Negation:
-    at: int
-    reach: tuple[int, ...]
+        return turn.start not in _unpaired(mine, other)[0]
+    return ours[turn.start].key in other.free
 
 
 class _Side:
@@ -56,7 +49,7 @@ class _Side:
         negations = [at for at in range(len(tokens)) if _negates(tokens, at, known)]
         self.reaches = {at: _reach(tokens, at, known) for at in negations}
         negated = {at for reach in self.reaches.values() for at in reach}
-        self.free = frozenset(token.key for at, token in enumerate(tokens) if at not in negated)
+        self.free = Counter(token.key for at, token in enumerate(tokens) if at not in negated)
         self.negated = frozenset(tokens[at].key for at in negated)
 
     def keys_of(self, places: Sequence[int]) -> frozenset[str]:
@@ -64,15 +57,15 @@ class _Side:
 
 
 _REACH = 4
+_CONTINUING = frozenset(["nor", "noch", "ni"])
 _CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
 
 
 def _negates(tokens: Sequence[Token], at: int, known: Opposites) -> bool:
     token = tokens[at]
-    if token.kind != "word" or token.code:
+    if not is_negation(token, known):
         return False
-    word = fold(token.text).replace("’", "'")
-    if word not in known.negations and not word.endswith("n't") and not (word[:2] == "n'" and "ne" in known.negations):
+    if fold(token.text) in _CONTINUING and any(is_negation(other, known) for other in tokens[max(0, at - 12) : at]):
         return False
     following = [fold(other.text) for other in tokens[at : at + 3]]
     before = [fold(other.text) for other in tokens[max(0, at - 2) : at + 1]]
@@ -86,7 +79,9 @@ def _reach(tokens: Sequence[Token], at: int, known: Opposites) -> tuple[int, ...
         token = tokens[place]
         if token.text in _CLAUSE_ENDS or fold(token.text) in known.breaks or len(reached) == _REACH:
             break
-        if token.kind != "break" and not token.stop and not _negates(tokens, place, known):
+        if _negates(tokens, place, known):
+            break
+        if token.kind != "break" and not token.stop:
             reached.append(place)
     for place in range(at - 1, max(-1, at - 8), -1) if not reached else ():
         token = tokens[place]
@@ -95,36 +90,53 @@ def _reach(tokens: Sequence[Token], at: int, known: Opposites) -> tuple[int, ...
     return tuple(reached)
 
 
-def _added(mine: _Side, other: _Side, known: Opposites) -> Iterator[Turn]:
-    """Find negations that the statement does not have: what they reach stands there unnegated."""
-    for at, reach in mine.reaches.items():
-        keys = mine.keys_of(reach)
-        if any(keys & other.keys_of(reached) for reached in other.reaches.values()):
-            continue
-        for place in reach[:2]:
-            key = mine.tokens[place].key
-            if key in other.free:
-                there = other.places[key][0]
-                yield Turn(at, at, (there, there))
-                break
-            if _opposed(key, other.free, known):  # `not enabled` says what `disabled` says
-                break
+def _unpaired(mine: _Side, other: _Side) -> tuple[list[int], list[int]]:
+    """Give the negations of either side that have no counterpart on the other, the likest being paired first."""
+    likeness = {
+        (here, there): len(mine.keys_of(reach) & other.keys_of(reached)) + alike(mine.tokens, here, other.tokens, there)
+        for here, reach in mine.reaches.items()
+        for there, reached in other.reaches.items()
+        if mine.keys_of(reach) & other.keys_of(reached)
+    }
+    ours, theirs = dict.fromkeys(mine.reaches), dict.fromkeys(other.reaches)
+    for here, there in sorted(likeness, key=lambda pair: (-likeness[pair], pair)):
+        if here in ours and there in theirs:
+            del ours[here], theirs[there]
+    return list(ours), list(theirs)
 
 
-def _dropped(mine: _Side, other: _Side, known: Opposites) -> Iterator[Turn]:
-    """Find negations that the sentence does not have: what they reach stands in it unnegated."""
-    for at, reach in other.reaches.items():
-        keys = other.keys_of(reach)
-        if any(keys & mine.keys_of(reached) for reached in mine.reaches.values()):
-            continue
-        for place in reach[:2]:
-            key = other.tokens[place].key
-            if key in mine.free and key not in mine.negated:
-                here = max(mine.places[key], key=lambda one: alike(mine.tokens, one, other.tokens, place))
-                yield Turn(here, here, (min(at, place), max(at, place)))
-                break
-            if _opposed(key, mine.free, known):
-                break
+def _negated(mine: _Side, other: _Side, known: Opposites) -> Iterator[Turn]:
+    """Find negations on one side only: what they reach stands unnegated on the other."""
+    ours, theirs = _unpaired(mine, other)
+    keys, others = mine.places.keys(), other.places.keys()
+    verbatim = len(keys & others) >= _VERBATIM * len(keys | others)
+    for at in ours:
+        place = _standing(mine, at, other, known, verbatim=verbatim)
+        if place is not None:
+            there = other.places[mine.tokens[place].key][0]
+            yield Turn(at, at, (there, there))
+    for at in theirs:
+        place = _standing(other, at, mine, known, verbatim=verbatim)
+        if place is not None:
+            places = mine.places[other.tokens[place].key]
+            here = max(places, key=lambda one: alike(mine.tokens, one, other.tokens, place))
+            yield Turn(here, here, (min(at, place), max(at, place)))
+
+
+def _standing(mine: _Side, at: int, other: _Side, known: Opposites, *, verbatim: bool) -> int | None:
+    """Give what a negation reaches first that stands on the other side unnegated, and more often than on this one."""
+    for place in mine.reaches[at][:2]:
+        key = mine.tokens[place].key
+        if other.free[key] > mine.free[key]:
+            return place
+        if verbatim and len(other.places.get(key, ())) >= len(mine.places[key]):
+            return place
+        if _opposed(key, other.free, known):
+            return None  # `not enabled` says what `disabled` says
+    return None
+
+
+_VERBATIM = 0.75
 
 
 def _turned(mine: _Side, other: _Side, known: Opposites) -> Iterator[Turn]:
@@ -138,17 +150,27 @@ def _turned(mine: _Side, other: _Side, known: Opposites) -> Iterator[Turn]:
             if (key in mine.negated) != (opposite in other.negated) and (len(places), len(theirs)) == (1, 1):
                 continue  # a negation makes up for it
             for here in places:
+                if opposite in mine.places and _is_listed(mine.tokens, here):
+                    continue
                 best = max(theirs, key=lambda there: alike(mine.tokens, here, other.tokens, there))
                 likeness = alike(mine.tokens, here, other.tokens, best)
                 own = max((alike(mine.tokens, here, other.tokens, there) for there in standing), default=0.0)
+                if len(places) <= len(standing) and _is_listed(other.tokens, best):
+                    continue
                 if likeness >= _SAME_PLACE and likeness > own:
                     yield Turn(here, here, (best, best))
+
+
+def _is_listed(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a word is one of several in a row: their order says little."""
+    around = (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
+    return any(token.text in ",、，" or token.key in JOINING for token in around)
 
 
 _SAME_PLACE = 0.9
 
 
-def _opposed(key: str, among: frozenset[str] | dict[str, list[int]], known: Opposites) -> list[str]:
+def _opposed(key: str, among: Collection[str], known: Opposites) -> list[str]:
     """Give the words among others that are the opposite of one."""
     found = [other for other in sorted(known.opposing.get(key, ())) if other in among]
     for prefix in known.prefixes:

@@ -101,15 +101,21 @@ class _Reading:
             parts += [hidden[last:start], "x" * (end - start)]
             last = end
         hidden = "".join([*parts, hidden[last:]])
-        edge = 0
-        for stop in [*(match.end() for match in _SENTENCE_END.finditer(hidden)), len(text)]:
+        stops = [*(match.end() for match in _SENTENCE_END.finditer(hidden)), len(text)]
+        edge, cut = 0, list[tuple[int, int]]()
+        for stop in stops:
             piece = text[edge:stop]
             if piece.strip():
-                start = begun + edge + len(piece) - len(piece.lstrip())
-                yield Stretch("sentence", start, begun + edge + len(piece.rstrip()))
+                span = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
+                if cut and not _LETTER.search(piece):  # `[#12]` says something about what stands before it
+                    cut[-1] = cut[-1][0], span[1]
+                else:
+                    cut.append(span)
             edge = stop
+        yield from (Stretch("sentence", begun + start, begun + end) for start, end in cut)
 
 
+_LETTER = re.compile(r"[^\W\d_]")
 _LINE = re.compile(r"[^\n]+\n?|\n")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
 _FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")

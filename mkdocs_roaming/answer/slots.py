@@ -22,8 +22,9 @@ def alike(ours: Sequence[Token], at: int, theirs: Sequence[Token], there: int) -
 
 
 _STOP = 0.5
-_WINDOW = 4
-_JOINING = frozenset(["and", "or", "und", "oder", "et", "ou", "y", "o"])
+_WINDOW = 6
+JOINING = frozenset(["and", "or", "und", "oder", "et", "ou", "y", "o"])
+"""Words that join the parts of a list."""
 
 
 def _around(tokens: Sequence[Token], at: int, family: str) -> tuple[dict[str, tuple[int, bool]], ...]:
@@ -33,12 +34,15 @@ def _around(tokens: Sequence[Token], at: int, family: str) -> tuple[dict[str, tu
 
 def _side(tokens: Sequence[Token], places: range, family: str) -> dict[str, tuple[int, bool]]:
     side: dict[str, tuple[int, bool]] = {}
-    distance = 0
+    distance, listed = 0, False
     for place in places[:_FARTHEST]:
         token = tokens[place]
-        if token.kind == "break" or (family and token.family == family) or token.key in _JOINING:
+        if token.kind == "break" or token.key in JOINING:
+            listed = True
             continue
-        distance += 1
+        if family and token.family and (token.family == family or (listed and token.code)):
+            continue
+        distance, listed = distance + 1, False
         side.setdefault("#" if token.family == "number" else token.key, (distance, token.stop))
         if distance == _WINDOW:
             break

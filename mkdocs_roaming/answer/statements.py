@@ -10,7 +10,7 @@ from math import log
 
 from mkdocs_roaming.answer.opposites import opposites
 from mkdocs_roaming.answer.sentences import sentences
-from mkdocs_roaming.answer.tokens import Token, tokens
+from mkdocs_roaming.answer.tokens import Token, is_negation, tokens
 from mkdocs_roaming.words import terms
 
 
@@ -27,7 +27,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A statement near to a sentence: the share of the sentence that it covers, and how like the two are."""
+    """A statement near to a sentence: the share of the sentence's words that it has, and how like the two are."""
 
     statement: Statement
     covered: float
@@ -54,41 +54,49 @@ class Statements:
 
     def telling(self, of: Sequence[Token]) -> frozenset[str]:
         """Give the keys that tell what tokens are about: no numbers, no stop words, no negations."""
-        known = self._known
-        return frozenset(
-            known.axes.get(token.key, token.key)
-            for token in of
-            if token.kind not in ("break", "number", "version")
-            and not token.stop
-            and token.key not in known.negations
-            and token.text.lower() not in known.negations
-        )
+        return frozenset(self._key(token) for token in of if self._tells(token))
+
+    def words(self, of: Sequence[Token]) -> frozenset[str]:
+        """Give those keys that are words of prose."""
+        return frozenset(self._key(token) for token in of if self._tells(token) and not token.family)
+
+    def _key(self, token: Token) -> str:
+        return self._known.axes.get(token.key, token.key)
+
+    def _tells(self, token: Token) -> bool:
+        if token.stop or token.kind == "break" or token.family == "number":
+            return False
+        return not is_negation(token, self._known)
 
     def weight(self, key: str) -> float:
         """Give what a key weighs: the rarer, the more."""
         return log(1 + (len(self.all) + 1) / (len(self._holding.get(key, ())) + 1))
 
-    def nearest(self, telling: Collection[str], *, most: int = 6) -> list[Near]:
+    def nearest(self, ours: Sequence[Token], *, most: int = 6) -> list[Near]:
         """Give the statements nearest to a sentence, the nearest first."""
-        total = sum(map(self.weight, telling))
+        telling, words = self.telling(ours), self.words(ours)
         shared: dict[int, float] = {}
         for key in sorted(telling):
             weight = self.weight(key)
             for number in self._holding.get(key, ())[:_MOST_HELD]:
                 shared[number] = shared.get(number, 0.0) + weight
         top = sorted(shared, key=lambda number: (-shared[number], number))[:_MOST_RANKED]
-        ranked = [
-            Near(
-                self.all[number], shared[number] / total, shared[number] / (total + self._own(number) - shared[number])
-            )
-            for number in top
-        ]
-        return sorted(ranked, key=lambda near: -near.covered - _LIKE * near.like)[:most]
-
-    def covered(self, telling: Collection[str], section: int) -> float:
-        """Give the share of a sentence that a section covers as a whole."""
         total = sum(map(self.weight, telling))
-        return sum(self.weight(key) for key in telling if key in self._sections[section]) / total if total else 1.0
+        ranked = list[tuple[float, Near]]()
+        for number in top:
+            theirs = self.all[number].telling
+            like = shared[number] / (total + sum(map(self.weight, theirs)) - shared[number])
+            covered = self._share(words or telling, theirs)
+            ranked.append((shared[number] / total + _LIKE * like, Near(self.all[number], covered, like)))
+        return [near for _, near in sorted(ranked, key=lambda pair: -pair[0])[:most]]
+
+    def covered(self, words: Collection[str], section: int) -> float:
+        """Give the share of a sentence's words that a section covers as a whole."""
+        return self._share(words, self._sections[section])
+
+    def _share(self, keys: Collection[str], among: Collection[str]) -> float:
+        total = sum(map(self.weight, keys))
+        return sum(self.weight(key) for key in keys if key in among) / total if total else 1.0
 
     def literals(self, family: str, key: str) -> Iterator[tuple[Statement, int]]:
         """Give where a literal stands: statements, and its place among their tokens."""
@@ -129,9 +137,6 @@ class Statements:
             piece = text[stretch.start : stretch.end]
             read = tuple(tokens(piece, self.language, code=stretch.kind == "code"))
             yield Statement(section, piece, read, self.telling(read))
-
-    def _own(self, number: int) -> float:
-        return sum(map(self.weight, self.all[number].telling))
 
     @cached_property
     def _sections(self) -> list[set[str]]:

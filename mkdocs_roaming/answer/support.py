@@ -17,10 +17,11 @@ from typing import Literal, cast
 from mkdocs_roaming.answer import overlap
 from mkdocs_roaming.answer.alike import is_common
 from mkdocs_roaming.answer.literals import unfound, unfound_line
+from mkdocs_roaming.answer.opposites import opposites
 from mkdocs_roaming.answer.polarity import agrees, turns
 from mkdocs_roaming.answer.sentences import Stretch, code_spans, sentences
 from mkdocs_roaming.answer.statements import Near, Statements
-from mkdocs_roaming.answer.tokens import Token, tokens
+from mkdocs_roaming.answer.tokens import Token, is_negation, tokens
 from mkdocs_roaming.words import fold, is_stop, word
 
 MarkKind = Literal[
@@ -100,11 +101,10 @@ class _Check:
         """Judge one sentence."""
         text = self._text[stretch.start : stretch.end]
         ours = tokens(text, self._language, code=stretch.kind == "code")
-        telling = self._open.telling(ours)
-        near = self._open.nearest(telling)
+        near = self._open.nearest(ours)
         credit = self._credit(text, near)
         marks = self._code(text, ours) if stretch.kind == "code" else self._prose(text, ours, near)
-        if stretch.kind != "code" and not self._grounded(telling, near, credit.section):
+        if stretch.kind != "code" and not self._grounded(self._open.words(ours), near, credit.section):
             marks, credit = [Mark("sentence", 0, len(text)), *marks], overlap.Credit(None, credit.score, 0)
         at = stretch.start
         return Sentence(
@@ -132,13 +132,13 @@ class _Check:
     def _is_stop(self, token: str) -> bool:
         return is_stop(token, self._language) or not token.strip()
 
-    def _grounded(self, telling: frozenset[str], near: Sequence[Near], section: int | None) -> bool:
+    def _grounded(self, words: frozenset[str], near: Sequence[Near], section: int | None) -> bool:
         """Tell whether a sentence says what some statement or section is about."""
-        if len(telling) < _FEW:
+        if len(words) < _FEW:
             return True
         if section is None or not near:
             return False
-        return near[0].covered >= _STATED or self._open.covered(telling, section) >= _COVERED
+        return near[0].covered >= _STATED or self._open.covered(words, section) >= _COVERED
 
     def _code(self, text: str, ours: Sequence[Token]) -> list[Mark]:
         return [_mark(each.kind, each.start, each.end) for each in unfound_line(text, ours, self._open)]
@@ -169,7 +169,9 @@ class _Check:
         """Mark words that stand in no section; such as everybody uses all day say too little."""
         for at, token in enumerate(ours):
             unit = at > 0 and ours[at - 1].family == "number" and ours[at - 1].end == token.start
-            if token.kind != "word" or token.stop or token.code or unit or len(token.text) < _SHORTEST:
+            if token.kind != "word" or token.code or token.stop or unit or not _SPELT.fullmatch(token.text):
+                continue
+            if is_negation(token, opposites(self._language)):
                 continue
             if not self._open.knows(token) and not is_common(word(token.text, self._language)):
                 yield Mark("word", token.start, token.end)
@@ -182,7 +184,7 @@ _LIKE = 0.9
 _STATED = 0.45
 _COVERED = 0.8
 _FEW = 3
-_SHORTEST = 3
+_SPELT = re.compile(r"[^\W\d_]{3,}")
 _LONGEST = 80
 
 

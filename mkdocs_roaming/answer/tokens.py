@@ -42,14 +42,21 @@ class Token:
 
 def tokens(text: str, language: str = "en", *, code: bool = False) -> list[Token]:
     """Give the tokens of a text in its order; `code` tells that all of it is code."""
-    found = list(_tokens(text, 0, _TOKEN, language, opposites(language)))
-    spans = [(0, len(text))] if code else [(start, end) for start, end, _ in code_spans(text)]
-    if not spans:
-        return found
-    inside = [False] * (len(text) + 1)
-    for start, end in spans:
-        inside[start:end] = [True] * (end - start)
-    return [replace(token, code=True) if inside[token.start] else token for token in found]
+    known, edge, found = opposites(language), 0, list[Token]()
+    for start, end in [(0, len(text))] if code else [(start, end) for start, end, _ in code_spans(text)]:
+        found += _tokens(text[edge:start], edge, _TOKEN, language, known)
+        found += (replace(each, code=True) for each in _tokens(text[start:end], start, _IN_CODE, language, known))
+        edge = end
+    found += _tokens(text[edge:], edge, _TOKEN, language, known)
+    return found
+
+
+def is_negation(token: Token, known: Opposites) -> bool:
+    """Tell whether a word negates: `not`, `don't`, `n'est`."""
+    if token.kind != "word" or token.code:
+        return False
+    word = fold(token.text).replace("’", "'")
+    return word in known.negations or word.endswith("n't") or (word[:2] == "n'" and "ne" in known.negations)
 
 
 def number_key(text: str, thousands: str = ",") -> str:
@@ -81,6 +88,8 @@ def _tokens(text: str, offset: int, reader: re.Pattern[str], language: str, know
                 yield Token("path", run, start, run)
             else:
                 yield from _tokens(run, start, _NO_PATH, language, known)
+        elif kind == "joined":
+            yield Token("identifier", run, start, run)
         else:
             yield from _names(run, start, language, known)
 
@@ -128,7 +137,7 @@ def _is_identifier(run: str) -> bool:
         return bool(_CAMEL.search(run))
     if _ABBREVIATION.fullmatch(run) or "'" in run or "’" in run:
         return False
-    return run.startswith("__") or not run.strip("_").isalpha()
+    return run.startswith("__") or run[0] != run[-1] == "_" or not run.strip("_").isalpha()
 
 
 _GROUPED = re.compile(r"(-?\d{1,3}(?:[.,'’_\u00a0\u202f ]\d{3})+)((?:[.,]\d+)?)")
@@ -144,14 +153,16 @@ _FLAG = r"(?P<flag>(?<![\w-])--?[A-Za-z](?:[\w-]*\w)?)"
 _PATH = r"(?P<path>(?<![\w/])(?:~|\.\.?(?=/)|[$@]?(?:[\w-]|\.(?=\w))++)?(?:/(?:[\w%+~{}$@:-]|\.(?=\w))++)++/?)"
 _NUMBER = (
     r"(?P<number>(?:(?<![\w)\].-])[-−](?=\d))?(?<![\w.])(?:[vV](?=\d))?"
-    r"(?:\d{1,3}(?:[,'’_\u00a0\u202f]\d{3})+(?![\d.])|\d++)(?:\.\d++)*+"
+    r"(?:\d{1,2}:\d\d(?::\d\d)?(?![\d:])|\d{4}-\d\d-\d\d(?![\d-])|\d{1,3}(?:[,'’_\u00a0\u202f]\d{3})+(?![\d.])|\d++)(?:\.\d++)*+"
     r"(?:\.[xX*](?!\w))?(?:(?<=\d)[-.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)\.?\d+(?!\w))?"
-    r"(?![^\W_]*[A-Za-z]\d)(?!\w{13})(?!_))"
+    r"(?![^\W_]*[A-Za-z]\d)(?!\w{6})(?!_))"
 )
 _NAME = (
     r"(?P<name>[^\W\d_]++(?:['’][^\W\d_]++)+|(?:(?<![\w.)\]])[$@.](?=[^\W\d]))?"
     r"(?:\w|\\_)++(?:(?:\.|::)(?=[^\W\d])(?:\w|\\_)++)*+(?:\(\))?)"
 )
 _BREAK = r"(?P<break>[,;:.!?()—–\[\]{}，、；：。！？（）])"
+_JOINED = r"(?P<joined>[^\W\d_]\w*+(?:-[^\W\d_]\w*+)++)"
 _TOKEN = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _NAME, _BREAK]))
+_IN_CODE = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _JOINED, _NAME, _BREAK]))
 _NO_PATH = re.compile("|".join([_FLAG, _NUMBER, _NAME, _BREAK]))
