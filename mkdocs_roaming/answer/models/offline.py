@@ -15,6 +15,7 @@ from mkdocs_roaming.answer.quotes import Quote, quote
 from mkdocs_roaming.answer.relevance import Bag, Passage, Source, Weighed, passages, weigh
 from mkdocs_roaming.expand import Expansion
 from mkdocs_roaming.roam.navigator import Expanded, Found
+from mkdocs_roaming.roam.rules import CALL as PINNED
 from mkdocs_roaming.words import estimate_tokens
 
 
@@ -71,6 +72,7 @@ class _Seen:
     named: dict[str, str] = field(default_factory=dict)
     ranks: dict[str, float] = field(default_factory=dict)
     opened: dict[str, Source] = field(default_factory=dict)
+    pinned: set[str] = field(default_factory=set)
     searched: bool = False
     rounds: int = 0
 
@@ -82,8 +84,8 @@ class _Seen:
         return list(texts.values())
 
     def sources(self) -> list[Source]:
-        """Give the sections that were opened, with their ranks."""
-        order = {id_: rank for rank, id_ in enumerate(self.best())}
+        """Give the sections that were opened, with their ranks; what a rule pins stands beside the best."""
+        order = {id_: rank for rank, id_ in enumerate(self.best())} | dict.fromkeys(self.pinned, 0)
         return [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
 
     def best(self) -> list[str]:
@@ -100,11 +102,13 @@ def _seen(request: Request) -> _Seen:
     for turn in request.turns:
         if isinstance(turn, Asked):
             seen.earlier, seen.question = seen.question, turn.question
-            seen.searched, seen.rounds, seen.ranks = False, 0, {}
+            seen.searched, seen.rounds, seen.ranks, seen.pinned = False, 0, {}, set()
             seen.named |= dict(_LINE.findall(turn.around))
         elif isinstance(turn, Results):
             for result in turn.results:
                 _see(seen, result.result)
+                if result.call.id == PINNED and isinstance(result.result, Expanded):
+                    seen.pinned |= {shown.id for opened in result.result.sections for shown in opened.shown}
             seen.rounds += 1
     if request.site:  # read whole: there is nothing to look for
         seen.opened |= {one.id: Source(one.id, one.breadcrumb, one.text) for one in request.site}
