@@ -51,8 +51,9 @@ def sent(request: Request, *, ttl: Ttl = "5m") -> Sent:
     roams = (request.outline and not request.site) or any(isinstance(turn, Results) for turn in request.turns)
     tools = [_tool(tool) for tool in request.tools or (TOOLS if roams else ())]
     system = [_text(text) for text in (request.rules, request.outline) if text.strip()]
-    messages = _messages(request, _digest(tools, system))
-    digest = _digest(tools, system, messages)
+    first = _digest(tools, system)
+    messages = _messages(request, first)
+    digest = _digest(first, messages)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     parameters: dict[str, Any] = {"system": system, "messages": messages}
