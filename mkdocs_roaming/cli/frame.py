@@ -31,6 +31,7 @@ Exit codes:
 FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`
 LIB = click.argument("lib", metavar="LIB")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Follow the rules of a site that is somebody else's.")
 
 
 class Commands(click.Group):
@@ -48,11 +49,13 @@ class Commands(click.Group):
             ctx.exit(0)
 
 
-def open_lib(lib: str) -> Library:
+def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
     """Open what LIB names."""
     from mkdocs_roaming.roam.library import open_library
 
-    return open_library(lib)
+    library = open_library(lib)
+    library.trusted = library.trusted or trust_rules
+    return library
 
 
 def place_in(library: Library, address: str) -> Place:
