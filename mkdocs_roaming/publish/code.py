@@ -1,10 +1,12 @@
-"""Code blocks: their content to the byte, their language, their title."""
+"""Code: blocks with their content to the byte, their language, their title; inline code with the links in it."""
 
 from __future__ import annotations
 
 import re
 
 from mkdocs_roaming.publish.blocks import group
+from mkdocs_roaming.publish.escape import code_in, code_span, destination
+from mkdocs_roaming.publish.hyperlinks import before_link, leads_to_script
 from mkdocs_roaming.publish.idioms import CODE_CLUTTER, LINE_NUMBERS, NO_LANGUAGE, language_of
 from mkdocs_roaming.publish.walk import ROLES, Element, Walk, text_of
 
@@ -80,6 +82,14 @@ def fence(content: str, language: str, name: str | None) -> str:
     return f"{ticks}{info}\n{content}\n{ticks}"
 
 
+def span(walk: Walk, element: Element, pieces: list[str]) -> None:
+    """Write inline code; links in it stay links, around their part of the code."""
+    if not walk.in_link and len(element) and element.find(".//a[@href]") is not None:
+        _linked_code(walk, element, pieces)
+        return
+    _code_piece(walk, _code_text(element), pieces)
+
+
 def content_of(element: Element) -> str:
     """Give the code of a `pre`, without line numbers and buttons, without its last line end."""
     if _cluttered(element):
@@ -96,6 +106,8 @@ def content_of(element: Element) -> str:
 
 
 _TICKS = re.compile("`{3,}")
+_LONG = 1_000
+"""From this length on, inline code is not joined with what follows: joining many takes time."""
 
 
 def _language(element: Element) -> str | None:
@@ -148,3 +160,37 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
         else:
             _gather(child, pieces, depth + 1)
         pieces.append(child.tail or "")
+
+
+def _code_text(element: Element) -> str:
+    return text_of(element) if len(element) else element.text or ""
+
+
+def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
+    if walk.plain is not None:
+        walk.plain.append(text)
+    if text and pieces and (before := code_in(pieces[-1])):  # two that touch would not be read as two
+        if len(before) < _LONG:
+            pieces.pop()
+            text = before + text
+        else:
+            pieces.append(" ")
+    if text:
+        pieces.append(code_span(text))
+
+
+def _linked_code(walk: Walk, element: Element, pieces: list[str]) -> None:
+    _code_piece(walk, element.text or "", pieces)
+    for child in element:
+        href = child.get("href")
+        if child.tag == "a" and href and not leads_to_script(href):
+            inner: list[str] = []
+            _code_piece(walk, _code_text(child), inner)
+            if inner:
+                before_link(pieces)
+                pieces.append(f"[{''.join(inner)}]({destination(walk.link(href.strip()))})")
+        elif len(child) and child.find(".//a[@href]") is not None:
+            _linked_code(walk, child, pieces)
+        else:
+            _code_piece(walk, _code_text(child), pieces)
+        _code_piece(walk, child.tail or "", pieces)

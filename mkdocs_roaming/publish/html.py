@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish import blocks, callouts, code, formula, inline, notes, objects, pictures, tables
+from mkdocs_roaming.publish import blocks, callouts, code, formula, hyperlinks, inline, notes, objects, pictures, tables
 from mkdocs_roaming.publish.article import article_of, parse, visible_words
 from mkdocs_roaming.publish.escape import escape, heading_line
 from mkdocs_roaming.publish.fences import source_languages
@@ -79,23 +79,23 @@ BLOCKS: dict[str, Block] = {
 INLINES: dict[str, Inline] = {
     "apart": inline.apart,
     "break": inline.line_break,
-    "card": inline.card,
+    "card": hyperlinks.card,
     "classifier": inline.classifier,
-    "code span": inline.code,
+    "code span": code.span,
     "emoji": pictures.emoji,
     "emphasis": inline.emphasis("emphasis", "*", "em"),
     "image": pictures.image,
     "input": inline.checkbox,
     "labels": inline.labels,
-    "link": inline.link,
+    "link": hyperlinks.link,
     "math": formula.math,
     "media": pictures.media,
     "note label": notes.label,
     "note reference": notes.reference,
-    "permalink": inline.permalink,
+    "permalink": hyperlinks.permalink,
     "quotation": inline.quotation,
     "script": formula.script,
-    "self link": inline.self_link,
+    "self link": hyperlinks.self_link,
     "skip": inline.skip,
     "span": inline.span,
     "strike": inline.emphasis("strike", "~~", "del"),

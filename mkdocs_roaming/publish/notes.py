@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 
 from mkdocs_roaming.publish.blocks import indented
-from mkdocs_roaming.publish.inline import write_link
+from mkdocs_roaming.publish.hyperlinks import write_link
 from mkdocs_roaming.publish.walk import ROLES, Element, Walk
 
 

@@ -6,7 +6,8 @@ import re
 from itertools import islice
 
 from mkdocs_roaming.publish.escape import autolink, destination, escape, quoted
-from mkdocs_roaming.publish.inline import before_link, space, write_apart
+from mkdocs_roaming.publish.hyperlinks import before_link
+from mkdocs_roaming.publish.inline import space, write_apart
 from mkdocs_roaming.publish.walk import Element, Walk, hidden
 
 
