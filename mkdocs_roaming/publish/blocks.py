@@ -79,7 +79,7 @@ def quoted_lines(text: str) -> str:
 
 def indented(text: str, width: int) -> str:
     """Give blocks as those of a list item: all but the first line moved in."""
-    return _NOT_EMPTY.sub("\n" + " " * width, text)
+    return _NOT_EMPTY.sub("\n" + " " * width, text) if "\n" in text else text
 
 
 def rule(walk: Walk, element: Element, out: list[str]) -> None:
@@ -96,9 +96,7 @@ def listing(walk: Walk, element: Element, out: list[str]) -> None:
     items = _items(walk, element)
     if not items:
         return
-    loose = "simple" not in (element.get("class") or "").split() and any(
-        next(item.iterchildren("p"), None) is not None for item in element.iterchildren("li")
-    )
+    loose = "simple" not in (element.get("class") or "").split() and _holds_paragraphs(element)
     before = out[-1] if out else ""
     if element.tag == "ol":
         sign = ")" if re.match(r"\d+\. ", before) else "."
@@ -241,6 +239,15 @@ def _items(walk: Walk, element: Element) -> list[tuple[str | None, list[str]]]:
             items.append((child.get("value"), parts))
     walk.nested -= 1
     return items
+
+
+def _holds_paragraphs(element: Element) -> bool:
+    for item in element:
+        if item.tag == "li" and len(item):
+            for child in item:
+                if child.tag == "p":
+                    return True
+    return False
 
 
 def _numbers(element: Element, items: list[tuple[str | None, list[str]]]) -> list[int]:

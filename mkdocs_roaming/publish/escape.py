@@ -8,9 +8,14 @@ LINE_STARTERS = frozenset("#-+>=:|[0123456789")
 """What a line begins with that means something at its beginning only."""
 
 
+_SPECIAL = re.compile("[\\\\`*_\\[\\]<&~$\u200b\u00ad\ufeff\u2060]")
+special = _SPECIAL.search
+"""Finds whether `escape` would have to look at a text closely; most need no escapes."""
+
+
 def escape(text: str, *, brackets: bool = False) -> str:
     """Escape text that stands within a line; `brackets` where it is a link's text."""
-    if not _SPECIAL.search(text):
+    if not special(text):
         return text
     text = _INVISIBLE.sub("", text)
     text = (_RISKY_IN_LINK if brackets else _RISKY).sub(_backslashes, text)
@@ -43,7 +48,8 @@ def heading_line(level: int, text: str) -> str:
 
 def code_span(code: str) -> str:
     """Give inline code, between as many backticks as it takes."""
-    code = _NEWLINES.sub(" ", code)
+    if "\n" in code or "\r" in code:
+        code = _NEWLINES.sub(" ", code)
     if not code:
         return ""
     ticks = "`"
@@ -88,7 +94,6 @@ def quoted(text: str) -> str:
     return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-_SPECIAL = re.compile("[\\\\`*_\\[\\]<&~$\u200b\u00ad\ufeff\u2060]")
 _INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]")
 _ALWAYS = r"""
     \\(?=[!-/:-@\[-`{-~]|$)      # a backslash that would escape what follows, or break the line

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from mkdocs_roaming.page import Heading
-from mkdocs_roaming.publish.escape import LINE_STARTERS, escape, evened, guard
+from mkdocs_roaming.publish.escape import LINE_STARTERS, escape, evened, guard, special
 from mkdocs_roaming.publish.idioms import BLOCK_TAGS, Roles
 
 Element = etree._Element
@@ -167,27 +167,23 @@ class Walk:
         """Write text within a line: white space collapsed, escaped."""
         if self.plain is not None:
             self.plain.append(text)
-        flat = text.replace("\n", " ")
-        if "  " in flat or not flat.isprintable():
-            flat = evened(flat)
+        written = text.replace("\n", " ")
+        if "  " in written or not written.isprintable():
+            written = evened(written)
         before = pieces[-1][-1:] if pieces else ""
-        if before in _SPACES and flat[:1] == " ":
-            flat = flat[1:]
-        words = flat.strip(" ")
-        if not words:
-            if flat:
-                pieces.append(" ")
-            return
-        written = escape(words, brackets=self.in_link)
-        if len(words) < len(flat):
-            written = f"{' ' if flat[0] == ' ' else ''}{written}{' ' if flat[-1] == ' ' else ''}"
-        if before in _JOINED and written[0] + before in ("(]", "~~"):
+        if before in _SPACES and written[:1] == " ":
+            written = written[1:]
+        if special(written):
+            words = escape(written.strip(" "), brackets=self.in_link)
+            written = f"{' ' if written[0] == ' ' else ''}{words}{' ' if written[-1] == ' ' else ''}"
+        if before in _JOINED and written and written[0] + before in ("(]", "~~"):
             written = "\\" + written
-        pieces.append(written)
+        if written:
+            pieces.append(written)
 
     def flush(self, pieces: list[str], out: list[str]) -> None:
         """End a line of text: what was gathered becomes a paragraph."""
-        text = trim("".join(pieces))
+        text = trim("".join(pieces) if len(pieces) > 1 else pieces[0]) if pieces else ""
         pieces.clear()
         if text:
             if self.marks_around:
