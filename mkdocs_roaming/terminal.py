@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import click
@@ -16,10 +16,16 @@ from mkdocs_roaming.answer.events import (
     Reference,
     SectionMissing,
     SectionOpened,
+    SectionsDropped,
     SectionsFound,
+    SiteRead,
 )
+from mkdocs_roaming.answer.models import UNUSED, Usage
+from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.search import Hit
+
+NOT_FROM_THE_DOCS = "Not from the docs: what the model says by itself, unchecked and uncited."
 
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 # What a page's text could do to a terminal: move its cursor, change its title, hide what follows.
@@ -34,54 +40,104 @@ class Trail:
 
     def show(self, event: Event) -> None:
         """Show one event, if it is one that readers follow."""
-        if self.quiet:
-            return
-        match event:
-            case OutlineRead():
-                _say(f"Reading the outline: {event.sections} sections, ~{event.tokens} tokens")
-            case SectionsFound():
-                _say(f"Searched: {event.query} ({len(event.sections)} found)")
-            case SectionOpened():
-                inside = f", {len(event.inside)} below it" if event.inside else ""
-                _say(f"Opened {_crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}")
-            case SectionMissing():
-                _say(f"No section {clean(event.id)[:40]}")
-            case _:
-                pass
+        line = trail_line(event)
+        if line and not self.quiet:
+            say(line)
+
+
+def trail_line(event: Event) -> str:
+    """Give the line of an event that readers follow; empty for any other."""
+    match event:
+        case OutlineRead():
+            return f"Reading the outline: {event.sections} sections, ~{event.tokens} tokens"
+        case SiteRead():
+            return f"Reading the whole site: {event.sections} sections, ~{event.tokens} tokens"
+        case SectionsFound():
+            return f"Searched: {clean(event.query)} ({len(event.sections)} found)"
+        case SectionOpened():
+            inside = f", {len(event.inside)} below it" if event.inside else ""
+            return f"Opened {crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}"
+        case SectionMissing():
+            return f"No section {clean(event.id)[:40]}"
+        case SectionsDropped():
+            return f"Closed again to make room: {', '.join(map(crumbs, event.sections))}"
+        case _:
+            return ""
 
 
 def show_answer(answer: Answer) -> None:
     """Print an answer with numbered sources, or what there is to say where there is none."""
-    numbers = {section.id: at for at, section in enumerate(answer.citations, 1)}
-    if answer.text:
-        text = _CITATION.sub(lambda found: f"[{numbers.get(found[1], '?')}]", clean(answer.text))
-        click.echo(text.strip())
-        click.echo("\nSources")
-        for at, section in enumerate(answer.citations, 1):
-            click.echo(f"  [{at}] {_crumbs(section)}\n      {clean(section.url)}")
-    if answer.not_found is not None:
-        click.echo("The docs do not seem to answer this.")
-        seen = answer.not_found.looked_at or answer.not_found.nearest
-        if seen:
-            click.echo("\nLooked at" if answer.not_found.looked_at else "\nNearest")
-            for section in seen[:5]:
-                click.echo(f"  {_crumbs(section)}\n      {clean(section.url)}")
-    if answer.state == "partial":
-        click.echo("\nThe docs answer only a part of this.")
-    if answer.state == "budget":
-        click.echo(f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete.")
+    for line in answer_lines(answer):
+        click.echo(line)
     if answer.error:
         click.echo(f"roaming: {clean(answer.error)}", err=True)
+    say(f"\n{status_line(answer)}")
+
+
+def answer_lines(answer: Answer) -> Iterator[str]:
+    """Give what stands on standard output of an answer."""
+    numbers = {section.id: at for at, section in enumerate(answer.citations, 1)}
+    if not answer.docs:
+        yield f"{NOT_FROM_THE_DOCS}\n"
+    if answer.text:
+        yield _CITATION.sub(lambda found: f"[{numbers.get(found[1], '?')}]", clean(answer.text)).strip()
+    if answer.citations:
+        yield "\nSources"
+        yield from source_lines(answer.citations)
+    if answer.not_found is not None:
+        yield "The docs do not seem to answer this."
+        seen = answer.not_found.looked_at or answer.not_found.nearest
+        if seen:
+            yield "\nLooked at" if answer.not_found.looked_at else "\nNearest"
+            for section in seen[:5]:
+                yield f"  {crumbs(section)}\n      {clean(section.url)}"
+    if answer.state == "partial":
+        yield "\nThe docs answer only a part of this."
+    if answer.state == "refused" and not answer.docs:
+        yield "The model does not answer this."
+    if answer.state == "budget":
+        yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
+
+
+def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
+    """Give numbered sections with their addresses."""
+    for at, section in enumerate(sections, 1):
+        yield f"  [{at}] {crumbs(section)}\n      {clean(section.url)}"
+
+
+def status_line(answer: Answer) -> str:
+    """Give how an answer ended, by whom, what was read and what it cost."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
-    opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened{cited}"
-    _say(f"\n{answer.state} · {answer.model} · {opened} · ~{answer.tokens_read} tokens read")
+    opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
+    told = [answer.state, clean(answer.model)]
+    if answer.docs:
+        told.append(("whole site read" if answer.whole_site else opened) + cited)
+        told.append(f"~{answer.tokens_read} tokens read")
+    else:
+        told.append("without the docs")
+    if answer.model != Offline.name:
+        told.append(usage_line(answer.usage, answer.cost, answer.currency))
+    return " · ".join(told)
+
+
+def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
+    """Give tokens as the provider counts them, and what they cost where prices are known."""
+    if usage == UNUSED:
+        return "the model's server counted no tokens"
+    told = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
+    return told if cost is None else f"{told} · {money(cost)} {clean(currency)}"
+
+
+def money(amount: float) -> str:
+    """Give an amount with two digits that tell."""
+    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.{1 - _exponent(amount)}f}"
 
 
 def show_hits(library: Library, hits: Sequence[Hit]) -> None:
     """Print hits: id and breadcrumb, address, snippet."""
     for hit in hits:
-        crumbs = clean(" › ".join(library.places.breadcrumb(hit.place)))
-        click.echo(f"[{hit.place.id}] {click.style(crumbs, bold=True)}")
+        title = clean(" › ".join(library.places.breadcrumb(hit.place)))
+        click.echo(f"[{hit.place.id}] {click.style(title, bold=True)}")
         click.echo(f"  {clean(library.places.url(hit.place))}")
         if hit.snippet:
             click.echo(f"  {clean(hit.snippet)}")
@@ -92,9 +148,15 @@ def clean(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def _crumbs(section: Reference) -> str:
+def crumbs(section: Reference) -> str:
+    """Give a section's place in the docs."""
     return clean(" › ".join(section.breadcrumb))
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Print a line beside the answer, on standard error."""
     click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)
+
+
+def _exponent(amount: float) -> int:
+    return min(int(f"{amount:e}".partition("e")[2]), -1)

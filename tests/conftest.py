@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -131,6 +132,16 @@ LARGE_SHAPES: dict[str, Callable[[], MadeSite]] = {
 }
 
 _made: dict[str, MadeSite] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_model_of_ones_own() -> Iterator[None]:
+    """Whatever keys and models a developer has set: tests ask none of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("ROAMING_", "ANTHROPIC_", "OPENAI_")):
+                patch.delenv(name)
+        yield
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_nothing_found_has_an_exit_code_of_its_own(site: Path) -> None:
 
 def test_a_question_is_answered_with_its_trail(site: Path) -> None:
     """`ask` shows what is opened on standard error, and the answer with numbered sources on standard output."""
-    result = roaming("ask", site, "At which pressure does a bilge pump work?")
+    result = roaming("ask", site, "At which pressure does a bilge pump work?", "--whole-site-tokens", 0)
     assert result.exit_code == 0
     assert "4.7 bar" in result.stdout
     assert "[1]" in result.stdout

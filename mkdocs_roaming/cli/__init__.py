@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.cli.asking import ask
+from mkdocs_roaming.cli.asking import ask, replay
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
 from mkdocs_roaming.cli.publishing import index, validate
 from mkdocs_roaming.cli.reading import expand, outline, search
@@ -23,5 +23,5 @@ def main() -> None:
     """
 
 
-for command in (index, outline, expand, search, ask, validate):
+for command in (index, outline, expand, search, ask, replay, validate):
     main.add_command(command)

@@ -1,47 +1,149 @@
-"""`roaming ask`: questions, answered by roaming."""
+"""`roaming ask` and `roaming replay`: questions answered by roaming, and recorded answers shown again."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, open_lib, print_json
+from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, FREE_TEXT, LIB, NOTHING_FOUND, open_lib, print_json, warn
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.answer.models import Model
+    from mkdocs_roaming.answer.trace import Trace
+    from mkdocs_roaming.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MODELS = "claude, claude:MODEL, openai:MODEL (any compatible server), offline or scripted:FILE."
+
+
+def model_options(command: F) -> F:
+    """Add the options that say which model answers and what it may cost."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    options = (
+        click.option("--model", metavar="MODEL", help=f"{MODELS} [env var: ROAMING_MODEL]"),
+        click.option("--base-url", metavar="URL", help="Where the model's server is. [env var: ROAMING_BASE_URL]"),
+        click.option(
+            "--rounds",
+            type=click.IntRange(min=1),
+            envvar="ROAMING_ROUNDS",
+            show_envvar=True,
+            help="The most replies of the model.",
+        ),
+        click.option(
+            "--seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            envvar="ROAMING_SECONDS",
+            show_envvar=True,
+            help="The most time.",
+        ),
+        click.option(
+            "--whole-site-tokens",
+            type=click.IntRange(min=0),
+            envvar="ROAMING_WHOLE_SITE_TOKENS",
+            show_envvar=True,
+            help="Read a smaller site whole instead of roaming it; 0: never. Else 8000.",
+        ),
+        click.option(
+            "--config",
+            type=file,
+            envvar="ROAMING_CONFIG",
+            show_envvar=True,
+            help="Settings. Else roaming.toml, if it is there.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What options, environment and settings come to."""
+
+    settings: Settings
+    model: str | None = None
+    base_url: str | None = None
+    rounds: int | None = None
+    seconds: float | None = None
+    whole_site_tokens: int | None = None
+
+    @property
+    def whole_site(self) -> int:
+        """The estimated tokens below which a site is read whole."""
+        return self.settings.whole_site_tokens if self.whole_site_tokens is None else self.whole_site_tokens
+
+    def answering(self, name: str | None = None) -> tuple[Model, Budget]:
+        """Give the model, by default the one that was chosen, and the budget for its answers."""
+        model = self.settings.choose(name or self.model, self.base_url, os.environ)
+        budget = self.settings.budget_of(model)
+        if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
+            warn(f"{self.settings.where} has no prices for {model.name}: what it costs is neither told nor limited")
+        return model, replace(budget, rounds=self.rounds or budget.rounds, seconds=self.seconds or budget.seconds)
+
+
+def chosen(given: dict[str, Any]) -> Chosen:
+    """Give what the options of `model_options` come to."""
+    from mkdocs_roaming.settings import read_settings
+
+    return Chosen(read_settings(given.pop("config")), **given)
 
 
 @click.command(context_settings=FREE_TEXT)
 @LIB
 @click.argument("question")
+@model_options
 @click.option("--page", help="The page that the reader is on: its path or address.")
+@click.option("--no-docs", is_flag=True, help="Ask the model without the docs, for comparison.")
+@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Keep the whole answer in this file.")
 @AS_JSON
-def ask(lib: str, question: str, page: str | None, as_json: bool) -> None:
-    """Ask a question, without a key or a model.
+def ask(
+    lib: str, question: str, page: str | None, no_docs: bool, trace: Path | None, as_json: bool, **given: Any
+) -> None:
+    """Ask a question.
 
-    The answer is made of the docs' own sentences, word for word, each cited.
+    Without a key and a model the answer is made of the docs' own sentences, word for word, each cited.
     """
     import anyio
 
-    from mkdocs_roaming.answer.events import summarise
-    from mkdocs_roaming.answer.loop import answer
-    from mkdocs_roaming.answer.models.offline import Offline
+    from mkdocs_roaming.answer.recording import Recording
+    from mkdocs_roaming.answer.trace import check_writable, write_trace
     from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.terminal import Trail, show_answer
 
-    navigator = Navigator(open_lib(lib))
+    options = chosen(given)
+    model, budget = options.answering()
+    if trace is not None:
+        check_writable(trace)
+    recording = Recording(
+        question,
+        Navigator(open_lib(lib)),
+        model,
+        docs=not no_docs,
+        page=page,
+        budget=budget,
+        whole_site_tokens=options.whole_site,
+    )
     trail = Trail(quiet=as_json)
 
-    async def walk() -> list[Any]:
-        seen: list[Any] = []
-        async with aclosing(answer(question, navigator, Offline(), page=page)) as events:
+    async def walk() -> None:
+        async with aclosing(recording.events()) as events:
             async for event in events:
                 trail.show(event)
-                seen.append(event)
-        return seen
 
-    result = summarise(anyio.run(walk))
+    anyio.run(walk)
+    recorded = recording.trace()
+    if trace is not None:
+        write_trace(trace, [recorded])
+    result = recorded.answer
     if as_json:
         print_json(asdict(result))
     else:
@@ -50,3 +152,65 @@ def ask(lib: str, question: str, page: str | None, as_json: bool) -> None:
         sys.exit(1)
     if result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="[LIB] TRACE")
+@AS_JSON
+def replay(files: tuple[str, ...], as_json: bool) -> None:
+    """Show a recorded answer, or play it again.
+
+    TRACE alone is shown: the trail and the answer. With LIB the recorded replies go through the loop again, and it is
+    told whether the same events and the same answer come of it, or where they part. No model is asked.
+    """
+    from mkdocs_roaming.answer.trace import read_trace
+
+    if len(files) > 2:
+        raise click.UsageError("give LIB and one TRACE, or TRACE alone")
+    traces = read_trace(Path(files[-1]))
+    if len(files) == 1:
+        _show(traces, as_json=as_json)
+    elif not _play(files[0], traces, as_json=as_json):
+        sys.exit(FAULTS_FOUND)
+
+
+def _show(traces: tuple[Trace, ...], *, as_json: bool) -> None:
+    from mkdocs_roaming.terminal import Trail, clean, say, show_answer
+
+    if as_json:
+        print_json([{"question": trace.question, **asdict(trace.answer)} for trace in traces])
+        return
+    for at, trace in enumerate(traces):
+        say(f"{chr(10) if at else ''}Question: {clean(trace.question)} ({clean(trace.site)})")
+        trail = Trail()
+        for event in trace.events:
+            trail.show(event)
+        show_answer(trace.answer)
+
+
+def _play(lib: str, traces: tuple[Trace, ...], *, as_json: bool) -> bool:
+    """Play traces again and tell what differs; give whether nothing does."""
+    import anyio
+
+    from mkdocs_roaming.answer.recording import replay as play
+    from mkdocs_roaming.roam.navigator import Navigator
+    from mkdocs_roaming.roam.search import Search
+    from mkdocs_roaming.terminal import clean
+
+    library = open_lib(lib)
+    search = Search(library)
+    found = [anyio.run(play, trace, Navigator(library, search=search)) for trace in traces]
+    if as_json:
+        print_json(
+            [
+                {"question": trace.question, "same": not one.differences, "differences": one.differences}
+                for trace, one in zip(traces, found, strict=True)
+            ]
+        )
+        return not any(one.differences for one in found)
+    for trace, one in zip(traces, found, strict=True):
+        if not one.differences:
+            click.echo(f"The same: {len(trace.events)} events, {len(trace.answer.text)} characters of answer.")
+        for difference in one.differences:
+            click.echo(f"Different: {clean(difference)}")
+    return not any(one.differences for one in found)

@@ -25,7 +25,7 @@ Exit codes:
   1  it could not be done; the reason is on standard error
   2  the command line is wrong
   3  nothing found: no hit, no answer
-  4  validate found faults
+  4  validate found faults, replay a difference
 """
 
 FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`

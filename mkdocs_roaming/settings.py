@@ -1,0 +1,146 @@
+"""The settings in `roaming.toml`: which model answers, what its tokens cost, what one answer may cost.
+
+[model]
+name = "openai:qwen3"
+base_url = "http://127.0.0.1:11434/v1"
+key_env = "MY_KEY"          # the name of the variable that holds the key; a key itself never stands here
+
+[prices]                    # of a million tokens
+input = 1.0
+cache_read = 0.1
+cache_write = 1.25
+output = 5.0
+currency = "USD"
+
+[budget]                    # of one answer
+rounds = 4
+seconds = 45
+open_chars = 60000
+output_tokens = 700
+whole_site_tokens = 8000
+cost = 0.05
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.answer.models.choice import CLAUDE, choose
+from mkdocs_roaming.answer.whole import WHOLE_SITE
+from mkdocs_roaming.errors import UsageError
+
+FILE = "roaming.toml"
+
+TABLES: Mapping[str, Mapping[str, type]] = {
+    "model": {"name": str, "base_url": str, "key_env": str},
+    "prices": {"input": float, "cache_read": float, "cache_write": float, "output": float, "currency": str},
+    "budget": {
+        "rounds": int,
+        "seconds": float,
+        "open_chars": int,
+        "output_tokens": int,
+        "whole_site_tokens": int,
+        "cost": float,
+    },
+}
+"""What may stand in the file: tables, their keys, the type of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a settings file says; `where` is the file, empty where there is none."""
+
+    where: str = ""
+    model: str = ""
+    base_url: str = ""
+    key_env: str = ""
+    prices: Prices | None = None
+    budget: Budget = field(default_factory=Budget)
+    whole_site_tokens: int = WHOLE_SITE
+
+    def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
+        """Give the model that option, environment or file name, in this order; raises UsageError where none can be."""
+        config = {"model": self.model, "base_url": self.base_url, "api_key": environ.get(self.key_env, "")}
+        try:
+            return choose(name, environ=environ, base_url=base_url, config=config)
+        except UsageError as error:
+            if self.key_env and self.key_env not in environ:
+                raise UsageError(
+                    f"{error} ({self.where} takes its key from {self.key_env}, which is not set)"
+                ) from None
+            raise
+
+    def budget_of(self, model: Model) -> Budget:
+        """Give the budget for a model: prices are those of the model that the file names, and of no other."""
+        names = {model.name, f"claude:{model.name}", f"openai:{model.name}"}
+        if self.model and self.model not in names and (self.model, model.name) != ("claude", CLAUDE):
+            return replace(self.budget, prices=None, cost=None)
+        return self.budget
+
+
+def read_settings(path: Path | None = None) -> Settings:
+    """Read a settings file; without a path `roaming.toml` in the working folder, if there is one.
+
+    Raises UsageError in one line that names the file and the key.
+    """
+    if path is None:
+        path = Path(FILE)
+        if not path.is_file():
+            return Settings()
+    try:
+        data = tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a settings file") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not TOML ({error})") from None
+    tables = {name: _table(str(path), name, value) for name, value in data.items()}
+    return _settings(str(path), tables)
+
+
+def _table(where: str, name: str, value: object) -> dict[str, Any]:
+    if name not in TABLES:
+        raise UsageError(f"{where}: there is no table [{name}]; there are {', '.join(f'[{one}]' for one in TABLES)}")
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: {name} is a table; write [{name}] on a line of its own")
+    for key, one in value.items():
+        if key not in TABLES[name]:
+            raise UsageError(f"{where}: [{name}] has no key {key!r}; it has {', '.join(TABLES[name])}")
+        kind = TABLES[name][key]
+        fits = isinstance(one, (int, float) if kind is float else kind) and not isinstance(one, bool)
+        if not fits:
+            raise UsageError(f"{where}: [{name}] {key} is {_NAMES[kind]}, not {one!r}")
+    return dict(value)
+
+
+_NAMES = {str: "a text", int: "a whole number", float: "a number"}
+
+
+def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:
+    model = tables.get("model", {})
+    budget = dict(tables.get("budget", {}))
+    whole = budget.pop("whole_site_tokens", WHOLE_SITE)
+    if whole < 0:
+        raise UsageError(f"{where}: [budget] whole_site_tokens is 0 or more, not {whole}")
+    try:
+        prices = Prices(**tables["prices"]) if "prices" in tables else None
+    except UsageError as error:
+        raise UsageError(f"{where}: [prices]: {error}") from None
+    try:
+        checked = Budget(**budget, prices=prices)
+    except UsageError as error:
+        raise UsageError(f"{where}: [budget]: {error}") from None
+    return Settings(
+        where=where,
+        model=model.get("name", ""),
+        base_url=model.get("base_url", ""),
+        key_env=model.get("key_env", ""),
+        prices=prices,
+        budget=checked,
+        whole_site_tokens=whole,
+    )

@@ -1,0 +1,108 @@
+"""roaming.toml: what it says is what happens, and a mistake in it is named with its key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from mkdocs_roaming import settings as module
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.settings import TABLES, Settings, read_settings
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "roaming.toml").write_text(text, "utf-8")
+    return folder / "roaming.toml"
+
+
+def test_the_file_in_the_working_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one, everything is as it is by default."""
+    monkeypatch.chdir(tmp_path)
+    assert read_settings() == Settings()
+    write(tmp_path, "[budget]\nrounds = 2\n")
+    assert read_settings().budget.rounds == 2
+
+
+def test_the_example_says_all_there_is(tmp_path: Path) -> None:
+    """The module's own example is valid, and holds every key."""
+    text = dedent((module.__doc__ or "").partition("\n\n")[2])
+    found = read_settings(write(tmp_path, text))
+    assert (found.model, found.key_env) == ("openai:qwen3", "MY_KEY")
+    assert found.prices == Prices(1.0, 0.1, 1.25, 5.0, "USD")
+    assert found.budget == Budget(cost=0.05, prices=found.prices)
+    for table, keys in TABLES.items():
+        assert f"[{table}]" in text
+        assert all(f"{key} = " in text for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[modle]\n", "there is no table [modle]; there are [model], [prices], [budget]"),
+        ("budget = 3\n", "budget is a table; write [budget] on a line of its own"),
+        ("[budget]\nround = 3\n", "[budget] has no key 'round'; it has rounds, seconds, "),
+        ("[budget]\nrounds = 'x'\n", "[budget] rounds is a whole number, not 'x'"),
+        ("[budget]\nrounds = true\n", "[budget] rounds is a whole number, not True"),
+        ("[budget]\nrounds = 2.5\n", "[budget] rounds is a whole number, not 2.5"),
+        ("[budget]\nrounds = 0\n", "[budget]: a budget is at least 1 round"),
+        ("[budget]\ncost = 1\n", "[budget]: a budget of money needs prices"),
+        ("[budget]\nwhole_site_tokens = -1\n", "[budget] whole_site_tokens is 0 or more, not -1"),
+        ("[prices]\ninput = -1\n", "[prices]: a price is 0 or more"),
+        ("[model]\nname = 7\n", "[model] name is a text, not 7"),
+        ("[model\n", "not TOML ("),
+        ("\x00", "not TOML ("),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_key(tmp_path: Path, text: str, says: str) -> None:
+    """One line."""
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        read_settings(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+    """Unlike the one in the working folder."""
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_settings(tmp_path / "no.toml")
+
+
+def test_option_environment_and_file_name_the_model_in_this_order() -> None:
+    """What is said nearest counts."""
+    found = Settings(where="roaming.toml", model="openai:file", base_url="http://127.0.0.1:9/v1")
+    assert found.choose("openai:option", None, {"ROAMING_MODEL": "openai:environment"}).name == "option"
+    assert found.choose(None, None, {"ROAMING_MODEL": "openai:environment"}).name == "environment"
+    assert found.choose(None, None, {}).name == "file"
+    assert Settings().choose(None, None, {}).name == "offline"
+
+
+def test_a_key_is_taken_from_the_variable_that_the_file_names() -> None:
+    """Where that is not set, the error says so."""
+    found = Settings(where="roaming.toml", model="openai:m", key_env="MY_KEY")
+    assert found.choose(None, None, {"MY_KEY": "k"}).name == "m"
+    with pytest.raises(UsageError, match=r"roaming\.toml takes its key from MY_KEY, which is not set"):
+        found.choose(None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("configured", "name", "priced"),
+    [
+        ("", "anything", True),
+        ("openai:m", "m", True),
+        ("claude", "claude-haiku-5-5", True),
+        ("claude-haiku-5-5", "claude-haiku-5-5", True),
+        ("openai:m", "n", False),
+        ("openai:m", "offline", False),
+    ],
+)
+def test_prices_are_those_of_the_model_that_is_named(configured: str, name: str, priced: bool) -> None:
+    """Another model's answer is not given a cost that it did not have."""
+    prices = Prices(input=1.0)
+    found = Settings(model=configured, prices=prices, budget=Budget(cost=1.0, prices=prices))
+    assert (found.budget_of(Scripted([], name=name)).prices is prices) == priced
