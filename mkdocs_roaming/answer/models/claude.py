@@ -15,6 +15,7 @@ from mkdocs_roaming.answer.models.claude_request import Kept, Ttl, sent
 from mkdocs_roaming.answer.models.failures import (
     ModelError,
     Service,
+    base_url_of,
     broken_off,
     nonsense,
     refused,
@@ -24,6 +25,7 @@ from mkdocs_roaming.answer.models.failures import (
 from mkdocs_roaming.errors import UsageError
 
 _log = logging.getLogger(__name__)
+_NOT_IT = "what is not the Messages API"
 
 MODEL = "claude-haiku-5-5"
 BASE_URL = "https://api.anthropic.com"
@@ -58,7 +60,7 @@ class Claude:
         if ttl not in ("5m", "1h"):
             raise UsageError(f"a prompt cache lives for 5m or 1h, not {ttl!r}")
         self.name = model
-        base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1")
+        base_url = base_url_of(base_url or BASE_URL).removesuffix("/v1")
         self._service = Service(model, base_url, key, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
         self._ttl: Ttl = ttl
         self._fixed = _fixed(model, thinking)
@@ -93,9 +95,9 @@ class Claude:
             raise self._failure(error) from None
         except (ValueError, AttributeError, KeyError, TypeError):
             _log.debug("reading a reply failed", exc_info=True)
-            raise nonsense(self._service, "what is not the Messages API") from None
+            raise nonsense(self._service, _NOT_IT) from None
         if reading.reason is None:
-            raise broken_off(self._service)
+            raise broken_off(self._service) if reading.begun else nonsense(self._service, _NOT_IT)
         yield Stop(reading.reason, Kept(tuple(reading.blocks), request.note, message.digest))
 
     async def _impatient(self, response: Any) -> None:
@@ -113,7 +115,7 @@ class Claude:
             return unreachable(self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error)
         if isinstance(error, self._httpx2.TransportError):
             return broken_off(self._service)
-        return nonsense(self._service, "what is not the Messages API")
+        return nonsense(self._service, _NOT_IT)
 
 
 _LEAST_THINKING = {

@@ -25,6 +25,7 @@ class Reading:
     def __init__(self) -> None:
         self.blocks: list[dict[str, Any]] = []
         self.reason: Literal["end", "tools", "length", "refusal"] | None = None
+        self.begun = False
         self.too_long = False
         """Whether arguments came that have no end."""
         self._block: dict[str, Any] | None = None
@@ -37,6 +38,7 @@ class Reading:
         """Give the parts that an event adds."""
         match event.type:
             case "message_start":
+                self.begun = True
                 yield from self._usage(event.message.usage, output=False)
             case "content_block_start":
                 self._block, self._json, self._length = _plain(event.content_block), [], 0

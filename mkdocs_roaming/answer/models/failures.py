@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import RoamingError, UsageError
 
 
 class ModelError(RoamingError):
@@ -39,6 +39,20 @@ class Service:
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path.rstrip('/')}"
+
+
+def base_url_of(text: str, default_path: str = "") -> str:
+    """Give a server's address without its last slash; raises UsageError for what is none."""
+    text = text.strip().rstrip("/")
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = re.sub(r"//[^/@]*@", "//", text)[:_LONGEST]
+        raise UsageError(f"{shown!r} is no address of a server; give one such as http://localhost:11434/v1")
+    return text if parts.path else text + default_path
 
 
 def refused(service: Service, status: int, kind: str = "", message: str = "", wait: float | None = None) -> ModelError:

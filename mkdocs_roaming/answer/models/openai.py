@@ -8,7 +8,6 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 
@@ -17,6 +16,7 @@ from mkdocs_roaming.answer.models.chat_reply import Reading
 from mkdocs_roaming.answer.models.chat_request import Kept, sent
 from mkdocs_roaming.answer.models.failures import (
     Service,
+    base_url_of,
     broken_off,
     nonsense,
     refused,
@@ -24,7 +24,6 @@ from mkdocs_roaming.answer.models.failures import (
     unreachable,
 )
 from mkdocs_roaming.answer.models.sse import Events, TooLong
-from mkdocs_roaming.errors import UsageError
 
 BASE_URL = "https://api.openai.com/v1"
 LONGEST_BODY = 4 * 2**20
@@ -49,14 +48,8 @@ class OpenAI:
     ) -> None:
         import httpx2  # only for those who ask a model
 
-        base_url = base_url.rstrip("/")
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"{base_url!r} is no address of a server; give one such as http://localhost:11434/v1")
         self.name = model
-        self._service = Service(
-            model, base_url if parts.path else f"{base_url}/v1", key, "OPENAI_API_KEY", "ROAMING_BASE_URL"
-        )
+        self._service = Service(model, base_url_of(base_url, "/v1"), key, "OPENAI_API_KEY", "ROAMING_BASE_URL")
         self._retries, self._patience, self._sleep = retries, patience, sleep
         self._httpx2 = httpx2
         self._left_out: frozenset[str] = frozenset()
@@ -90,7 +83,7 @@ class OpenAI:
                 pause = _pause(tried)
             except (ValueError, AttributeError, KeyError, TypeError, self._httpx2.DecodingError):
                 _log.debug("reading a reply failed", exc_info=True)
-                raise nonsense(self._service, "what is not the chat-completions API") from None
+                raise nonsense(self._service, _NOT_IT) from None
             if pause is not None:
                 tried += 1
                 await self._sleep(pause)
@@ -110,13 +103,14 @@ class OpenAI:
 
     async def _read(self, response: Any) -> AsyncGenerator[Part, None]:
         reading = Reading()
-        ended = False
+        begun = ended = False
         async with aclosing(self._pieces(response)) as pieces:
             async for piece in pieces:
                 if piece == "[DONE]":
                     ended = True
                     break
                 data = json.loads(piece)
+                begun = True
                 if data.get("error"):
                     kind, message, code = _error(data)
                     raise refused(self._service, code, kind, message)
@@ -126,7 +120,7 @@ class OpenAI:
                     yield Stop("length")
                     return
         if not ended and reading.reason is None:
-            raise broken_off(self._service)
+            raise broken_off(self._service) if begun else nonsense(self._service, _NOT_IT)
         for part in reading.end():
             yield part
         yield Stop(reading.reason or "end")
@@ -171,6 +165,7 @@ class OpenAI:
 
 
 _log = logging.getLogger(__name__)
+_NOT_IT = "what is not the chat-completions API"
 
 
 def _pause(tried: int) -> float:

@@ -384,6 +384,8 @@ def test_usage_is_told_as_it_is_counted(api: MessagesApi, claude: Make) -> None:
         (Status(400, kind="invalid_request_error", message="line\none\x1b[31m"), "refused (400) (line one [31m)"),
         (Status(307, {"Location": "/elsewhere/"}), "does not know this model or address"),
         (Status(418, body=b"{}"), "the request was refused (418)"),
+        (Status(200, {"Content-Type": "text/html"}, b"<!doctype html>"), "sent what is not the Messages API"),
+        (Status(200, body=b'{"type": "message"}'), "sent what is not the Messages API"),
     ],
 )
 def test_errors_name_the_cure_in_one_line(api: MessagesApi, claude: Make, status: Status, said: str) -> None:
@@ -395,7 +397,7 @@ def test_errors_name_the_cure_in_one_line(api: MessagesApi, claude: Make, status
     assert str(caught.value).startswith("claude-haiku-5-5: ")
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 def test_a_key_that_is_not_accepted_is_never_repeated(
@@ -421,6 +423,12 @@ def test_an_address_where_nobody_answers_is_named(claude: Make) -> None:
         "claude-haiku-5-5: http://127.0.0.1:9 cannot be reached (ConnectError); "
         "start the server or check the network and ANTHROPIC_BASE_URL"
     )
+
+
+def test_what_is_no_address_is_refused(claude: Make) -> None:
+    """Before anything is asked, and without what may be secret in it."""
+    with pytest.raises(UsageError, match="'ftp://host/x' is no address of a server; give one such as"):
+        claude(base_url="ftp://user:pass@host/x")
 
 
 def test_an_error_frame_before_the_first_word_is_told(api: MessagesApi, claude: Make) -> None:
