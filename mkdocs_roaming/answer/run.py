@@ -46,7 +46,7 @@ from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import TOOLS, Misused, Navigator, Result
 from mkdocs_roaming.roam.rules import CALL as PINNED
-from mkdocs_roaming.roam.rules import pinned
+from mkdocs_roaming.roam.rules import pinned, share
 from mkdocs_roaming.words import estimate_tokens
 
 KEPT = "kept"
@@ -121,9 +121,8 @@ class Run:
         return [*events, *self._conversation.make_room(self._budget.open_chars)]
 
     async def _open_pinned(self, page: str | None) -> list[Event]:
-        """Open what the site's rules pin to the question, in half of the room that there is."""
-        most = self._budget.open_chars
-        chars = min(most // 2, most - self._navigator.open_chars())
+        """Open what the site's rules pin to the question."""
+        chars = share(self._budget.open_chars, self._navigator.open_chars())
         firing = await self._work(lambda: pinned(self._navigator, self._question, page, chars))
         return await self._open_first(PINNED, list(firing.opens)) if firing.opens else []
 

@@ -103,6 +103,11 @@ class Room:
     most: int = MOST_IDS
 
 
+def share(most: int, standing: int = 0) -> int:
+    """Give how much of an answer's open text rules may take: half, or what is left beside what stands open."""
+    return max(min(most // 2, most - standing), 0)
+
+
 def pinned(navigator: Navigator, question: str, page: str | None, chars: int) -> Firing:
     """Give what a library's rules do on a question within a navigator's scope, opening at most `chars` characters."""
     library, places = navigator.library, navigator.places
