@@ -6,6 +6,7 @@ import click
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.cli.asking import ask, replay
+from mkdocs_roaming.cli.explaining import explain
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
 from mkdocs_roaming.cli.publishing import index, validate
 from mkdocs_roaming.cli.reading import expand, outline, search
@@ -23,5 +24,5 @@ def main() -> None:
     """
 
 
-for command in (index, outline, expand, search, ask, replay, validate):
+for command in (index, outline, expand, search, ask, explain, replay, validate):
     main.add_command(command)

@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, FREE_TEXT, LIB, NOTHING_FOUND, open_lib, print_json, warn
+from mkdocs_roaming.cli.frame import (
+    AS_JSON,
+    FAULTS_FOUND,
+    FREE_TEXT,
+    LIB,
+    NOTHING_FOUND,
+    TRUST_RULES,
+    open_lib,
+    print_json,
+    warn,
+)
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models import Model
     from mkdocs_roaming.answer.trace import Trace
+    from mkdocs_roaming.roam.library import Library
     from mkdocs_roaming.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,9 +115,17 @@ def chosen(given: dict[str, Any]) -> Chosen:
 @click.option("--page", help="The page that the reader is on: its path or address.")
 @click.option("--no-docs", is_flag=True, help="Ask the model without the docs, for comparison.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Keep the whole answer in this file.")
+@TRUST_RULES
 @AS_JSON
 def ask(
-    lib: str, question: str, page: str | None, no_docs: bool, trace: Path | None, as_json: bool, **given: Any
+    lib: str,
+    question: str,
+    page: str | None,
+    no_docs: bool,
+    trace: Path | None,
+    trust_rules: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Ask a question.
 
@@ -125,7 +144,7 @@ def ask(
         check_writable(trace)
     recording = Recording(
         question,
-        Navigator(open_lib(lib)),
+        Navigator(open_lib(lib, trust_rules=trust_rules)),
         model,
         docs=not no_docs,
         page=page,
@@ -156,8 +175,9 @@ def ask(
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="[LIB] TRACE")
+@TRUST_RULES
 @AS_JSON
-def replay(files: tuple[str, ...], as_json: bool) -> None:
+def replay(files: tuple[str, ...], trust_rules: bool, as_json: bool) -> None:
     """Show a recorded answer, or play it again.
 
     TRACE alone is shown: the trail and the answer. With LIB the recorded replies go through the loop again, and it is
@@ -170,7 +190,7 @@ def replay(files: tuple[str, ...], as_json: bool) -> None:
     traces = read_trace(Path(files[-1]))
     if len(files) == 1:
         _show(traces, as_json=as_json)
-    elif not _play(files[0], traces, as_json=as_json):
+    elif not _play(open_lib(files[0], trust_rules=trust_rules), traces, as_json=as_json):
         sys.exit(FAULTS_FOUND)
 
 
@@ -188,7 +208,7 @@ def _show(traces: tuple[Trace, ...], *, as_json: bool) -> None:
         show_answer(trace.answer)
 
 
-def _play(lib: str, traces: tuple[Trace, ...], *, as_json: bool) -> bool:
+def _play(library: Library, traces: tuple[Trace, ...], *, as_json: bool) -> bool:
     """Play traces again and tell what differs; give whether nothing does."""
     import anyio
 
@@ -197,7 +217,6 @@ def _play(lib: str, traces: tuple[Trace, ...], *, as_json: bool) -> bool:
     from mkdocs_roaming.roam.search import Search
     from mkdocs_roaming.terminal import clean
 
-    library = open_lib(lib)
     search = Search(library)
     found = [anyio.run(play, trace, Navigator(library, search=search)) for trace in traces]
     if as_json:
