@@ -1,0 +1,1 @@
+"""Answers over the wire: HTTP, server-sent events, MCP."""

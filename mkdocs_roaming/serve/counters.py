@@ -1,0 +1,191 @@
+"""What was asked and spent, counted in memory or in Redis: over a moving minute, and over a day.
+
+Counting is atomic: a number is added first and looked at after, and taken back where it was too much. So requests at
+the same moment, of several processes too, never pass together where only one may.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mkdocs_roaming.errors import UsageError
+
+if TYPE_CHECKING:
+    from limits.aio.storage import Storage
+
+DAY = 86_400
+
+
+class StorageDown(Exception):  # noqa: N818 -- the caller decides whether that is an error
+    """The counters cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most so many in any stretch of so many seconds."""
+
+    name: str
+    limit: int
+    seconds: int = 60
+
+
+class Counters:
+    """Counts by key. `clock` tells seconds since 1970, as time.time does; `patience` is how long a storage is awaited.
+
+    Without a `uri` counts live in this process; with `redis://…` all processes that are given the same one share them.
+    """
+
+    def __init__(
+        self, uri: str | None = None, *, clock: Callable[[], float] = time.time, patience: float = 2.0
+    ) -> None:
+        from limits.errors import StorageError
+
+        self.clock = clock
+        self.shared = uri is not None and not uri.startswith("memory:")
+        self._storage = _storage(uri if uri and self.shared else None)
+        self._failures = (StorageError, OSError)
+        self._patience = patience
+        self._down_until = float("-inf")
+        self._owed: dict[str, int] = {}
+
+    async def hit(self, windows: Sequence[tuple[Window, str]]) -> tuple[Window, float] | None:
+        """Count one in every window, each under its key; where one is full, in none.
+
+        Gives None, or the full window and the seconds until it has room again. Raises StorageDown.
+        """
+        now = self.clock()
+        earlier: list[int] = []
+        for window, key in windows:
+            before = max(await self.count(_slot(window, key, now - window.seconds)), 0)
+            here = max(await self.count(_slot(window, key, now)), 0)
+            if _used(window, now, before, here + 1) > window.limit:
+                return window, _wait(window, now, before, here)
+            earlier.append(before)
+        counted: list[tuple[Window, str]] = []
+        try:
+            for (window, key), before in zip(windows, earlier, strict=True):
+                here = await self.add(_slot(window, key, now), 1, 2 * window.seconds + 1)
+                counted.append((window, key))
+                if _used(window, now, before, here) > window.limit:
+                    await self.unhit(counted, now)
+                    return window, _wait(window, now, before, here - 1)
+        except StorageDown:
+            await self.unhit(counted, now)
+            raise
+        return None
+
+    async def unhit(self, windows: Sequence[tuple[Window, str]], when: float) -> None:
+        """Take a count back that was made at a moment; where the storage cannot be reached it stays."""
+        for window, key in windows:
+            await self.give_back(_slot(window, key, when), 1, 2 * window.seconds + 1)
+
+    async def add(self, key: str, amount: int, seconds: int) -> int:
+        """Add to a number that is forgotten after so many seconds, and give what it is then. Raises StorageDown."""
+        owed = self._owed.pop(key, 0)
+        try:
+            return await self._ask(lambda: self._storage.incr(key, seconds, amount + owed))
+        except StorageDown:
+            if owed:
+                self._owed[key] = owed
+            raise
+
+    async def owe(self, key: str, amount: int, seconds: int) -> None:
+        """Add to a number, later where the storage cannot be reached now."""
+        try:
+            await self.add(key, amount, seconds)
+        except StorageDown:
+            if len(self._owed) < _MOST_OWED:
+                self._owed[key] = self._owed.get(key, 0) + amount
+
+    async def give_back(self, key: str, amount: int, seconds: int) -> None:
+        """Take from a number. Where the storage cannot be reached nothing is taken: it may have been, unheard."""
+        try:
+            await self.add(key, -amount, seconds)
+        except StorageDown:
+            return
+
+    async def count(self, key: str) -> int:
+        """Give a number, 0 where nothing was added. Raises StorageDown."""
+        return await self._ask(lambda: self._storage.get(key))
+
+    async def close(self) -> None:
+        """Close the connections to a shared storage; it may be used again."""
+        client = getattr(getattr(self._storage, "bridge", None), "storage", None)
+        if client is not None:
+            with anyio.move_on_after(self._patience), suppress(*self._failures):
+                await client.aclose()
+
+    async def _ask(self, ask: Callable[[], Awaitable[int]]) -> int:
+        """Ask the storage; one that failed is left alone for a moment, so that nobody waits for it again and again."""
+        if self.clock() < self._down_until:
+            raise StorageDown
+        try:
+            with anyio.fail_after(self._patience):
+                return await ask()
+        except self._failures as error:  # TimeoutError is an OSError
+            self._down_until = self.clock() + _LEFT_ALONE
+            raise StorageDown from error
+
+
+def day_of(now: float) -> str:
+    """Give the day, in UTC, as 2026-11-21."""
+    return time.strftime("%Y-%m-%d", time.gmtime(now))
+
+
+def seconds_left(now: float) -> float:
+    """Give the seconds until the next day begins, in UTC."""
+    return DAY - now % DAY
+
+
+# A moving window: this stretch's count, and of the stretch before as much as is still within reach
+
+
+def _slot(window: Window, key: str, now: float) -> str:
+    return f"roaming/{window.name}/{key}/{int(now // window.seconds)}"
+
+
+def _used(window: Window, now: float, before: int, here: int) -> float:
+    return before * (1 - now % window.seconds / window.seconds) + here
+
+
+def _wait(window: Window, now: float, before: int, here: int) -> float:
+    """Give the seconds until one more fits, if nobody else asks."""
+    gone = now % window.seconds / window.seconds
+    if here < window.limit and before:
+        return (1 - (window.limit - 1 - here) / before - gone) * window.seconds
+    rest = max(0.0, 1 - (window.limit - 1) / here) if here else 0.0
+    return (1 - gone + rest) * window.seconds
+
+
+def _storage(uri: str | None) -> Storage:
+    from limits.aio.storage import MemoryStorage, RedisStorage
+    from limits.errors import ConfigurationError
+
+    if uri is None:
+        return MemoryStorage()
+    scheme = uri.partition("://")[0].removeprefix("async+")
+    if scheme not in _SCHEMES:
+        raise UsageError(f"counters live in memory or in Redis ({', '.join(_SCHEMES)}), not in {scheme[:40]!r}")
+    try:
+        return RedisStorage(
+            f"async+{uri.removeprefix('async+')}",
+            wrap_exceptions=True,
+            implementation="redispy",
+            socket_timeout=1.0,
+            socket_connect_timeout=1.0,
+        )
+    except ConfigurationError as error:
+        raise UsageError(
+            "counting in Redis needs the package redis: pip install 'mkdocs-roaming[ask,redis]'"
+        ) from error
+
+
+_SCHEMES = ("redis", "rediss", "redis+unix")
+_LEFT_ALONE = 5.0
+_MOST_OWED = 1_000

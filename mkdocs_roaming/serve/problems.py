@@ -1,0 +1,51 @@
+"""Refusals, and how they are said over HTTP: as `application/problem+json` (RFC 9457).
+
+A refusal is raised where it is found out; the guard says it for what it finds itself, and an application does so with
+`exception_handlers={Refused: …}` and `problem`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
+from math import ceil
+from typing import Any
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+
+class Refused(Exception):  # noqa: N818 -- no error: the server does what it should
+    """A request is not served: the status, a code for programs, a sentence for people, and when to come again."""
+
+    def __init__(self, status: int, code: str, detail: str, *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
+
+
+def problem(refused: Refused) -> tuple[list[Header], bytes]:
+    """Give the headers and the body that say a refusal."""
+    body: dict[str, object] = {
+        "type": "about:blank",
+        "title": HTTPStatus(refused.status).phrase,
+        "status": refused.status,
+        "detail": refused.detail,
+        "code": refused.code,
+    }
+    headers: list[Header] = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
+    if refused.retry_after is not None:
+        body["retry_after"] = refused.retry_after
+        headers.append((b"retry-after", str(refused.retry_after).encode()))
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8")
+    return [*headers, (b"content-length", str(len(data)).encode())], data
+
+
+async def send_problem(send: Send, refused: Refused, headers: Iterable[Header] = ()) -> None:
+    """Answer a request with a refusal."""
+    own, body = problem(refused)
+    await send({"type": "http.response.start", "status": refused.status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
