@@ -59,7 +59,7 @@ class Reading:
                 block["text"] = block.get("text", "") + delta.text
                 yield Text(delta.text)
             case "citations_delta":
-                block.setdefault("citations", []).append(_plain(delta.citation))
+                block.setdefault("citations", []).append(delta.citation.to_dict())
             case "input_json_delta":
                 self._json.append(delta.partial_json)
                 self._length += len(delta.partial_json)

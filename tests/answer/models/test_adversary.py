@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ import yaml
 from messages_api import MessagesApi
 from messages_api.adversary import BEHAVIOURS, Adversary
 from messages_api.navigator import Navigator as ByWords
-from messages_api.parts import Call, Cut, Say, Wait
+from messages_api.parts import Call, Cut, Part, Say, View, Wait
 from messages_api.script import Script
 
 from mkdocs_roaming.answer.events import (
+    Answer,
     CitationDropped,
     Event,
     SectionOpened,
@@ -29,6 +30,7 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.loop import Budget, answer
 from mkdocs_roaming.answer.models import Model
+from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import Navigator
 
 Ask = Callable[..., list[Event]]
@@ -185,6 +187,35 @@ def test_an_answer_left_between_two_events_ends_the_request_upstream(
     left = api.exchanges[-1].left
     assert left is not None
     assert left - gone < 1.0
+
+
+def test_one_model_answers_many_at_once(api: MessagesApi, make: Make, handbook: Library) -> None:
+    """Answers do not disturb each other, whatever happens to some of them."""
+    brains = [Adversary("cut"), Adversary("overloaded"), ByWords(), ByWords()]
+    turn = iter(range(10_000))
+
+    class Mixed:
+        def reply(self, view: View) -> Iterable[Part]:
+            return brains[next(turn) % len(brains) if view.rounds == 0 else 2].reply(view)
+
+    api.brain = Mixed()
+    model = make()
+    results: list[Answer] = []
+
+    async def one() -> None:
+        results.append(
+            await collect(answer("What does ebb drain do?", Navigator(handbook), model, whole_site_tokens=0))
+        )
+
+    async def many() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(one)
+
+    anyio.run(many)
+    states = [result.state for result in results]
+    assert states.count("error") == 6
+    assert states.count("answered") == 6
 
 
 def test_what_was_released_before_a_failure_stays_said(

@@ -175,8 +175,13 @@ def test_rules_and_outline_are_read_from_the_cache_over_fifty_questions(
     """Byte for byte the same prefix in every request; only the first one writes it."""
     api.brain = ByWords()
     model, budget = claude(), Budget(rounds=2)
+    cited = 0
     for question in QUESTIONS[:50]:
-        ask(model, question, navigator=Navigator(handbook), budget=budget)
+        navigator = Navigator(handbook)
+        result = summarise(ask(model, question, navigator=navigator, budget=budget))
+        assert {section.id for section in result.citations} <= set(navigator.opened)
+        cited += len(result.citations)
+    assert cited > 10
     assert len(api.requests) >= 90
     assert len(api.prefixes()) == 1
     shared = api.exchanges[1].usage["cache_read_input_tokens"]
