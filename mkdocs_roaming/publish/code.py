@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mkdocs_roaming.publish.blocks import group
 from mkdocs_roaming.publish.escape import code_in, code_span, destination
@@ -35,10 +36,12 @@ def mermaid(walk: Walk, element: Element, out: list[str]) -> None:
 def wrapper(walk: Walk, element: Element, out: list[str]) -> None:
     """Write what is around a code block: nothing, but it may tell the language and the title."""
     language = language_of(element.get("class"))
-    if language is None:
-        language = walk.language
-    with walk.within(language=language, code_title=walk.code_title, in_code=True):
-        group(walk, element, out)
+    before = walk.language, walk.code_title, walk.in_code
+    walk.in_code = True
+    if language is not None:
+        walk.language = language
+    group(walk, element, out)
+    walk.language, walk.code_title, walk.in_code = before
 
 
 def signature(walk: Walk, element: Element, out: list[str]) -> None:
@@ -84,10 +87,12 @@ def fence(content: str, language: str, name: str | None) -> str:
 
 def span(walk: Walk, element: Element, pieces: list[str]) -> None:
     """Write inline code; links in it stay links, around their part of the code."""
-    if not walk.in_link and len(element) and element.find(".//a[@href]") is not None:
+    if not len(element):
+        _code_piece(walk, element.text or "", pieces)
+    elif not walk.in_link and element.find(".//a[@href]") is not None:
         _linked_code(walk, element, pieces)
-        return
-    _code_piece(walk, _code_text(element), pieces)
+    else:
+        _code_piece(walk, text_of(element), pieces)
 
 
 def content_of(element: Element) -> str:
@@ -134,6 +139,7 @@ def _cluttered(element: Element) -> bool:
     return False
 
 
+@lru_cache(maxsize=1024)
 def _numbers_lines(classes: str | None) -> bool:
     return bool(classes) and not LINE_NUMBERS.isdisjoint((classes or "").split())
 
@@ -169,7 +175,7 @@ def _code_text(element: Element) -> str:
 def _code_piece(walk: Walk, text: str, pieces: list[str]) -> None:
     if walk.plain is not None:
         walk.plain.append(text)
-    if text and pieces and (before := code_in(pieces[-1])):  # two that touch would not be read as two
+    if text and pieces and pieces[-1][-1:] == "`" and (before := code_in(pieces[-1])):  # they would not be read as two
         if len(before) < _LONG:
             pieces.pop()
             text = before + text
