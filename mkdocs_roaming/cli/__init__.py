@@ -6,6 +6,7 @@ import click
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.cli.asking import ask, replay
+from mkdocs_roaming.cli.chatting import chat
 from mkdocs_roaming.cli.explaining import explain
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
 from mkdocs_roaming.cli.publishing import index, validate
@@ -24,5 +25,5 @@ def main() -> None:
     """
 
 
-for command in (index, outline, expand, search, ask, explain, replay, validate):
+for command in (index, outline, expand, search, ask, chat, explain, replay, validate):
     main.add_command(command)
