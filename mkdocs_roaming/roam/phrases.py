@@ -95,14 +95,19 @@ class Asking:
 
 def _units(text: str, language: str) -> Iterator[tuple[str, Runs, bool]]:
     """Give the words of a text with the ways to read them; True where one is joined to the one before."""
+    end = 0
     for run in split(text):
+        at = text.find(run, end)
+        joined = at == end > 0
+        end = at + len(run) if at >= 0 else end
         if not is_spaceless(run):
             if runs := _runs(run, language):
-                yield run, runs, False
+                yield run, runs, joined
             continue
-        for at, character in enumerate(run):
+        for character in run:
             if folded := fold(character):
-                yield character, ((folded,),), at > 0
+                yield character, ((folded,),), joined
+            joined = True
 
 
 @lru_cache(1 << 12)
