@@ -94,7 +94,9 @@ class _Targets:
         return [place for place in below if fnmatchcase(_anchor(place), anchor)]
 
     def nearest(self, address: str) -> str:
-        """Name what is spelt alike: anchors of the page where the page is right, else pages."""
+        """Name what is spelt alike: anchors of the page where the page is right, else pages; nothing for a glob."""
+        if _GLOB & set(address):
+            return ""
         where, mark, anchor = address.partition("#")
         page = self.page(where)
         if mark and page:
@@ -170,7 +172,7 @@ def _opened(where: str, address: str, targets: _Targets, warn: Callable[[str], N
 def _no_target(address: str, targets: _Targets) -> str:
     near = targets.nearest(address)
     if _GLOB & set(address):
-        return f"opens {quoted(address)}, a glob that matches nothing{near}"
+        return f"opens {quoted(address)}, a glob that matches nothing"
     if targets.page(address):
         return f"opens {quoted(address)}, but the page has no section with that anchor{near}"
     if targets.places.group(address):
