@@ -22,11 +22,14 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.models import UNUSED, Usage
 from mkdocs_roaming.answer.models.offline import Offline
+from mkdocs_roaming.answer.run import KEPT
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.rules import CALL as PINNED
 from mkdocs_roaming.roam.search import Hit
 
 NOT_FROM_THE_DOCS = "Not from the docs: what the model says by itself, unchecked and uncited."
 
+_OPENED = {KEPT: "Still open", PINNED: "Opened by a rule"}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 # What a page's text could do to a terminal: move its cursor, change its title, hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -56,7 +59,8 @@ def trail_line(event: Event) -> str:
             return f"Searched: {clean(event.query)} ({len(event.sections)} found)"
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
-            return f"Opened {crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}"
+            how = _OPENED.get(event.call, "Opened")
+            return f"{how} {crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}"
         case SectionMissing():
             return f"No section {clean(event.id)[:40]}"
         case SectionsDropped():
@@ -123,7 +127,7 @@ def status_line(answer: Answer) -> str:
 def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
     """Give tokens as the provider counts them, and what they cost where prices are known."""
     if usage == UNUSED:
-        return "the model's server counted no tokens"
+        return "no tokens counted"
     told = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
     return told if cost is None else f"{told} · {money(cost)} {clean(currency)}"
 

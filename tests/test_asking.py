@@ -96,7 +96,7 @@ def test_usage_and_cost_are_always_told(lamp: Path, power: str) -> None:
 def test_a_model_that_counts_nothing_is_told(lamp: Path) -> None:
     """No figure is made up."""
     result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, [{"text": "No [^none]."}]))
-    assert "counted no tokens" in result.stderr
+    assert "no tokens counted" in result.stderr
     assert result.exit_code == NOTHING_FOUND
 
 

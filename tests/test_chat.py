@@ -119,6 +119,7 @@ def test_a_follow_up_knows_what_was_said_and_opened(library: Library, ids: dict[
     turns = held.models[None].requests[2].turns
     assert [type(turn) for turn in turns] == [Asked, Said, Asked, Said, Results]
     assert "On 127.0.0.1 [1]." in held.out
+    assert held.aside.count("Still open Settings › Server") == 1
 
 
 def test_a_follow_up_on_nothing_knows_what_was_asked(library: Library) -> None:

@@ -56,10 +56,10 @@ class Conversation:
         for time, exchange in enumerate(history, 1):
             cited |= dict.fromkeys(cited_in(exchange.answer), time)
 
-        def used(id_: str) -> int:
+        def used(id_: str) -> tuple[int, int]:
             place = places.get(id_)
             inside = [place.id, *(other.id for other in places.below(place))] if place else [id_]
-            return max(cited.get(one, 0) for one in inside)
+            return max(cited.get(one, 0) for one in inside), cited.get(inside[0], 0)
 
         newest_first = list(dict.fromkeys(reversed(opened)))
         return sorted(newest_first, key=used, reverse=True)[:most]

@@ -42,7 +42,7 @@ class Recording:
     ) -> None:
         self._question, self._navigator, self._model = question, navigator, Recorder(model)
         self._docs, self._page, self._whole_site_tokens = docs, page, whole_site_tokens
-        self._opened, self._history = tuple(opened), tuple(history)
+        self._opened, self._history = tuple(opened) or navigator.opened, tuple(history)
         self._budget = budget or Budget()
         self._deadline = deadline or Deadline(self._budget.seconds, clock)
         self._events: list[Event] = []

@@ -75,6 +75,13 @@ def test_a_page_is_used_where_a_section_inside_it_was_cited(ask: Ask, ids: dict[
     assert opened(events) == ["Settings", "Install"]
 
 
+def test_the_section_that_was_cited_comes_before_the_page_around_it(ask: Ask, ids: dict[str, str]) -> None:
+    """So it is there whole, however much of its page there is room for."""
+    history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
+    events = ask(Scripted([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
+    assert opened(events) == ["Boiling", "Settings"]
+
+
 def test_a_dropped_section_of_a_follow_up_is_listed_for_the_model(ask: Ask, ids: dict[str, str]) -> None:
     """The model sees that it may open it again."""
     server, boiling = ids["Server"], ids["Boiling"]

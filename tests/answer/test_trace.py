@@ -172,6 +172,22 @@ def test_a_recording_played_again_is_the_same_byte_for_byte(
     assert dump([found.trace]) == dump([trace])
 
 
+def test_a_navigator_that_was_used_before_is_recorded_as_it_was(library: Library, ids: dict[str, str]) -> None:
+    """What stood open in it goes into the trace, so that a new one can play it again."""
+    navigator = Navigator(library)
+    navigator.expand_sections([ids["Server"]])
+    recording = Recording("Port?", navigator, Scripted([[Text(f"8642 [^{ids['Server']}].")]]), whole_site_tokens=0)
+
+    async def listen() -> None:
+        async with aclosing(recording.events()) as events:
+            async for _ in events:
+                pass
+
+    anyio.run(listen)
+    assert recording.trace().opened == (ids["Server"],)
+    assert again(kept(recording.trace()), library).differences == ()
+
+
 @pytest.mark.parametrize("at", [0.0, 20.0, 40.0, 50.0])
 def test_time_is_played_again_as_it_was(record: Record, library: Library, ids: dict[str, str], at: float) -> None:
     """An answer for which time ran out, or nearly did, ends as it did, without waiting for it."""
