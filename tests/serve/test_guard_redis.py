@@ -1,0 +1,182 @@
+"""Counters that several processes share, in a real Redis: started here, stopped here, skipped where there is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mkdocs_roaming.serve.counters import Counters, StorageDown, Window
+from mkdocs_roaming.serve.gate import Allowance, Gate
+from mkdocs_roaming.serve.problems import Refused
+
+REDIS = shutil.which("redis-server")
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.slow,
+    pytest.mark.skipif(REDIS is None, reason="needs redis-server"),
+]
+MANY = Allowance(concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000,
+                 money_a_day=1.0)  # fmt: skip
+
+ASKER = """
+import anyio, json, sys
+from mkdocs_roaming.serve.counters import Counters
+from mkdocs_roaming.serve.gate import Allowance, Gate
+from mkdocs_roaming.serve.problems import Refused
+
+async def main(uri):
+    allowance = Allowance(concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000,
+                          money_a_day=1.0)
+    gate = Gate(allowance, Counters(uri), secret=b"key")
+    let_in = []
+    async def ask(at):
+        try:
+            let_in.append(await gate.admit(f"v{at}", most=0.03))
+        except Refused as refused:
+            assert refused.code == "money", refused.code
+    async with anyio.create_task_group() as group:
+        for at in range(40):
+            group.start_soon(ask, at)
+    for admission in let_in:
+        await admission.settle(0.03)
+    await gate.counters.close()
+    print(json.dumps(len(let_in)))
+
+anyio.run(main, sys.argv[1])
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Redis:
+    """A Redis of one's own, that can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.uri = f"redis://127.0.0.1:{self.port}/0"
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [str(REDIS), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)]
+        command += ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        for _ in range(500):
+            try:
+                with socket.create_connection(("127.0.0.1", self.port)) as line:
+                    line.sendall(b"PING\r\n")
+                    if line.recv(7) == b"+PONG\r\n":
+                        return
+            except OSError:
+                pass
+            time.sleep(0.01)
+        raise AssertionError("Redis does not start")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[Redis]:
+    server = Redis(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+async def test_processes_share_the_days_money(redis: Redis) -> None:
+    """Three processes ask 120 times at once for 0.03 of 1.00: 33 answers are let in, and never one more."""
+    command = [sys.executable, "-c", ASKER, redis.uri]
+    askers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    let_in = [json.loads(asker.communicate(timeout=60)[0]) for asker in askers]
+    assert [asker.returncode for asker in askers] == [0, 0, 0]
+    # Two askers may turn each other away over the last share: both set it aside, both see that it is too much.
+    assert 28 <= sum(let_in) <= 33
+    counters = Counters(redis.uri)
+    gate = Gate(MANY, counters, secret=b"key")
+    assert await gate.spent() == pytest.approx(0.03 * sum(let_in))
+    await counters.close()
+
+
+async def test_processes_share_a_minute(redis: Redis) -> None:
+    """Two processes with one Redis let in as many as one."""
+    now = 1_800_000_000.0
+    pair = [Counters(redis.uri, clock=lambda: now) for _ in range(2)]
+    passed = 0
+    for at in range(20):
+        passed += await pair[at % 2].hit([(Window("x", 7), "a")]) is None
+    assert passed == 7
+    for counters in pair:
+        await counters.close()
+
+
+async def test_redis_dies_and_comes_back(redis: Redis) -> None:
+    """While it is away nothing is spent, answers under way end well; what they cost above their share is counted when
+    it is back, and what they left over stays counted as spent.
+    """
+    clock: dict[str, float] = {"now": 1_800_000_000.0}
+    counters = Counters(redis.uri, clock=lambda: clock["now"])
+    gate = Gate(MANY, counters, secret=b"key")
+    dear, cheap = await gate.admit("a", most=0.1), await gate.admit("b", most=0.1)
+    redis.stop()
+    with anyio.fail_after(10):
+        await dear.settle(0.15)
+        await cheap.settle(0.01)
+        with pytest.raises(Refused) as caught:
+            await gate.admit("c", most=0.1)
+        with pytest.raises(StorageDown):
+            await gate.spent()
+    assert (caught.value.status, gate.busy) == (503, 0)
+    redis.start()
+    clock["now"] += 6
+    await (await gate.admit("c", most=0.1)).settle(0.1)
+    assert await gate.spent() == pytest.approx(0.15 + 0.1 + 0.1)
+    await counters.close()
+
+
+async def test_nothing_is_kept_for_longer_than_needed(redis: Redis) -> None:
+    """Every key expires, none holds an address."""
+    counters = Counters(redis.uri)
+    gate = Gate(MANY, counters, secret=b"key")
+    await (await gate.admit("192.0.2.77", most=0.1)).settle(0.05)
+    with socket.create_connection(("127.0.0.1", redis.port)) as line:
+
+        def said(command: str) -> list[str]:
+            line.sendall(command.encode() + b"\r\n")
+            time.sleep(0.1)
+            return line.recv(65_536).decode().split("\r\n")
+
+        keys = [word for word in said("KEYS *") if "roaming/" in word]
+        left = [int(said(f"TTL {key}")[0].removeprefix(":")) for key in keys]
+    assert len(keys) >= 4
+    assert not any("192.0.2.77" in key for key in keys)
+    assert all(0 < seconds <= 2 * 86_400 + 1 for seconds in left)
+    await counters.close()
+
+
+async def test_a_wrong_password_fails_closed(redis: Redis) -> None:
+    """A Redis that refuses is one that cannot be reached; its address with the password is in no message."""
+    counters = Counters(redis.uri.replace("redis://", "redis://:hunter2@"))
+    gate = Gate(MANY, counters, secret=b"key")
+    with pytest.raises(Refused) as caught:
+        await gate.admit("a", most=0.1)
+    assert caught.value.status == 503
+    assert "hunter2" not in str(caught.value)
+    await counters.close()
