@@ -26,9 +26,14 @@ class Unfound:
 def unfound(text: str, ours: Sequence[Token], near: Sequence[Near], open_: Statements) -> list[Unfound]:
     """Give the literals of a sentence that no section supports; offsets are the sentence's own."""
     missing = {at for at in range(len(ours)) if not _stands(ours, at, open_)}
-    found = [Unfound(_kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near)) for at in sorted(missing)]
-    for at, token in enumerate(ours):
-        if token.family and at not in missing and (other := _mistaken(ours, at, near, open_)):
+    found = [
+        Unfound(_kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near) if number < _MOST else "")
+        for number, at in enumerate(sorted(missing))
+    ]
+    present = [at for at, token in enumerate(ours) if token.family and at not in missing]
+    for at in present[:_MOST]:
+        token = ours[at]
+        if other := _mistaken(ours, at, near, open_):
             found.append(Unfound(_kind(token), token.start, token.end, other))
     return [*found, *_phrases(text, found, open_)]
 
@@ -106,8 +111,10 @@ def _other(ours: Sequence[Token], at: int, near: Sequence[Near], own: float) -> 
     for other in near:
         theirs = other.statement.tokens
         held = Counter(each.key for each in theirs)
-        for there, candidate in enumerate(theirs):
-            if candidate.family != token.family or candidate.key == token.key:
+        places = [there for there, each in enumerate(theirs) if each.family == token.family]
+        for there in places[:_MOST]:
+            candidate = theirs[there]
+            if candidate.key == token.key:
                 continue
             spare = held[candidate.key] > here[candidate.key]
             if not spare and not held[token.key]:
@@ -134,6 +141,7 @@ def _phrases(text: str, found: Sequence[Unfound], open_: Statements) -> Iterator
 
 _NEAR = 0.6
 _AS_NEAR = 0.05
+_MOST = 24  # literals that are compared, of a sentence and of a statement
 _CLEARLY = 0.15
 _SAME_PLACE = 0.9
 _QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")

@@ -45,9 +45,11 @@ class _Side:
         self.tokens = tokens
         self.places: dict[str, list[int]] = {}
         for at, token in enumerate(tokens):
-            self.places.setdefault(token.key, []).append(at)
+            places = self.places.setdefault(token.key, [])
+            if len(places) < _MOST:
+                places.append(at)
         negations = [at for at in range(len(tokens)) if _negates(tokens, at, known)]
-        self.reaches = {at: _reach(tokens, at, known) for at in negations}
+        self.reaches = {at: _reach(tokens, at, known) for at in negations[:_MOST]}
         negated = {at for reach in self.reaches.values() for at in reach}
         self.free = Counter(token.key for at, token in enumerate(tokens) if at not in negated)
         self.negated = frozenset(tokens[at].key for at in negated)
@@ -57,6 +59,7 @@ class _Side:
 
 
 _REACH = 4
+_MOST = 12  # negations, or times the same word, that are looked at in a sentence
 _CONTINUING = frozenset(["nor", "noch", "ni"])
 _CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
 

@@ -23,7 +23,7 @@ class Stretch:
 
 def sentences(text: str) -> list[Stretch]:
     """Give the sentences of a text in its order, and its headings, rows of tables and lines of fenced code."""
-    return list(_Reading(text).stretches())
+    return [piece for stretch in _Reading(text).stretches() for piece in _cut(text, stretch)]
 
 
 def code_spans(text: str) -> list[tuple[int, int, int]]:
@@ -42,6 +42,21 @@ def code_spans(text: str) -> list[tuple[int, int, int]]:
             edge = alike[closing] + end - start
             found.append((start, edge, end - start))
     return found
+
+
+def _cut(text: str, stretch: Stretch) -> Iterator[Stretch]:
+    """Cut what is longer than sentences are: the work on one grows with its square."""
+    start = stretch.start
+    while stretch.end - start > _LONGEST:
+        space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
+        stop = space if space > 0 else start + _LONGEST
+        yield Stretch(stretch.kind, start, stop)
+        start = stop + (space > 0)
+    if start < stretch.end:
+        yield Stretch(stretch.kind, start, stretch.end)
+
+
+_LONGEST = 800
 
 
 class _Reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -43,6 +43,7 @@ class Statements:
         self._raw = "\n\n".join(texts)
         self._known = opposites(language)
         self.all = [statement for at, text in enumerate(texts) for statement in self._read(at, text)]
+        self._asked: dict[tuple[str, str], bool] = {}
         self._holding: dict[str, list[int]] = {}
         self._literals: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for number, statement in enumerate(self.all):
@@ -100,20 +101,16 @@ class Statements:
 
     def literals(self, family: str, key: str) -> Iterator[tuple[Statement, int]]:
         """Give where a literal stands: statements, and its place among their tokens."""
-        for number, at in self._literals.get((family, key), ())[:_MOST_HELD]:
+        for number, at in self._literals.get((family, key), ())[:_MOST_PLACES]:
             yield self.all[number], at
 
     def has_number(self, token: Token) -> bool:
         """Tell whether a number stands anywhere as a number: `8000` does not in `18000`, `1.2` does not in `1.2.3`."""
-        if ("number", token.key) in self._literals:
-            return True
-        if not token.key[-1:].isdecimal():
-            return False
-        return re.search(rf"(?<![\w.]){re.escape(token.key)}(?!\d|[.,]\d|\w*\d)", self._raw) is not None
+        return ("number", token.key) in self._literals or self._once(self._number, token.key)
 
     def has_name(self, name: str) -> bool:
         """Tell whether a name stands anywhere as it is written, not as a part of a longer one."""
-        return any(_stands(name, text) for text in (self._raw, self._plain))
+        return self._once(self._name, name)
 
     def has_phrase(self, phrase: str) -> bool:
         """Tell whether a phrase stands anywhere; space between words, case and what makes words bold do not count."""
@@ -121,7 +118,7 @@ class Statements:
 
     def has_line(self, line: str) -> bool:
         """Tell whether a line of code stands anywhere, space aside."""
-        return " ".join(line.split()) in self._spaced
+        return self._once(self._spaced.__contains__, " ".join(line.split()))
 
     def knows(self, token: Token) -> bool:
         """Tell whether a word stands anywhere, in whatever form."""
@@ -131,6 +128,20 @@ class Statements:
         if not found or any(term in self._terms for term in found[-1:]) or all(term in self._terms for term in found):
             return True
         return len(token.key) > _STEM and token.key[:_STEM] in self._beginnings
+
+    def _once(self, ask: Callable[[str], bool], what: str) -> bool:
+        """Ask for the same thing once only: an answer repeats its names."""
+        key = (ask.__name__, what)
+        if key not in self._asked:
+            self._asked[key] = ask(what)
+        return self._asked[key]
+
+    def _number(self, key: str) -> bool:
+        whole = rf"(?<![\w.]){re.escape(key)}(?!\d|[.,]\d|\w*\d)"
+        return key[-1:].isdecimal() and key in self._raw and re.search(whole, self._raw) is not None
+
+    def _name(self, name: str) -> bool:
+        return any(_stands(name, text) for text in (self._raw, self._plain))
 
     def _read(self, section: int, text: str) -> Iterator[Statement]:
         for stretch in sentences(text):
@@ -167,6 +178,7 @@ class Statements:
 
 
 _MOST_HELD = 400  # statements that are looked at for one word: who says the same thing that often says it alike
+_MOST_PLACES = 60
 _MOST_RANKED = 40
 _LIKE = 0.15
 _STEM = 6
