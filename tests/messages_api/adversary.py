@@ -127,6 +127,8 @@ BEHAVIOURS = {
     "cut": lambda view: [Say("The port is"), Cut()],
     "clean cut": lambda view: [Say("The port is"), Cut(clean=True)],
     "error frame": lambda view: [Say("The port is"), Broken()],
+    "error frame at once": lambda view: [Broken()],
+    "cut at once": lambda view: [Cut()],
     "garbage frame": lambda view: [Say("The port is"), Raw(b"event: content_block_delta\ndata: {garbage\n\n")],
     "refusal": lambda view: [Say("I can't"), End("refusal")],
     "cut short": lambda view: [Say("The port is"), End("max_tokens")],

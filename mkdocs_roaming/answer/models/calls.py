@@ -1,9 +1,11 @@
-"""Tool calls as wires want them: ids of plain characters, each once, and arguments that are an object."""
+"""What wires want: ids of plain characters, each once, arguments that are an object, text of whole characters."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from mkdocs_roaming.answer.models import ToolCall
 
@@ -48,6 +50,15 @@ def as_object(arguments: object) -> dict[str, object]:
     if isinstance(arguments, dict):
         return {str(name): value for name, value in arguments.items()}
     return {"arguments": arguments if not isinstance(arguments, str) else arguments[:_SHOWN]}
+
+
+def sendable(value: Any) -> Any:
+    """Give what can be sent: halves of characters, which a page may hold, have no bytes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {sendable(name): sendable(one) for name, one in value.items()}
+    return [sendable(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 _SHOWN = 500

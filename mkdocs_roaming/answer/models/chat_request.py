@@ -13,7 +13,7 @@ from typing import Any
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models import Asked, Request, Results, Said
-from mkdocs_roaming.answer.models.calls import Ids, as_object
+from mkdocs_roaming.answer.models.calls import Ids, as_object, sendable
 from mkdocs_roaming.answer.models.opened import opened
 from mkdocs_roaming.expand import Expansion, Shown
 from mkdocs_roaming.roam.navigator import Expanded, Result, Tool
@@ -37,7 +37,7 @@ def sent(request: Request) -> dict[str, Any]:
     parameters: dict[str, Any] = {"messages": _messages(request)}
     if request.tools:
         parameters["tools"] = [_tool(tool) for tool in request.tools]
-    return parameters
+    return dict(sendable(parameters))
 
 
 def as_text(result: Result) -> str:

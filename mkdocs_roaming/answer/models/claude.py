@@ -6,7 +6,7 @@ The only module that imports `anthropic`, and only when a Claude is made: it tak
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from mkdocs_roaming.answer.models import Part, Request, Stop
@@ -22,6 +22,7 @@ from mkdocs_roaming.answer.models.failures import (
     retry_after,
     unreachable,
 )
+from mkdocs_roaming.answer.models.trying import trying
 from mkdocs_roaming.errors import UsageError
 
 _log = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ class Claude:
         self._ttl: Ttl = ttl
         self._fixed = _fixed(model, thinking)
         self._room = 0 if _is_silent(model, self._fixed) else THINKING_ROOM
-        self._patience = patience
+        self._retries, self._patience = retries, patience
         self._anthropic, self._httpx2 = anthropic, httpx2
         # No connection outlives its reply: one client serves any number of event loops, and none is left open.
         http = anthropic.DefaultAsyncHttpxClient(
@@ -73,12 +74,15 @@ class Claude:
         )
         self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=retries, http_client=http)
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply to a request.
 
         Events are read as they come over the wire, not through the SDK's accumulating stream: that one gives up at
         arguments which are not JSON, and the tools forgive them.
         """
+        return trying(lambda: self._attempt(request), retries=self._retries, patience=self._patience)
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         message = sent(request, ttl=self._ttl)
         parameters = {**message.parameters, **self._fixed, "max_tokens": request.output_tokens + self._room}
         reading = Reading()
@@ -110,9 +114,13 @@ class Claude:
         anthropic = self._anthropic
         if isinstance(error, anthropic.APIStatusError):
             wait = retry_after(error.response.headers)
-            return refused(self._service, error.status_code, error.type or "", error.api_message or "", wait)
+            failure = refused(self._service, error.status_code, error.type or "", error.api_message or "", wait)
+            failure.again = failure.again and error.status_code == 200  # else the SDK has tried again already
+            return failure
         if isinstance(error, anthropic.APIConnectionError):
-            return unreachable(self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error)
+            failure = unreachable(self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error)
+            failure.again = False
+            return failure
         if isinstance(error, self._httpx2.TransportError):
             return broken_off(self._service)
         return nonsense(self._service, _NOT_IT)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models import Asked, OpenSection, Request, Results, Said, ToolResult
-from mkdocs_roaming.answer.models.calls import Ids, as_object
+from mkdocs_roaming.answer.models.calls import Ids, as_object, sendable
 from mkdocs_roaming.answer.models.opened import opened
 from mkdocs_roaming.roam.navigator import TOOLS, Expanded, Misused, Tool
 from mkdocs_roaming.roam.results import render
@@ -65,7 +65,7 @@ def sent(request: Request, *, ttl: Ttl = "5m") -> Sent:
             message["content"][-1]["cache_control"] = {"type": "ephemeral"}
     elif tools:
         parameters["tool_choice"] = {"type": "none"}
-    return Sent(parameters, digest)
+    return Sent(sendable(parameters), digest)
 
 
 # Turns

@@ -13,7 +13,11 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 
 
 class ModelError(RoamingError):
-    """A model cannot answer."""
+    """A model cannot answer. `again` tells that it may in a moment, `wait` how long its provider asks to wait."""
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.again, self.wait = again, wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +63,20 @@ def refused(service: Service, status: int, kind: str = "", message: str = "", wa
     """Give the error for a status, or for an error told in mid-stream; `wait` is what the provider asks for."""
     what, cure = _why(service, status, kind, message.lower(), wait)
     told = _told(service, message)
-    return ModelError(f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}")
+    passing = what in (_TOO_MANY, _OVERLOADED) or what.startswith(_FAILED) or status in (408, 409)
+    return ModelError(f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", again=passing, wait=wait)
 
 
 def unreachable(service: Service, error: Exception) -> ModelError:
     """Give the error for an address at which nobody answers."""
     why = type(error).__name__
     cure = f"start the server or check the network and {service.base_name}"
-    return ModelError(f"{service.model}: {service.address} cannot be reached ({why}); {cure}")
+    return ModelError(f"{service.model}: {service.address} cannot be reached ({why}); {cure}", again=True)
 
 
 def broken_off(service: Service) -> ModelError:
     """Give the error for a reply that ends before it is whole."""
-    return ModelError(f"{service.model}: the connection broke off in the middle of the reply; ask again")
+    return ModelError(f"{service.model}: the connection broke off in the middle of the reply; ask again", again=True)
 
 
 def nonsense(service: Service, what: str) -> ModelError:
@@ -94,6 +99,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 _KEY = {"authentication_error", "invalid_api_key"}
 _LATER = {"overloaded_error", "overloaded", "service_unavailable"}
 _CREDIT = ("insufficient_quota", "credit balance", "billing")
+_TOO_MANY = "too many requests"
+_OVERLOADED = "the provider is overloaded"
+_FAILED = "the provider failed"
 _LONGEST = 160
 
 
@@ -111,11 +119,11 @@ def _why(service: Service, status: int, kind: str, message: str, wait: float | N
     if status == 413 or "request_too_large" in kinds:
         return "the request is too large", "let fewer sections be open at once"
     if status == 429 or "rate_limit_error" in kinds:
-        return "too many requests", f"try again {_in(wait)}"
+        return _TOO_MANY, f"try again {_in(wait)}"
     if status in (503, 529) or kinds & _LATER:
-        return "the provider is overloaded", f"try again {_in(wait)}"
+        return _OVERLOADED, f"try again {_in(wait)}"
     if status >= 500 or status < 300:
-        return f"the provider failed ({kind or status})", "try again later"
+        return f"{_FAILED} ({kind or status})", "try again later"
     if status < 400:
         return f"{service.address} answers with a redirect ({status})", f"set {service.base_name} to where it leads"
     if "does not support tools" in message or ("tool" in message and "not supported" in message):

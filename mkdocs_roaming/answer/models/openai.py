@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -15,6 +14,7 @@ from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.chat_reply import Reading
 from mkdocs_roaming.answer.models.chat_request import Kept, sent
 from mkdocs_roaming.answer.models.failures import (
+    ModelError,
     Service,
     base_url_of,
     broken_off,
@@ -24,6 +24,7 @@ from mkdocs_roaming.answer.models.failures import (
     unreachable,
 )
 from mkdocs_roaming.answer.models.sse import Events, TooLong
+from mkdocs_roaming.answer.models.trying import trying
 
 BASE_URL = "https://api.openai.com/v1"
 LONGEST_BODY = 4 * 2**20
@@ -60,13 +61,16 @@ class OpenAI:
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply to a request."""
+        return trying(lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep)
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         said = sent(request)
-        tried = 0
-        while True:
-            begun = False
-            try:
+        begun = False
+        try:
+            while True:
+                left_out = self._left_out
                 async with self._client.stream("POST", self._url, json=self._body(said, request)) as response:
                     begun = response.status_code == 200
                     if begun:
@@ -74,19 +78,14 @@ class OpenAI:
                             async for part in parts:
                                 yield part if not isinstance(part, Stop) else Stop(part.reason, Kept(request.note))
                         return
-                    pause = await self._refused(response, tried)
-            except (self._httpx2.TransportError, self._httpx2.InvalidURL) as error:
-                if begun:
-                    raise broken_off(self._service) from None
-                if tried >= self._retries or isinstance(error, self._httpx2.InvalidURL):
-                    raise unreachable(self._service, error) from None
-                pause = _pause(tried)
-            except (ValueError, AttributeError, KeyError, TypeError, self._httpx2.DecodingError):
-                _log.debug("reading a reply failed", exc_info=True)
-                raise nonsense(self._service, _NOT_IT) from None
-            if pause is not None:
-                tried += 1
-                await self._sleep(pause)
+                    error = await self._refused(response)
+                if self._left_out == left_out:
+                    raise error
+        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
+            raise (broken_off(self._service) if begun else unreachable(self._service, broken)) from None
+        except (ValueError, AttributeError, KeyError, TypeError, self._httpx2.DecodingError):
+            _log.debug("reading a reply failed", exc_info=True)
+            raise nonsense(self._service, _NOT_IT) from None
 
     @property
     def _url(self) -> str:
@@ -145,32 +144,19 @@ class OpenAI:
 
     # No reply
 
-    async def _refused(self, response: Any, tried: int) -> float | None:
-        """Give the pause before the next try; None to try at once with less, raise where trying again is no use."""
+    async def _refused(self, response: Any) -> ModelError:
+        """Give the error of a response; what a server does not take is left out from now on."""
         kind, message, _ = _error(_json(await _whole(response)))
-        status = response.status_code
-        wait = retry_after(response.headers)
-        if status in (400, 422):
-            asked_less = next(
-                (name for name in ("max_tokens", "stream_options") if name in message and name not in self._left_out),
-                "",
-            )
-            if asked_less and (asked_less != "max_tokens" or "max_completion_tokens" in message):
-                self._left_out |= {asked_less}
-                return None
-        again = status in (408, 409, 429) or status >= 500
-        if not again or tried >= self._retries or "insufficient_quota" in kind or (wait or 0) > self._patience:
-            raise refused(self._service, status, kind, message, wait)
-        return wait if wait is not None else _pause(tried)
+        if response.status_code in (400, 422):
+            if "max_tokens" in message and "max_completion_tokens" in message:
+                self._left_out |= {"max_tokens"}
+            elif "stream_options" in message:
+                self._left_out |= {"stream_options"}
+        return refused(self._service, response.status_code, kind, message, retry_after(response.headers))
 
 
 _log = logging.getLogger(__name__)
 _NOT_IT = "what is not the chat-completions API"
-
-
-def _pause(tried: int) -> float:
-    """Give a pause that grows, and differs from everybody else's."""
-    return min(0.5 * 2.0**tried, 8.0) * random.uniform(0.75, 1.0)
 
 
 async def _whole(response: Any) -> bytes:

@@ -37,8 +37,13 @@ Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
 
 CASES = yaml.safe_load((Path(__file__).parent / "behaviours.yml").read_text("utf-8"))
-SECONDS = 0.6
-PATIENT = {"flood of calls", "endless text"}
+SECONDS = 0.5
+PASSING = (
+    *("overloaded", "server error", "rate limit", "rate limit until a date"),
+    *("error frame at once", "cut at once"),
+)
+"""What may be over when one asks again."""
+PATIENT = {"flood of calls", "endless text", "endless arguments"}
 """What ends by another budget than time, but takes a while on a slow machine."""
 
 
@@ -105,7 +110,10 @@ def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Ma
     assert result.dropped_citations >= 2
 
 
-@pytest.mark.parametrize("behaviour", ["overloaded", "server error", "rate limit", "rate limit until a date"])
+@pytest.mark.parametrize(
+    "behaviour",
+    ["overloaded", "server error", "rate limit", "rate limit until a date", "error frame at once", "cut at once"],
+)
 def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     """Readers see nothing of it."""
     api.brain = Adversary(behaviour, fails=1, then=ByWords())
@@ -115,9 +123,25 @@ def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make:
     assert len(api.exchanges) == result.rounds + 1
 
 
-def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make) -> None:
+@pytest.mark.parametrize("behaviour", ["error frame", "cut"])
+def test_what_was_heard_is_not_asked_for_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
+    """A reply that breaks in its middle would begin anew, and readers may have seen it."""
+    api.brain = Adversary(behaviour)
+    assert summarise(ask(make(retries=2))).state == "error"
+    assert len(api.exchanges) == 1
+
+
+def test_halves_of_characters_are_no_hindrance(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A question may hold anything."""
+    api.brain = ByWords()
+    result = summarise(ask(make(), "Where does the log go \ud83d that Kettle writes?"))
+    assert (result.state, result.error) == ("answered", "")
+
+
+@pytest.mark.parametrize("behaviour", ["rate limit", "error frame at once"])
+def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     """Two more, then the error is told."""
-    api.brain = Adversary("rate limit")
+    api.brain = Adversary(behaviour)
     assert summarise(ask(make(retries=2))).state == "error"
     assert len(api.exchanges) == 3
 
