@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from mkdocs_roaming.chat import COMMANDS
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.plugin import RoamingConfig
 from mkdocs_roaming.roam.check import check
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.settings import TABLES, read_settings
 
 ROOT = Path(__file__).parents[1]
 CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -45,15 +47,17 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: str, site: Path) -> str:
     """Give what a terminal shows of a command on the sample site: standard error, then standard output."""
-    arguments = [str(site) if word == "sample_site/site" else word for word in shlex.split(command)[1:]]
-    result = CliRunner().invoke(main, arguments)
+    words, _, typed = command.partition(" <<< ")
+    arguments = [str(site) if word == "sample_site/site" else word for word in shlex.split(words)[1:]]
+    result = CliRunner().invoke(main, arguments, input="\n".join(shlex.split(typed)))
     shown = result.stderr.strip() + "\n\n" + result.stdout if result.stderr else result.stdout
     return shown.replace(str(site), "sample_site/site").strip()
 
 
-@pytest.mark.parametrize("file", ["README.md"])
-def test_commands_print_what_is_shown(file: str, sample: Path) -> None:
+@pytest.mark.parametrize("file", ["README.md", "docs/asking.md"])
+def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `$ roaming …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / file).read_text("utf-8")
     blocks = CONSOLE.findall(text)
     assert blocks
@@ -80,6 +84,31 @@ def test_every_option_of_the_plugin_is_documented() -> None:
         name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
     }
     assert named == {name for name, _ in RoamingConfig()._schema}
+
+
+def test_everything_about_asking_is_documented() -> None:
+    """docs/asking.md names every option of `ask`, every setting, every command of `chat`."""
+    text = (ROOT / "docs/asking.md").read_text("utf-8")
+    wanted = [option for one in main.commands["ask"].params for option in one.opts if option.startswith("--")]
+    wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for keys in TABLES.values() for key in keys]
+    assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
+
+
+def test_the_python_that_is_shown_runs(sample: Path, tmp_path: Path) -> None:
+    """docs/asking.md's program prints what happens during an answer."""
+    (program,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
+    (tmp_path / "main.py").write_text(program.replace("sample_site/site", str(sample)), "utf-8")
+    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("OutlineRead(")
+    assert "Finished(state='answered', model='offline'" in done.stdout
+
+
+def test_the_settings_that_are_shown_are_valid(tmp_path: Path) -> None:
+    """What docs/asking.md shows can be copied."""
+    (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
+    (tmp_path / "roaming.toml").write_text(block, "utf-8")
+    assert read_settings(tmp_path / "roaming.toml").prices is not None
 
 
 def test_every_command_is_documented() -> None:
