@@ -1,7 +1,7 @@
 """Where a rule stands: the file and the line, found by composing its YAML without constructing anything.
 
-So custom tags (`!ENV`, `!!python/name:…`) are no hindrance. Where a line cannot be found (the rules come from a hook,
-or from `!ENV`), the place is the file and the rule's number.
+So custom tags (`!ENV`, `!!python/name:…`) are no hindrance. Where a line cannot be found, since a hook made the rules,
+the place is the file and the rule's number.
 """
 
 from __future__ import annotations

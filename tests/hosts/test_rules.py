@@ -90,16 +90,19 @@ def test_the_shape_is_checked_before_anything_is_built(mkdocs: Project, caplog: 
         ("plugins: {roaming: {rules: [{when: {any: hush}, open: no.md}]}}\n", "mkdocs.yml:3"),
         ("x: &rules\n  - {when: {any: hush}, open: no.md}\nplugins: [roaming: {rules: *rules}]\n", "mkdocs.yml:4"),
         ("x: &x\n  rules:\n  - {when: {any: hush}, open: no.md}\nplugins: [roaming: {<<: *x}]\n", "mkdocs.yml:5"),
-        ("plugins: [roaming: {rules: !ENV RULES}]\n", "mkdocs.yml, rule 1"),
+        ("plugins: [roaming]\nhooks: [hook.py]\n", "mkdocs.yml, rule 1"),
     ],
-    ids=["a mapping of plugins", "an alias", "a merged mapping", "from the environment"],
+    ids=["a mapping of plugins", "an alias", "a merged mapping", "a hook"],
 )
 def test_a_line_is_found_however_the_rules_are_written(
-    mkdocs: Project, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, plugins: str, line: str
+    mkdocs: Project, caplog: pytest.LogCaptureFixture, plugins: str, line: str
 ) -> None:
     """Where there is no line to find, the rule's number stands for it."""
-    monkeypatch.setenv("RULES", "[{when: {any: hush}, open: no.md}]")
     config(mkdocs, f"site_name: Docs\nsite_url: https://docs.example/\n{plugins}")
+    (mkdocs.folder / "hook.py").write_text(
+        "def on_config(config):\n"
+        "    config.plugins['roaming'].config.rules = [{'when': {'any': 'hush'}, 'open': 'no.md'}]\n"
+    )
     assert stopped(mkdocs, caplog).startswith(f"roaming: {line}: opens “no.md”")
 
 
