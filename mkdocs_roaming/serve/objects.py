@@ -15,15 +15,13 @@ from mkdocs_roaming.answer.support import Mark, Support
 
 Part = dict[str, Any]
 
-REMEMBERED = frozenset({"answered", "partial", "not_found", "budget"})
-"""The ends of answers that a follow-up may refer to."""
-
 
 @dataclass(frozen=True, slots=True)
 class Around:
     """What a stream tells beside the events: whether the answer was kept from before, how many turns were dropped.
 
-    `refer` gives the section that an id, an alias or an address names; `sign` the turn that an answer ends with.
+    `refer` gives the section that an id, an alias or an address names; `sign`, called at the end, the
+    turn that the answer ends with, empty where a follow-up cannot refer to it.
     """
 
     refer: Callable[[str], Reference | None]
@@ -34,7 +32,7 @@ class Around:
 
 def whole(answer: Answer, around: Around, *, digest: str) -> Part:
     """Give an answer as one object."""
-    turn = around.sign() if answer.state in REMEMBERED else ""
+    turn = around.sign()
     return {
         "state": answer.state,
         "answer": answer.text,
@@ -98,7 +96,7 @@ def code_of(end: Finished | Answer) -> str:
 def support(checked: SupportChecked) -> Part:
     """Give what supports an answer; offsets are UTF-16, into the text without its `[^id]` markers."""
     if checked.support is None:
-        return {"skipped": checked.skipped}
+        return {"skipped": True}
     return _judged(checked.support)
 
 

@@ -1,20 +1,18 @@
-"""Events as they go over the wire: the AI SDK's *UI message stream v1* as server-sent events, and one JSON object.
+"""Events as they go over the wire: the AI SDK's *UI message stream v1*, as server-sent events.
 
 Parts come in this order: `start`, `data-outline`; for each round `start-step`, its tool calls with their sections,
-`finish-step`; the text; `source-url` for each section cited; `data-support`; `data-status`; `finish`. Titles, paths and
-addresses are the manifest's; of what a model writes only the text goes out, and the ids that it asked for.
+`finish-step`; the text; `source-url` for each section cited; `data-support`; `data-status`; `finish`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mkdocs_roaming.answer.events import (
-    Answer,
     Event,
     Finished,
     OutlineRead,
@@ -32,8 +30,8 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     ToolMisused,
 )
-from mkdocs_roaming.answer.support import Support
-from mkdocs_roaming.roam.tools import TOOLS
+from mkdocs_roaming.roam.arguments import tool_name
+from mkdocs_roaming.serve.objects import Around, Part, section, status, support
 
 HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -152,7 +150,7 @@ class _Stream:
         """Begin a call. What is opened before the model is first asked is its own doing, so no call is told of it."""
         yield from self._end_call()
         sections = [found for id_ in called.ids if (found := self._around.refer(id_)) is not None]
-        name = called.name if called.name in _NAMES else _OTHER.get(called.name, "")
+        name = tool_name(called.name) or ""
         self._call = _Call("", name, {one.id: one for one in sections} if name == _EXPAND else {})
         if self._asked and name:
             yield from self._end_text()
@@ -235,7 +233,7 @@ class _Stream:
         yield {"type": "data-status", "data": status(end, self._around, sections=len(self._trail))}
         if end.state == "error":
             yield {"type": "error", "errorText": FAILED}
-        turn = self._around.sign() if end.state in REMEMBERED else ""
+        turn = self._around.sign()
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
 
@@ -247,6 +245,4 @@ def _input(name: str, called: ToolCalled) -> Part:
     return {"id": called.ids[0]} if called.ids else {}
 
 
-_NAMES = {tool.name for tool in TOOLS}
 _EXPAND, _SEARCH = "expand_sections", "search_sections"
-_OTHER = {"expand_section": _EXPAND, "search": _SEARCH}

@@ -1,0 +1,159 @@
+"""The ASGI application: what is served, put together from its parts.
+
+    app = create_app(Serving("https://docs.example/", Way(model, budget)))
+
+It opens the site when it starts, and answers 503 until the site could be opened.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.serve.answering import Desk, Way
+from mkdocs_roaming.serve.answers import KEPT, Answers
+from mkdocs_roaming.serve.counters import Counters
+from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
+from mkdocs_roaming.serve.deployments import EVERY, PATIENCE, Deployments
+from mkdocs_roaming.serve.gate import Allowance, Gate
+from mkdocs_roaming.serve.guard import App, Guard, Policy
+from mkdocs_roaming.serve.openapi import describe
+from mkdocs_roaming.serve.operations import OPERATIONS
+from mkdocs_roaming.serve.problems import Refused, problem
+from mkdocs_roaming.serve.routes import Routes
+from mkdocs_roaming.serve.sending import PING
+from mkdocs_roaming.serve.site_files import SiteFiles
+from mkdocs_roaming.serve.turns import SECONDS, Signer
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What is served and how: LIB (`where`), the way to answer, the built `site`, limits, and how often is looked.
+
+    `key` signs turns and hides visitors in counters; without one it is random, so turns end with the process.
+    """
+
+    where: str
+    way: Way
+    key: bytes = b""
+    site: Path | None = None
+    policy: Policy = field(default_factory=Policy)
+    allowance: Allowance = field(default_factory=Allowance)
+    counters: str | None = None
+    every: float = EVERY
+    patience: float = PATIENCE
+    trust_rules: bool = False
+    kept_answers: int = KEPT
+    turn_seconds: int = SECONDS
+    ping: float = PING
+
+
+def create_app(serving: Serving) -> App:
+    """Give the application; raises UsageError where the settings cannot be."""
+    metrics = make_metrics()
+    deployments = Deployments(
+        serving.where, every=serving.every, patience=serving.patience, trust_rules=serving.trust_rules
+    )
+    counted = Counted(metrics)
+    key = serving.key or os.urandom(32)
+    gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)
+    _check_money(serving, gate)
+    desk = Desk(
+        deployments,
+        serving.way,
+        Signer(key, seconds=serving.turn_seconds),
+        answers=Answers(serving.kept_answers),
+        tell=counted.answer,
+    )
+    routes = Routes(desk, metrics, ping=serving.ping, measure=lambda: counted.measure(deployments, gate))
+    routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(deployments.run)
+            yield
+            group.cancel_scope.cancel()
+
+    application = Starlette(
+        routes=_routes(routes, serving.site),
+        lifespan=lifespan,
+        exception_handlers={
+            Refused: _refuse,
+            HTTPException: _refuse_http,
+            LibraryError: _unreadable,
+            Exception: _fail,
+        },
+    )
+    application.router.redirect_slashes = False
+    return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
+
+
+def _routes(routes: Routes, site: Path | None) -> list[BaseRoute]:
+    made: list[BaseRoute] = [
+        Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
+        for operation in OPERATIONS
+    ]
+    if site is not None:
+        made.append(Mount("/", SiteFiles(site)))
+    return made
+
+
+def _check_money(serving: Serving, gate: Gate) -> None:
+    """Refuse a day's budget that cannot be kept: each answer's share is set aside before it is known."""
+    gate.check(serving.way.budget.cost or 0.0)
+    if serving.allowance.money_a_day and serving.way.budget.cost is None and serving.way.model.name != "offline":
+        raise UsageError("a day's money needs to know what one answer may cost; set [prices] and [budget] cost")
+
+
+# Refusals
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    headers, body = problem(error)
+    return _response(error.status, headers, body)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    headers, body = problem(Refused(status, status.name.lower(), _SENTENCES.get(status, f"{status.phrase}.")))
+    more = [(name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items()]
+    return _response(status, [*headers, *more], body)
+
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    _log.warning("%s: %s", request.url.path, error)
+    headers, body = problem(Refused(503, "unreadable", "This cannot be read at the moment.", retry_after=_SOON))
+    return _response(503, headers, body)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    headers, body = problem(Refused(500, "failed", "Something went wrong here."))
+    return _response(500, headers, body)
+
+
+def _response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Response:
+    response = Response(body, status)
+    response.raw_headers = headers
+    return response
+
+
+_SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
+_SOON = 30.0
+_log = logging.getLogger("mkdocs_roaming.serve")

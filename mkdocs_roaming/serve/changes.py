@@ -1,0 +1,103 @@
+"""Whether a published site has changed: a conditional request, or a look at the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import weakref
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.reading import MANIFEST_CAP, read_file
+
+SECONDS = 30.0
+"""The longest that a server may be silent."""
+
+
+class Watch(Protocol):
+    """Looks at one site again and again."""
+
+    def changed(self, digest: str) -> bool:
+        """Tell whether the site may be another than the one of this digest; raises LibraryError where nobody knows."""
+        ...
+
+
+def watch(where: str | Path, library: Library) -> Watch:
+    """Give the watch over the site that a library was opened from; `where` is what it was asked for by."""
+    text = str(where)
+    if text.lower().startswith(("http://", "https://")):
+        direct = not library.published or urlsplit(text).path.endswith(".json")
+        return _Address(text.partition("#")[0] if direct else library.where + PATH)
+    path = Path(where)
+    return _File(path if path.is_file() else Path(library.where) / PATH)
+
+
+class _File:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+
+    def changed(self, digest: str) -> bool:
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
+        now = (found.st_mtime_ns, found.st_size, found.st_ino)
+        before, self._seen = self._seen, now
+        return now != before and _digest(read_file(self._path, MANIFEST_CAP)) != digest
+
+
+class _Address:
+    def __init__(self, url: str) -> None:
+        import httpx2  # only for those who read from the web
+
+        from mkdocs_roaming import __version__
+
+        self._url = url
+        self._known: dict[str, str] = {}
+        self._body = b""
+        self._client = httpx2.Client(
+            follow_redirects=True,
+            timeout=httpx2.Timeout(SECONDS, connect=10.0),
+            headers={"User-Agent": f"mkdocs-roaming/{__version__}"},
+        )
+        weakref.finalize(self, self._client.close)
+
+    def changed(self, digest: str) -> bool:
+        import httpx2
+
+        try:
+            with self._client.stream("GET", self._url, headers=self._known) as response:
+                if response.status_code == 304:
+                    return False
+                if response.status_code != 200:
+                    raise LibraryError(f"{self._url}: answered {response.status_code}, not 200")
+                body = bytearray()
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > MANIFEST_CAP:
+                        raise LibraryError(f"{self._url}: more than {MANIFEST_CAP // 2**20} MB; refused")
+                headers = response.headers
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            why = " ".join(str(error).split())[:200] or type(error).__name__
+            raise LibraryError(f"{self._url}: cannot be fetched ({why})") from None
+        self._known = {
+            asked: headers[told]
+            for told, asked in (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
+            if told in headers
+        }
+        before, self._body = self._body, hashlib.sha256(body).digest()
+        return before != self._body and _digest(bytes(body)) != digest
+
+
+def _digest(body: bytes) -> str:
+    """Give the digest that a manifest says it has."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    return str(data.get("digest", "")) if isinstance(data, dict) else ""

@@ -1,0 +1,201 @@
+"""The site as it stands now: opened, watched, and changed for a newer deployment between two answers.
+
+An answer keeps the deployment that it began with. A deployment that is only half written is not taken: the last good
+one goes on answering, and the next look may find the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.roam.library import Library, open_library
+from mkdocs_roaming.roam.navigator import Navigator
+from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.serve.changes import Watch, watch
+from mkdocs_roaming.serve.problems import Refused
+
+EVERY = 60.0
+"""The seconds between two looks at the site."""
+PATIENCE = 600.0
+"""The seconds after which a deployment is taken though it is not whole: what is wrong in it is still never served."""
+
+_log = logging.getLogger("mkdocs_roaming.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A site as it stood when it was opened, with its search index; `whole` where every section fits its digest."""
+
+    library: Library
+    search: Search
+    whole: bool = True
+
+    @property
+    def digest(self) -> str:
+        """The site's digest."""
+        return self.library.manifest.digest
+
+    def navigator(self) -> Navigator:
+        """Give a navigator for one conversation."""
+        return Navigator(self.library, search=self.search)
+
+
+class Deployments:
+    """The deployments of one site, one after the other. `run` opens and watches until it is cancelled.
+
+    `current` is the one to answer from, None until the site could be opened; `problem` says in one line what is wrong
+    with the site now, empty while nothing is.
+    """
+
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        every: float = EVERY,
+        patience: float = PATIENCE,
+        trust_rules: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.where = where
+        self.current: Deployment | None = None
+        self.problem = ""
+        self.looks = self.failures = self.changes = 0
+        self._every, self._patience, self._trust_rules, self._clock = every, patience, trust_rules, clock
+        self._watch: Watch | None = None
+        self._changed = False  # a newer deployment was seen, and could not be taken yet
+        self._refused: tuple[str, float] | None = None
+        self._next_repair = 0.0
+        self._repairs = 0
+        self._found = anyio.Event()
+
+    def now(self) -> Deployment:
+        """Give the deployment to answer from; raises Refused while there is none."""
+        if self.current is None:
+            raise Refused(503, "no_site", "The documentation cannot be read at the moment.", retry_after=_RETRY)
+        return self.current
+
+    async def ready(self) -> Deployment:
+        """Wait until there is a deployment."""
+        await self._found.wait()
+        return self.now()
+
+    async def run(self) -> None:
+        """Open the site, trying again until it can be opened, then look at it from time to time."""
+        wait = min(1.0, self._every)
+        while True:
+            await self.look()
+            await anyio.sleep(self._every if self.current else wait)
+            wait = min(wait * 2, _LONGEST_WAIT, self._every)
+
+    async def look(self) -> bool:
+        """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did."""
+        self.looks += 1
+        try:
+            found = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+        except RoamingError as error:
+            self.failures += 1
+            self._say_problem(" ".join(str(error).split()))
+            return False
+        except Exception as error:
+            self.failures += 1
+            _log.debug("looking at the site failed", exc_info=True)
+            self._say_problem(f"{self.where}: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            return False
+        if found is not None:
+            self._take(found)
+        elif self.current is not None and self.current.whole and not self._changed:
+            self._say_well()
+        elif self._changed:
+            self._say_problem(f"{self.where}: a new deployment is not complete yet")
+        return found is not None
+
+    # One look, in a thread
+
+    def _look(self) -> Deployment | None:
+        """Give the deployment to change over to; None where there is none."""
+        current = self.current
+        if current is None:
+            return self._opened()
+        if self._watch is None:
+            self._watch = watch(self.where, current.library)
+        self._changed = self._watch.changed(current.digest) or self._changed
+        repair = not current.whole and self._clock() >= self._next_repair
+        if not self._changed and not repair:
+            return None
+        found = self._opened()
+        if found.digest == current.digest:
+            self._changed, self._refused = False, None
+            return found if self._is_repaired(current, found) else None
+        return found if found.whole or self._is_late(found.digest) else None
+
+    def _opened(self) -> Deployment:
+        library = open_library(self.where)
+        library.trusted = library.trusted or self._trust_rules
+        library.prefetch()
+        whole = is_whole(library)
+        search = Search(library)
+        if whole or self.current is None:
+            search.pages("page")  # the index is built here, not while a reader waits
+        return Deployment(library, search, whole)
+
+    def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
+        """Tell whether a deployment became whole; where it never does, it is looked at ever more seldom."""
+        self._repairs += 1
+        self._next_repair = self._clock() + min(self._every * 2**self._repairs, _SELDOM)
+        return found.whole and not current.whole
+
+    def _is_late(self, digest: str) -> bool:
+        """Tell whether a deployment that is not whole has been so for too long to be waited for."""
+        if self._refused is None or self._refused[0] != digest:
+            self._refused = (digest, self._clock())
+        return self._clock() - self._refused[1] >= self._patience
+
+    # What came of it
+
+    def _take(self, found: Deployment) -> None:
+        before, self.current = self.current, found
+        self._changed, self._refused, self._repairs = False, None, 0
+        self._next_repair = self._clock() + self._every
+        manifest = found.library.manifest
+        word = "opened" if before is None else "changed over to a new deployment of"
+        _log.info("%s %s: %d sections, %s", word, manifest.site.name, len(found.library.places), manifest.digest[:19])
+        if before is not None:
+            self.changes += 1
+        if found.whole:
+            self.problem = ""
+        else:
+            self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
+        self._found.set()
+
+    def _say_problem(self, problem: str) -> None:
+        if problem != self.problem:
+            _log.warning("%s; %s", problem, "the last good copy goes on answering" if self.current else "trying again")
+        self.problem = problem
+
+    def _say_well(self) -> None:
+        if self.problem:
+            _log.info("%s: can be read again", self.where)
+        self.problem = ""
+
+
+def is_whole(library: Library) -> bool:
+    """Tell whether every section of a site can be read and fits its digest; stops at the first that does not."""
+    for place in library.places:
+        try:
+            library.text(place)
+        except LibraryError:
+            return False
+    return True
+
+
+_RETRY = 5.0
+_LONGEST_WAIT = 30.0
+_SELDOM = 3_600.0

@@ -1,0 +1,122 @@
+"""Everything that the endpoint does over HTTP, in one table: routes and OpenAPI description are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mkdocs_roaming.roam.tools import MOST_HITS
+from mkdocs_roaming.serve.question import LONGEST
+
+Method = Literal["GET", "POST"]
+JSON, MARKDOWN, EVENTS, PROBLEM = (
+    "application/json",
+    "text/markdown",
+    "text/event-stream",
+    "application/problem+json",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a query, or of a path where its name stands there in braces."""
+
+    name: str
+    about: str
+    kind: str = "string"
+    required: bool = False
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing to ask for: `gives` are media types of the answer with the schema of each, empty for plain text.
+
+    `refuses` are the statuses that are answered with a problem.
+    """
+
+    name: str
+    method: Method
+    path: str
+    about: str
+    gives: Mapping[str, str]
+    refuses: tuple[int, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""
+    more: str = field(default="", repr=False)
+
+
+_ALWAYS = (400, 403, 421, 429)  # what the guard refuses
+
+OPERATIONS = (
+    Operation(
+        "ask",
+        "POST",
+        "/v1/ask",
+        "Ask a question; the answer is streamed while it comes about.",
+        {EVENTS: "", JSON: "Answer"},
+        (*_ALWAYS, 408, 413, 415, 422, 502, 503),
+        body="Question",
+        more="Server-sent events in the AI SDK's UI message stream v1, or one object with `Accept: application/json`. "
+        "After the first byte a failure is told by an `error` part and by the code in `data-status`.",
+    ),
+    Operation(
+        "ask_offline",
+        "GET",
+        "/ask",
+        "Ask a question and get Markdown; no model is asked and no money is spent.",
+        {MARKDOWN: ""},
+        (*_ALWAYS, 422, 502, 503),
+        (
+            Parameter("q", "The question.", required=True, most=LONGEST),
+            Parameter("page", "The page that the reader is on: its path or address.", most=500),
+        ),
+    ),
+    Operation(
+        "read_outline",
+        "GET",
+        "/v1/outline",
+        "Read the collapsed outline, or a closed branch of it.",
+        {JSON: "Outline", MARKDOWN: ""},
+        (*_ALWAYS, 404, 503),
+        (Parameter("id", "A group's, page's or section's id, or `<id>+`; all of the outline when left out."),),
+    ),
+    Operation(
+        "read_section",
+        "GET",
+        "/v1/sections/{id}",
+        "Open a section: its text, and its subsections' while there is room.",
+        {JSON: "Section", MARKDOWN: ""},
+        (*_ALWAYS, 404, 422, 503),
+        (
+            Parameter("id", "The section's id, or one that it had before.", required=True),
+            Parameter("part", "Which part of a long section; 1 when left out.", "integer"),
+        ),
+    ),
+    Operation(
+        "search_sections",
+        "GET",
+        "/v1/search",
+        "Search the full text; no model is asked.",
+        {JSON: "Hits"},
+        (*_ALWAYS, 422, 503),
+        (
+            Parameter("q", "Words, as the documentation would put them.", required=True, most=LONGEST),
+            Parameter("limit", f"At most so many hits, up to {MOST_HITS}; 5 when left out.", "integer"),
+        ),
+    ),
+    Operation("health", "GET", "/healthz", "Whether questions can be answered now.", {JSON: "Health"}, (503,)),
+    Operation("metrics", "GET", "/metrics", "Counters for Prometheus.", {"text/plain": ""}, _ALWAYS),
+    Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: ""}, (400, 421)),
+    Operation("widget", "GET", "/roaming-ask.js", "The widget.", {"text/javascript": ""}, (400, 404, 421)),
+    Operation(
+        "widget_strings",
+        "GET",
+        "/ask.{language}.json",
+        "The widget's words in another language.",
+        {JSON: ""},
+        (400, 404, 421),
+        (Parameter("language", "A language tag.", required=True),),
+    ),
+)

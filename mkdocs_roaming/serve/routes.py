@@ -1,0 +1,244 @@
+"""What is done for each operation, in terms of HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import TypeVar
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from mkdocs_roaming.expand import expand
+from mkdocs_roaming.expand import render as render_expansion
+from mkdocs_roaming.roam.navigator import Misused
+from mkdocs_roaming.roam.tools import MOST_HITS
+from mkdocs_roaming.serve.accept import preferred
+from mkdocs_roaming.serve.answering import Desk, Hearing
+from mkdocs_roaming.serve.gate import Admission
+from mkdocs_roaming.serve.guard import admit
+from mkdocs_roaming.serve.markdown import as_markdown
+from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.objects import Part
+from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
+from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.question import Question, checked_page, checked_question, read_question
+from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
+from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
+from mkdocs_roaming.words import estimate_tokens
+
+_T = TypeVar("_T")
+
+
+class Routes:
+    """One method for each operation, under its name."""
+
+    def __init__(
+        self, desk: Desk, metrics: Metrics, *, ping: float = PING, measure: Callable[[], None] = lambda: None
+    ) -> None:
+        self._desk, self._metrics, self._ping, self._measure = desk, metrics, ping, measure
+        self.description: bytes = b"{}"
+
+    # Answers
+
+    async def ask(self, request: Request) -> Asked:
+        """Answer a question by the model."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != JSON:
+            raise Refused(415, "not_json", "Send the question as application/json.")
+        question = read_question(await request.body())
+        hearing = self._desk.hear(question)
+        streamed = preferred(request.headers.get("accept", ""), (EVENTS, JSON)) == EVENTS
+        return Asked(hearing, await _let_in(request, hearing), "stream" if streamed else "object", self._ping)
+
+    async def ask_offline(self, request: Request) -> Asked:
+        """Answer a question without a model, as Markdown: a link must not spend its owner's money."""
+        query = request.query_params
+        question = Question(checked_question(query.get("q", "")), checked_page(query.get("page")))
+        hearing = self._desk.hear(question, offline=True)
+        return Asked(hearing, await _let_in(request, hearing), "markdown", self._ping)
+
+    # Reading
+
+    async def read_outline(self, request: Request) -> Response:
+        """Give the outline or a branch."""
+        here = self._desk.deployments.now()
+        found = await _in_thread(lambda: here.navigator().read_outline(request.query_params.get("id")))
+        if isinstance(found, Misused):
+            raise Refused(404, "no_section", " ".join(found.message.split()))
+        told = {"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}
+        return _negotiated(request, told, found.text)
+
+    async def read_section(self, request: Request) -> Response:
+        """Give a section opened."""
+        here, places = self._desk.deployments.now(), self._desk.deployments.now().library.places
+        id_ = request.path_params["id"]
+        place = places.get(id_) or places.get(id_.lower())
+        if place is None:
+            raise Refused(404, "no_section", f"No section {id_[:60]!r}; the outline and search give ids.")
+        part = _number(request, "part", 1, 10**6)
+        found = await _in_thread(lambda: expand(places, place, here.library.text, part=part))
+        told = {
+            "id": found.id,
+            "title": place.section.title,
+            "path": list(places.breadcrumb(place)),
+            "url": places.url(place),
+            "tokens": estimate_tokens(found.text),
+            "text": found.text,
+            "shown": list(dict.fromkeys(one.id for one in found.shown)),
+            "listed": [_listed(one) for one in found.listed],
+            "part": found.part,
+            "parts": found.parts,
+            "before": _listed(found.before) if found.before else None,
+            "after": _listed(found.after) if found.after else None,
+            "digest": here.digest,
+        }
+        return _negotiated(request, told, render_expansion(found))
+
+    async def search_sections(self, request: Request) -> Response:
+        """Give what search finds."""
+        here = self._desk.deployments.now()
+        query, limit = checked_question(request.query_params.get("q", "")), _number(request, "limit", 5, MOST_HITS)
+        hits = await _in_thread(lambda: here.search.find(query, limit=limit))
+        places = here.library.places
+        told = [
+            {
+                "id": hit.place.id,
+                "title": hit.place.section.title,
+                "path": list(places.breadcrumb(hit.place)),
+                "url": places.url(hit.place),
+                "snippet": hit.snippet,
+                "score": round(hit.score, 4),
+            }
+            for hit in hits
+        ]
+        return _tagged(request, _json({"query": query, "hits": told, "digest": here.digest}), JSON)
+
+    # The rest
+
+    async def health(self, request: Request) -> Response:
+        """Tell whether questions can be answered."""
+        here = self._desk.deployments.now()
+        told = {
+            "status": "stale" if self._desk.deployments.problem else "ok",
+            "site": here.library.manifest.site.name,
+            "digest": here.digest,
+            "sections": len(here.library.places),
+            "model": self._desk.way.model.name,
+        }
+        return Response(_json(told), media_type=JSON, headers={"cache-control": "no-store"})
+
+    async def metrics(self, request: Request) -> Response:
+        """Give the counters."""
+        self._measure()
+        return Response(self._metrics.text(), media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
+
+    async def openapi(self, request: Request) -> Response:
+        """Give the description of the endpoint."""
+        return _tagged(request, self.description, JSON)
+
+    async def widget(self, request: Request) -> Response:
+        """Give the widget, to pages of other sites too."""
+        return _asset(request, _widget("roaming-ask.js"), "text/javascript; charset=utf-8")
+
+    async def widget_strings(self, request: Request) -> Response:
+        """Give the widget's words in a language."""
+        language = request.path_params["language"]
+        if not language.replace("-", "").isalnum():
+            raise Refused(404, "no_file", "There is no such file.")
+        return _asset(request, _widget(f"ask.{language}.json"), JSON)
+
+
+class Asked:
+    """An answer on its way, as stream, object or Markdown; what it cost is settled at its end, come what may."""
+
+    def __init__(self, hearing: Hearing, admission: Admission | None, form: str, ping: float) -> None:
+        self._hearing, self._admission, self._form, self._ping = hearing, admission, form, ping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            if self._form == "stream":
+                await send_stream(receive, send, self._pieces(), HEADERS, ping=self._ping)
+                return
+            told = await unless_left(receive, self._hearing.whole)
+            if told is not None:
+                await self._whole(told)(scope, receive, send)
+        finally:
+            if self._admission is not None:
+                outcome = self._hearing.outcome
+                await self._admission.settle(outcome.cost if outcome else None)
+
+    async def _pieces(self) -> AsyncGenerator[bytes, None]:
+        async with aclosing(self._hearing.parts()) as parts:
+            async for part in parts:
+                yield sse(part)
+        yield DONE
+
+    def _whole(self, told: Part) -> Response:
+        if told["state"] == "error":
+            raise Refused(502, "failed", FAILED)
+        headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
+        if self._form == "markdown":
+            return Response(as_markdown(told), media_type=f"{MARKDOWN}; charset=utf-8", headers=headers)
+        return Response(_json(told), media_type=JSON, headers=headers)
+
+
+async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
+    """Let an answer in; one that is kept takes no place and costs nothing."""
+    return None if hearing.cached else await admit(request.scope, most=hearing.most)
+
+
+async def _in_thread(work: Callable[[], _T]) -> _T:
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:8]) <= most:
+        raise Refused(422, "bad_number", f"`{name}` is a number from 1 to {most}.")
+    return int(text)
+
+
+def _listed(entry: object) -> Mapping[str, object]:
+    return {name: getattr(entry, name) for name in ("id", "title", "tokens", "inside")}
+
+
+def _json(told: object) -> bytes:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def _negotiated(request: Request, told: object, markdown: str) -> Response:
+    wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
+    if wanted == MARKDOWN:
+        return _tagged(request, markdown.encode("utf-8"), f"{MARKDOWN}; charset=utf-8", vary="Accept")
+    return _tagged(request, _json(told), JSON, vary="Accept")
+
+
+def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Response:
+    """Give a body with its tag, or 304 where the client has it."""
+    tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+    told = {"etag": tag, "cache-control": "no-cache", **headers}
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    if tag in known:
+        return Response(status_code=304, headers=told)
+    return Response(body, media_type=kind, headers=told)
+
+
+def _widget(name: str) -> Traversable:
+    return resources.files("mkdocs_roaming") / "widget" / name
+
+
+def _asset(request: Request, file: Traversable, kind: str) -> Response:
+    """Give a file of the widget's; a module is fetched across origins only where it says that it may be."""
+    if not file.is_file():
+        raise Refused(404, "no_file", "There is no such file.")
+    return _tagged(request, file.read_bytes(), kind, **{"access-control-allow-origin": "*"})
