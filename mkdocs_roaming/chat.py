@@ -198,12 +198,11 @@ class Chat:
         usage = sum((trace.answer.usage for trace in self.traces), UNUSED)
         count = len(self.traces)
         self._out(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
-        costs: dict[str, float] = {}
-        for answer in (trace.answer for trace in self.traces):
-            if answer.cost is not None:
-                costs[answer.currency] = costs.get(answer.currency, 0.0) + answer.cost
-        for currency, cost in costs.items():
-            self._out(f"{money(cost)} {clean(currency)}")
+        for currency in dict.fromkeys(trace.answer.currency for trace in self.traces if trace.answer.cost is not None):
+            costs = [one.cost for one in (trace.answer for trace in self.traces) if one.currency == currency]
+            known = [cost for cost in costs if cost is not None]
+            of_all = "" if len(known) == count else f" for {len(known)} of them"
+            self._out(f"{money(sum(known))} {clean(currency)}{of_all}")
 
     def _do_save(self, words: Sequence[str]) -> None:
         if len(words) != 1:

@@ -209,6 +209,19 @@ def test_sources_and_cost_of_the_conversation(library: Library, ids: dict[str, s
     )
 
 
+def test_answers_without_a_price_are_told_apart(library: Library) -> None:
+    """A sum is never taken for the whole where it is a part."""
+    uncounted = Scripted([[Text("No [^none].")]], name="m-2")
+    held = talk(
+        library,
+        ["Port?", "/model m-2", "Port?", "/cost"],
+        [Text("No [^none]."), Usage(1_000_000)],
+        others={"m-2": uncounted},
+        budget=Budget(prices=Prices(input=2.0)),
+    )
+    assert held.out.endswith("2 answers · tokens: 1000000 in, 0 from cache, 0 to cache, 0 out\n2.00 USD for 1 of them")
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
