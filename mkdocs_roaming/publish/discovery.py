@@ -30,8 +30,11 @@ def decorate(html: str, path: str) -> str:
     """
     html = _OURS.sub("", html)
     markdown, llms = _relative(path, markdown_path(path)), _relative(path, LLMS_TXT)
+    # Material asks for a sitemap beside whatever `[rel=alternate]` leads to, so every page would cost a 404 (zensical/
+    # zensical#908). The space takes the link out of that selector, and means nothing to whoever reads `rel` as tokens.
+    rel = "alternate " if _MATERIAL in html else "alternate"
     head = (
-        f'<link rel="alternate" type="text/markdown" href="{markdown}" data-roaming>'
+        f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
         f'<link rel="describedby" type="text/markdown" href="{llms}" data-roaming>'
     )
     if end := _HEAD_END.search(html):
@@ -63,6 +66,7 @@ def _sentence(markdown: str, llms: str) -> str:
 _OURS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
+_MATERIAL = "data-md-component"
 _SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
 """What Material and Zensical exchange when they navigate without loading: outside of it a pointer goes stale."""
 

@@ -31,12 +31,6 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Material asks for a sitemap beside whatever any `<link rel=alternate>` leads to, a feed or a page's Markdown."""
-    return r"/docs/guide/\w+/sitemap\.xml: "
-
-
 @dataclass(frozen=True)
 class Sites:
     """The addresses of one site, built with our plugin and without."""

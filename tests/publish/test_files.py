@@ -217,6 +217,13 @@ def test_a_page_points_to_its_markdown_once() -> None:
     assert decorate("plain text", "a/") == "plain text"
 
 
+def test_a_page_of_material_costs_no_request_for_a_sitemap() -> None:
+    """Material takes every `[rel=alternate]` for a translation; ours is none, but an alternate to all others."""
+    once = decorate("<html><head></head><body><div data-md-component=container>Hi</div></body></html>", "a/")
+    assert '<link rel="alternate " type="text/markdown" href="index.md" data-roaming>' in once
+    assert decorate(once, "a/") == once
+
+
 def test_the_pointer_is_one_line_whatever_the_site_is_called() -> None:
     """A site's name cannot break out of the first line."""
     line = pointer(Site("A\n# [b](c)", URL))
