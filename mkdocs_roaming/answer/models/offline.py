@@ -84,8 +84,9 @@ class _Seen:
         return list(texts.values())
 
     def sources(self) -> list[Source]:
-        """Give the sections that were opened, with their ranks; what a rule pins stands beside the best."""
-        order = {id_: rank for rank, id_ in enumerate(self.best())} | dict.fromkeys(self.pinned, 0)
+        """Give the sections that were opened, with their ranks; what a rule pins ranks before what was found."""
+        order = {id_: rank for rank, id_ in enumerate(self.best(), 1 if self.pinned else 0)}
+        order |= dict.fromkeys(self.pinned, 0)
         return [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
 
     def best(self) -> list[str]:
