@@ -18,19 +18,29 @@ NOT_WRITTEN = "keep"
 """What a model's adapter keeps for itself has this name; it is nobody else's, and may be no JSON."""
 
 
-def written(value: object, *, named: bool = False) -> Any:
+DEEPEST = 60
+"""How deep a model may nest what it passes to a tool; what lies deeper is not kept."""
+
+
+def written(value: object, *, named: bool = False, deep: int = 0) -> Any:
     """Give what JSON holds of a value; `named` says its type too."""
+    if deep > DEEPEST:
+        return "…"
     if is_dataclass(value) and not isinstance(value, type):
         found = {"type": type(value).__name__} if named else {}
+        hints = _hints(type(value))
         for field in fields(value):
-            one = getattr(value, field.name)
-            if field.name != NOT_WRITTEN and (_default(field) is MISSING or one != _default(field)):
-                found[field.name] = written(one, named=_is_choice(_hints(type(value))[field.name]))
+            one, kind = getattr(value, field.name), hints[field.name]
+            if field.name == NOT_WRITTEN or (_default(field) is not MISSING and one == _default(field)):
+                continue
+            if isinstance(one, int) and (kind is float or float in get_args(kind)):
+                one = float(one)  # 1 and 1.0 are the same value, and the same bytes
+            found[field.name] = written(one, named=_is_choice(kind), deep=deep + 1)
         return found
     if isinstance(value, Mapping):
-        return {str(name): written(one) for name, one in value.items()}
+        return {str(name): written(one, deep=deep + 1) for name, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [written(one, named=named) for one in value]
+        return [written(one, named=named, deep=deep + 1) for one in value]
     if value is None or isinstance(value, (str, int, float)):
         return value
     return repr(value)

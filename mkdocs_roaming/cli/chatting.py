@@ -44,7 +44,11 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
 def _line(prompt: str) -> str:
     """Read a line; the prompt is for people: it stands neither in a pipe nor in a file."""
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return input(prompt)
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()  # the shell's prompt begins a line of its own
+            raise
     if sys.stdin.isatty():
         click.echo(prompt, err=True, nl=False)
     line = sys.stdin.readline()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Prices
@@ -241,6 +242,76 @@ def test_a_recording_that_is_cut_short_is_told(record: Record, library: Library,
     del data["answers"][0]["replies"][1]
     (short,) = load(json.dumps(data), "t.json")
     assert any("asked 1 times, it is asked 2 times" in line for line in again(short, library).differences)
+
+
+def test_arguments_without_a_bottom_do_not_break_an_answer(record: Record, ids: dict[str, str]) -> None:
+    """A model may nest as it likes: the answer is what it is without a recording."""
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = {"ids": [deep]}
+    server = ids["Server"]
+    calls = [ToolCall("a", "expand_sections", deep), ToolCall("b", "expand_sections", {"ids": [server]})]
+    trace, _ = record(Scripted([calls, [Text(f"8642 [^{server}].")]]))
+    assert trace.answer.state == "answered"
+    assert kept(trace).answer == trace.answer
+
+
+LIBRARY = library_of(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+IDS = [place.id for place in LIBRARY.places]
+names = st.sampled_from([*IDS, "deadbeef", "none", "../x", "", "a" * 70])
+arguments = st.one_of(
+    st.none(),
+    st.text(max_size=9),
+    st.fixed_dictionaries({"ids": st.lists(names, max_size=9)}, optional={"part": st.integers(-2, 5)}),
+    st.fixed_dictionaries({"query": st.sampled_from(["port", "whistle", "\x00", "[^x]"])}),
+)
+tools = st.sampled_from(["expand_sections", "search_sections", "read_outline", "expand_section", "rm", ""])
+sayings = st.sampled_from(["8642", "[^", "]", " ", "\n\n", "```\n", "| a |\n", "- x\n", "\ud83d", "The port is 8642. "])
+parts = st.one_of(
+    st.builds(Text, sayings),
+    st.builds(Text, names.map("[^{}]".format)),
+    st.builds(Citation, names),
+    st.builds(ToolCall, st.sampled_from(["a", "", "kept"]), tools, arguments),
+    st.builds(Usage, st.integers(0, 99), st.integers(0, 99), st.integers(0, 99), st.integers(0, 99)),
+    st.builds(Stop, st.sampled_from(["end", "tools", "length", "refusal"])),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(parts, max_size=7), max_size=5),
+    st.lists(names, max_size=4),
+    st.booleans(),
+    st.sampled_from([0, 8_000]),
+    st.sampled_from([Budget(), Budget(rounds=2, open_chars=300, output_tokens=9), Budget(cost=1e-4, prices=Prices(1))]),
+)
+def test_whatever_a_model_says_can_be_played_again(
+    replies: list[list[Part]], opened: list[str], docs: bool, whole: int, budget: Budget
+) -> None:
+    """Nonsense too: events that end in one `Finished`, a trace that is read back, the same bytes when it is played."""
+    recording = Recording(
+        "Which port?",
+        Navigator(LIBRARY),
+        Scripted(replies),
+        docs=docs,
+        opened=opened,
+        budget=budget,
+        whole_site_tokens=whole,
+    )
+
+    async def listen() -> list[Event]:
+        async with aclosing(recording.events()) as events:
+            return [event async for event in events]
+
+    happened = anyio.run(listen)
+    assert [type(event) for event in happened].count(Finished) == 1
+    assert isinstance(happened[-1], Finished)
+    trace = recording.trace()
+    if not docs:
+        assert not re.search(r"\[\^[0-9a-f]{8}\]", trace.answer.text)
+    found = again(kept(trace), LIBRARY)
+    assert found.differences == ()
+    assert dump([found.trace]) == dump([trace])
 
 
 # Files
