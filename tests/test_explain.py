@@ -1,0 +1,121 @@
+"""`roaming explain`: what is told of a question before a model is asked, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest import RuleEntry, When
+
+if TYPE_CHECKING:
+    from .conftest import MadeSite
+
+PAGES = (
+    ("", "# Boat\n\nHow to keep a boat afloat.\n"),
+    ("pumps/", "# Pumps\n\n## Pressure\n\nThe bilge pump works at 4.7 bar.\n\n## Oil\n\nChange the oil in spring.\n"),
+    ("lamps/", "# Lamps\n\n## Colours\n\nA red lamp means port side.\n"),
+)
+
+
+@pytest.fixture
+def site(make_site: Callable[..., MadeSite], tmp_path: Path) -> Path:
+    """A published site of six sections and four rules."""
+    made = make_site(PAGES)
+    ids = {section.title: section.id for section in made.manifest.sections()}
+    rules = (
+        RuleEntry(When(any=("sinking", "taking in water")), (ids["Pressure"], ids["Oil"]), "sinking"),
+        RuleEntry(When(any=("lamp",), pages=(ids["Lamps"],)), (ids["Colours"],), "lamps"),
+        RuleEntry(When(all=("pump", "spare part")), (ids["Pumps"],)),
+        RuleEntry(When(always=True), ("deadbeef",), "lost\x1b[2J\nname"),
+    )
+    return replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "site")
+
+
+def explain(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["explain", *map(str, arguments), "--whole-site-tokens", "0"])
+
+
+def test_people_are_told_what_fires_opens_and_lacks(site: Path) -> None:
+    """Each rule by its name and words, each section by id and breadcrumb; a control character reaches no terminal."""
+    result = explain(site, "The pump sinks. Which lamp?")
+    assert result.exit_code == 0
+    text = result.stdout
+    rules = text[: text.index("Search")]
+    assert rules == (
+        "Rules: 2 fire\n"
+        "  1. sinking fires by “sinks” (sinking)\n"
+        "    opens [4390f0e4] Pumps › Pressure\n"
+        "    opens [b5954434] Pumps › Oil\n"
+        "  4. lost[2J name fires on every question\n"
+        "    opens nothing\n"
+        "    drops [deadbeef] deadbeef: not on this site, or out of scope\n"
+        "  2. lamps nearly fires: has “lamp”; lacks the reader on one of its pages\n"
+        "  3. A rule without a name nearly fires: has “pump”; lacks “spare part”\n"
+    )
+    assert "Search: 3 best\n  1. [" in text
+    assert "\nOutlines of pages beside the question\n  [" in text
+    assert "\nOutline: 6 of 6 sections shown, 0 closed, ~" in text
+    assert "\nPrompt: ~" in text
+
+
+def test_the_page_of_the_reader_is_told(site: Path) -> None:
+    """A rule for a page fires there; a page that is not on the site is a warning."""
+    there = explain(site, "Which lamp?", "--page", "/lamps/").stdout
+    assert there.startswith("Page: Lamps\nRules: 2 fire\n  2. lamps fires by “lamp”, the page /lamps/\n")
+    elsewhere = explain(site, "Which lamp?", "--page", "/masts/")
+    assert elsewhere.exit_code == 0
+    assert "Warning: no page '/masts/' on this site" in elsewhere.stderr
+
+
+def test_programs_get_all_of_it(site: Path) -> None:
+    """JSON holds what is printed, and the sections that it speaks of."""
+    told = json.loads(explain(site, "The pump sinks", "--json").stdout)
+    assert told["firing"]["opens"] == ["4390f0e4", "b5954434"]
+    assert told["firing"]["fired"][0]["found"] == [{"phrase": "sinking", "words": "sinks"}]
+    assert told["firing"]["nearly"][0]["missing"] == ["spare part"]
+    assert told["sections"]["4390f0e4"]["breadcrumb"] == ["Pumps", "Pressure"]
+    assert told["outline"]["shown"] == told["outline"]["sections"] == 6
+    prompt = told["prompt"]
+    assert prompt.pop("total") == sum(prompt.values())
+
+
+def test_a_small_site_is_read_whole(site: Path) -> None:
+    """Then the prompt is the site itself."""
+    text = CliRunner().invoke(main, ["explain", str(site), "The pump sinks"]).stdout
+    assert "fewer than 8000: a model reads it whole" in text
+    assert ", site ~" in text.splitlines()[-1]
+
+
+def test_rules_of_somebody_elses_site_are_followed_when_asked(
+    make_site: Callable[..., MadeSite], tmp_path: Path
+) -> None:
+    """Without --trust-rules they are counted; `ask` follows the same option."""
+    made = make_site(PAGES)
+    opens = made.manifest.pages[1].sections[1].id
+    pages = tuple(replace(page, origin="markdown") for page in made.manifest.pages)
+    manifest = replace(made.manifest, pages=pages, rules=(RuleEntry(When(always=True), (opens,), "mine"),))
+    site = replace(made, manifest=manifest).publish(tmp_path / "fetched")
+    assert explain(site, "Why?").stdout.startswith(
+        "Rules: 1 rule of somebody else's site, left alone; --trust-rules follows them\n"
+    )
+    assert explain(site, "Why?", "--trust-rules").stdout.startswith(
+        "Rules: 1 fires\n  1. mine fires on every question\n"
+    )
+    ask = ["ask", str(site), "Why xyzzy?", "--model", "offline", "--whole-site-tokens", "0"]
+    assert "Pumps › Pressure" not in CliRunner().invoke(main, ask).stderr
+    assert "Pumps › Pressure" in CliRunner().invoke(main, [*ask, "--trust-rules"]).stderr
+
+
+def test_a_question_that_sets_off_nothing_is_no_error(site: Path, make_site: Callable[..., MadeSite]) -> None:
+    """What there is to say is said: no rule, no hit."""
+    bare = make_site(PAGES).publish(site.parent / "bare")
+    result = explain(bare, "xyzzy")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Rules: none fires\nSearch: nothing found\n")
