@@ -204,7 +204,7 @@ class Run:
         """Bring the pages of all sections that are asked for nearer, at once: the calls are then made in order."""
         library, places = self._navigator.library, self._navigator.places
         found = (places.get(id_) for call in self.calls[:MOST_CALLS] for id_ in called(call).ids)
-        pages = list({place.page.path: place.page for place in found if place}.values())
+        pages = list({place.page.path: place.page for place in found if place}.values())[:_MOST_FETCHED]
         if len(pages) < 2:
             return
 
@@ -289,6 +289,7 @@ _SITE = "reading the site"
 _LAST_SECOND = 1.0
 _MOST_KEPT = 8  # what one call may ask for
 _AT_ONCE = 6  # requests
+_MOST_FETCHED = 16  # pages of one reply: more than there is room for; others are fetched as they come
 
 
 async def _fetch(library: Library, page: PageEntry, limit: anyio.CapacityLimiter) -> None:
