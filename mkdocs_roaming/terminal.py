@@ -23,6 +23,8 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.models import UNUSED, Usage
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.answer.run import KEPT
+from mkdocs_roaming.answer.support import Support, label
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.rules import CALL as PINNED
 from mkdocs_roaming.roam.search import Hit
@@ -103,6 +105,33 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
 
 
+def support_lines(support: Support) -> Iterator[str]:
+    """Give an answer's text with what no section supports in colour and between marks, and under it what is said there.
+
+    Marks are numbered: `⟦8001⟧¹`. So it can be read without colour.
+    """
+    text = support.text.encode("utf-16-le", "surrogatepass")
+    shown, told, edge = list[str](), list[str](), 0
+    for mark in support.unsupported:
+        if mark.kind == "sentence":
+            continue
+        number = len(told) + 1
+        shown.append(_between(text, edge, mark.start))
+        part = _between(text, mark.start, mark.end)
+        shown.append(click.style(f"⟦{part}⟧{number}", fg="red", underline=True))
+        told.append(f"  {number}  {' '.join(part.split())}: {clean(label(mark))}")
+        edge = mark.end
+    shown.append(_between(text, edge, len(text) // 2))
+    yield "".join(shown).strip()
+    for sentence in support.sentences:
+        if sentence.section is None:
+            part = " ".join(_between(text, sentence.start, sentence.end).split())
+            told.append(f"  -  {cut_at_word(part, 60)}: no section says this")
+    if told:
+        yield "\nNot supported"
+        yield from told
+
+
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
     """Give numbered sections with their addresses."""
     for at, section in enumerate(sections, 1):
@@ -160,6 +189,11 @@ def crumbs(section: Reference) -> str:
 def say(line: str) -> None:
     """Print a line beside the answer, on standard error."""
     click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)
+
+
+def _between(text: bytes, start: int, end: int) -> str:
+    """Give a slice of a text by its UTF-16 offsets, fit for a terminal."""
+    return clean(text[2 * start : 2 * end].decode("utf-16-le", "replace"))
 
 
 def _exponent(amount: float) -> int:

@@ -26,6 +26,7 @@ class Unfound:
 def unfound(text: str, ours: Sequence[Token], near: Sequence[Near], open_: Statements) -> list[Unfound]:
     """Give the literals of a sentence that no section supports; offsets are the sentence's own."""
     missing = {at for at in range(len(ours)) if not _stands(ours, at, open_)}
+    missing -= {at for at in missing if at - 1 in missing and _is_unit(ours, at)}
     found = [
         Unfound(_kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near) if number < _MOST else "")
         for number, at in enumerate(sorted(missing))
@@ -57,9 +58,9 @@ def _kind(token: Token) -> str:
 
 def _stands(ours: Sequence[Token], at: int, open_: Statements) -> bool:
     """Tell whether a literal stands anywhere; a unit must stand behind its number."""
-    token, before = ours[at], ours[at - 1] if at else None
-    if before and before.family == "number" and before.end == token.start and token.text.isalpha():
-        return any(open_.has_name(before.text + gap + token.text) for gap in ("", " ", "\u00a0"))
+    token = ours[at]
+    if _is_unit(ours, at):
+        return any(open_.has_name(ours[at - 1].text + gap + token.text) for gap in ("", " ", "\u00a0"))
     if not token.family:
         return True
     if token.family == "number":
@@ -68,6 +69,12 @@ def _stands(ours: Sequence[Token], at: int, open_: Statements) -> bool:
         return open_.has_name(token.key)
     written = token.text.replace("\\", "").removesuffix("()")
     return open_.has_name(written) or (token.text != written and open_.has_name(token.text))
+
+
+def _is_unit(ours: Sequence[Token], at: int) -> bool:
+    """Tell whether a token is the unit of the number right before it: `30s`."""
+    before = ours[at - 1] if at else None
+    return bool(before and before.family == "number" and before.end == ours[at].start and ours[at].text.isalpha())
 
 
 def _instead(ours: Sequence[Token], at: int, near: Sequence[Near]) -> str:
@@ -120,7 +127,7 @@ def _other(ours: Sequence[Token], at: int, near: Sequence[Near], own: float) -> 
             if not spare and not held[token.key]:
                 continue  # it has its own place
             likeness = alike(ours, at, theirs, there)
-            if likeness >= _SAME_PLACE and likeness > best:
+            if likeness >= (_SAME_ROW if other.statement.is_row else _SAME_PLACE) and likeness > best:
                 best, found = likeness, _Other(candidate.text, spare)
     return found
 
@@ -129,7 +136,7 @@ def _phrases(text: str, found: Sequence[Unfound], open_: Statements) -> Iterator
     """Find inline code and quotations that stand nowhere as they are written."""
     for start, end, ticks in code_spans(text):
         inner = text[start + ticks : end - ticks].strip()
-        known = open_.has_line(inner) or open_.has_line(inner.replace("\\", "")) or not re.search(r"\w", inner)
+        known = open_.has_line(inner) or open_.has_name(inner) or not re.search(r"\w", inner)
         if not known and not any(start <= each.start < end for each in found):
             yield Unfound("code", start, end)
     for match in _QUOTATION.finditer(text):
@@ -144,5 +151,6 @@ _AS_NEAR = 0.05
 _MOST = 24  # literals that are compared, of a sentence and of a statement
 _CLEARLY = 0.15
 _SAME_PLACE = 0.9
+_SAME_ROW = 0.4  # a row has few words
 _QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")

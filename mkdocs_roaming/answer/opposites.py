@@ -205,7 +205,6 @@ _LANGUAGES = {
             exist / missing
             full / empty
             empty / nonempty
-            with / without
             if / unless
             ignore skip / respect honour honor
             inherit / override
@@ -319,7 +318,6 @@ _LANGUAGES = {
             sicher / unsicher
             möglich / unmöglich
             alle jede jeder / keine keiner
-            mit / ohne
             aufsteigend / absteigend
             links / rechts
             oben / unten
@@ -379,7 +377,6 @@ _LANGUAGES = {
             conserver garder / jeter supprimer
             possible / impossible
             tous toutes tout / aucun aucune
-            avec / sans
             croissant / décroissant
             gauche / droite
             haut / bas
@@ -437,7 +434,6 @@ _LANGUAGES = {
             conservar mantener guardar / descartar eliminar
             posible / imposible
             todos todas todo / ninguno ninguna
-            con / sin
             ascendente / descendente
             izquierda / derecha
             arriba / abajo

@@ -26,7 +26,12 @@ def turns(ours: Sequence[Token], theirs: Sequence[Token], language: str) -> list
     known = opposites(language)
     mine, other = _Side(ours, known), _Side(theirs, known)
     found = [*_negated(mine, other, known), *_turned(mine, other, known)]
-    return sorted(set(found), key=lambda turn: (turn.start, turn.end, turn.there))
+    kept = list[Turn]()
+    for turn in sorted(set(found), key=lambda turn: (turn.start, turn.end, turn.there)):
+        first, last = turn.there
+        if not any(first <= other.there[1] and last >= other.there[0] for other in kept):
+            kept.append(turn)
+    return kept
 
 
 def agrees(ours: Sequence[Token], turn: Turn, theirs: Sequence[Token], language: str) -> bool:
@@ -60,6 +65,7 @@ class _Side:
 
 _REACH = 4
 _MOST = 12  # negations, or times the same word, that are looked at in a sentence
+_LEADING = frozenset(["ne", "n'", "n’"])
 _CONTINUING = frozenset(["nor", "noch", "ni"])
 _CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
 
@@ -69,6 +75,8 @@ def _negates(tokens: Sequence[Token], at: int, known: Opposites) -> bool:
     if not is_negation(token, known):
         return False
     if fold(token.text) in _CONTINUING and any(is_negation(other, known) for other in tokens[max(0, at - 12) : at]):
+        return False
+    if fold(token.text)[:2] in _LEADING and any(is_negation(other, known) for other in tokens[at + 1 : at + 6]):
         return False
     following = [fold(other.text) for other in tokens[at : at + 3]]
     before = [fold(other.text) for other in tokens[max(0, at - 2) : at + 1]]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
+from mkdocs_roaming.answer.alike import alike
 from mkdocs_roaming.answer.opposites import opposites
 from mkdocs_roaming.answer.sentences import sentences
 from mkdocs_roaming.answer.tokens import Token, is_negation, tokens
-from mkdocs_roaming.words import terms
+from mkdocs_roaming.words import terms, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Statement:
     text: str
     tokens: tuple[Token, ...]
     telling: frozenset[str]
-    """The keys of the words and names that tell what it is about."""
+    """The keys of the words and names that tell what it is about; a table's head tells for each of its rows."""
+    is_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,27 @@ class Statements:
                     self._literals.setdefault((token.family, token.key), []).append((number, at))
 
     def telling(self, of: Sequence[Token]) -> frozenset[str]:
-        """Give the keys that tell what tokens are about: no numbers, no stop words, no negations."""
-        return frozenset(self._key(token) for token in of if self._tells(token))
+        """Give the keys that tell what a sentence is about: no numbers, no stop words, no negations."""
+        return frozenset(self._held(token) for token in of if self._tells(token))
 
     def words(self, of: Sequence[Token]) -> frozenset[str]:
         """Give those keys that are words of prose."""
-        return frozenset(self._key(token) for token in of if self._tells(token) and not token.family)
+        return frozenset(self._held(token) for token in of if self._tells(token) and not token.family)
 
     def _key(self, token: Token) -> str:
         return self._known.axes.get(token.key, token.key)
+
+    def _held(self, token: Token) -> str:
+        """Give a word's key, of one that is held only the other way round (`unsupported`) that one's."""
+        key = self._key(token)
+        if key not in self._holding:
+            for prefix in self._known.prefixes:
+                if key.startswith(prefix) and len(key) > len(prefix) + 3:
+                    bare = key[len(prefix) :]
+                    bare = self._known.axes.get(bare, bare)
+                    if bare in self._holding:
+                        return bare
+        return key
 
     def _tells(self, token: Token) -> bool:
         if token.stop or token.kind == "break" or token.family == "number":
@@ -121,13 +135,15 @@ class Statements:
         return self._once(self._spaced.__contains__, " ".join(line.split()))
 
     def knows(self, token: Token) -> bool:
-        """Tell whether a word stands anywhere, in whatever form."""
-        if token.key in self._terms:
+        """Tell whether a word stands anywhere, in whatever form, or another that says the same or the opposite."""
+        one = word(token.text, self.language)
+        if token.key in self._terms or self._held(token) in self._holding or not one.terms:
             return True
-        found = terms(token.text, self.language)
-        if not found or any(term in self._terms for term in found[-1:]) or all(term in self._terms for term in found):
+        if one.terms[-1] in self._terms or all(term in self._terms for term in one.terms):
             return True
-        return len(token.key) > _STEM and token.key[:_STEM] in self._beginnings
+        if len(token.key) > _STEM and token.key[:_STEM] in self._beginnings:
+            return True
+        return any(other.terms[-1] in self._terms for other in alike(one, self.language) if other.terms)
 
     def _once(self, ask: Callable[[str], bool], what: str) -> bool:
         """Ask for the same thing once only: an answer repeats its names."""
@@ -144,10 +160,16 @@ class Statements:
         return any(_stands(name, text) for text in (self._raw, self._plain))
 
     def _read(self, section: int, text: str) -> Iterator[Statement]:
+        head, last = frozenset[str](), None
         for stretch in sentences(text):
             piece = text[stretch.start : stretch.end]
             read = tuple(tokens(piece, self.language, code=stretch.kind == "code"))
-            yield Statement(section, piece, read, self.telling(read))
+            telling = frozenset(self._key(token) for token in read if self._tells(token))
+            is_row = stretch.kind == "row"
+            if is_row and last != "row":
+                head = telling
+            last = stretch.kind
+            yield Statement(section, piece, read, telling | head if is_row else telling, is_row)
 
     @cached_property
     def _sections(self) -> list[set[str]]:

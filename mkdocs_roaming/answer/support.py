@@ -85,6 +85,15 @@ def bare(answer: str) -> str:
     return _MARKER.sub("", answer)
 
 
+def label(mark: Mark) -> str:
+    """Give what a mark says, in words: `not in the sections`, `the sections say: 8000`."""
+    if mark.kind == "sentence":
+        return "no section says this"
+    if mark.instead:
+        return f"the sections say: {mark.instead}"
+    return "the sections say the opposite" if mark.kind == "polarity" else "not in the sections"
+
+
 _MARKER = re.compile(r"\[\^[0-9a-f]{8}\]")
 
 
@@ -105,7 +114,8 @@ class _Check:
         credit = self._credit(text, near)
         marks = self._code(text, ours) if stretch.kind == "code" else self._prose(text, ours, near)
         if stretch.kind != "code" and not self._grounded(self._open.words(ours), near, credit.section):
-            marks, credit = [Mark("sentence", 0, len(text)), *marks], overlap.Credit(None, credit.score, 0)
+            literals = [mark for mark in marks if mark.kind != "word"]
+            marks, credit = [Mark("sentence", 0, len(text)), *literals], overlap.Credit(None, credit.score, 0)
         at = stretch.start
         return Sentence(
             self._place(at),
@@ -173,7 +183,7 @@ class _Check:
                 continue
             if is_negation(token, opposites(self._language)):
                 continue
-            if not self._open.knows(token) and not is_common(word(token.text, self._language)):
+            if not self._open.knows(token) and not any(is_common(word(each)) for each in (token.text, token.key)):
                 yield Mark("word", token.start, token.end)
 
 

@@ -1,0 +1,75 @@
+"""How much support catches: the goals that the benchmark's figures must reach, on the sample site's own pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from zlib import crc32
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("support_benchmark", ROOT / "benchmarks" / "support.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tallies(benchmark: ModuleType) -> Mapping[str, object]:
+    texts = {}
+    for file in sorted((ROOT / "sample_site" / "docs").rglob("*.md")):
+        for part in re.split(r"\n(?=## )", file.read_text("utf-8")):
+            texts[f"{crc32((file.name + part).encode()):08x}"] = part
+    found: Mapping[str, object] = benchmark.measure(texts, half="report", most=160)
+    return found
+
+
+def share(tallies: Mapping[str, object], *kinds: str) -> float:
+    """The share of all sentences of some kinds, in percent, that were marked; there must be enough of them."""
+    chosen = [tally for kind, tally in tallies.items() if kind.startswith(kinds)]
+    count = sum(tally.count for tally in chosen)  # type: ignore[attr-defined]
+    assert count >= 20, f"only {count} sentences: {kinds}"
+    return 100 * sum(tally.marked for tally in chosen) / count  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["number", "name"])
+def test_numbers_and_names_put_in_the_place_of_others_are_caught(tallies: Mapping[str, object], kind: str) -> None:
+    """At least 99 in 100, those that stand elsewhere in the opened sections included."""
+    assert share(tallies, kind) >= 99
+
+
+@pytest.mark.parametrize("kind", ["negation", "opposite, held out", "opposite, seen"])
+def test_sentences_turned_round_are_caught(tallies: Mapping[str, object], kind: str) -> None:
+    """At least 90 in 100: negations put in and taken out, and words turned into their opposite."""
+    assert share(tallies, kind) >= 90
+
+
+def test_sentences_of_other_sections_are_mostly_caught(tallies: Mapping[str, object]) -> None:
+    """At least 90 in 100; what everybody could say anywhere is not told apart."""
+    assert share(tallies, "sentence from elsewhere") >= 90
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("word for word",),
+        ("clause dropped", "adjective dropped", "parenthesis dropped"),
+        ("case changed", "punctuation changed", "contracted", "list reordered"),
+    ],
+    ids=["quoted", "shortened", "written otherwise"],
+)
+def test_true_sentences_are_hardly_ever_marked(tallies: Mapping[str, object], kinds: tuple[str, ...]) -> None:
+    """At most 5 in 100, of quoted ones 1."""
+    assert share(tallies, *kinds) <= (1 if "word for word" in kinds else 5)
