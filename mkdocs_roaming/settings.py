@@ -51,6 +51,9 @@ TABLES: Mapping[str, Mapping[str, type]] = {
 }
 """What may stand in the file: tables, their keys, the type of each."""
 
+SERVING = ("serve", "limits")
+"""Tables that may stand there too: what `roaming serve` reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -63,6 +66,7 @@ class Settings:
     prices: Prices | None = None
     budget: Budget = field(default_factory=Budget)
     whole_site_tokens: int = WHOLE_SITE
+    serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
         """Give the model that option, environment or file name, in this order; raises UsageError where none can be."""
@@ -99,26 +103,33 @@ def read_settings(path: Path | None = None) -> Settings:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a settings file") from None
     except ValueError as error:
         raise UsageError(f"{path}: not TOML ({error})") from None
+    serving = {name: data.pop(name) for name in SERVING if name in data}
     tables = {name: _table(str(path), name, value) for name, value in data.items()}
-    return _settings(str(path), tables)
+    return replace(_settings(str(path), tables), serving=serving)
 
 
-def _table(where: str, name: str, value: object) -> dict[str, Any]:
-    if name not in TABLES:
-        raise UsageError(f"{where}: there is no table [{name}]; there are {', '.join(f'[{one}]' for one in TABLES)}")
+def checked_table(where: str, name: str, value: object, keys: Mapping[str, type]) -> dict[str, Any]:
+    """Give a table of a settings file; raises UsageError where a key or a type is wrong."""
     if not isinstance(value, dict):
         raise UsageError(f"{where}: {name} is a table; write [{name}] on a line of its own")
     for key, one in value.items():
-        if key not in TABLES[name]:
-            raise UsageError(f"{where}: [{name}] has no key {key!r}; it has {', '.join(TABLES[name])}")
-        kind = TABLES[name][key]
+        if key not in keys:
+            raise UsageError(f"{where}: [{name}] has no key {key!r}; it has {', '.join(keys)}")
+        kind = keys[key]
         fits = isinstance(one, (int, float) if kind is float else kind) and not isinstance(one, bool)
-        if not fits:
+        if not fits or (kind is list and not all(isinstance(item, str) for item in one)):
             raise UsageError(f"{where}: [{name}] {key} is {_NAMES[kind]}, not {one!r}")
     return dict(value)
 
 
-_NAMES = {str: "a text", int: "a whole number", float: "a number"}
+def _table(where: str, name: str, value: object) -> dict[str, Any]:
+    if name not in TABLES:
+        known = ", ".join(f"[{one}]" for one in (*TABLES, *SERVING))
+        raise UsageError(f"{where}: there is no table [{name}]; there are {known}")
+    return checked_table(where, name, value, TABLES[name])
+
+
+_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list of texts"}
 
 
 def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:

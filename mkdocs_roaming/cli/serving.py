@@ -1,0 +1,81 @@
+"""`roaming serve`: the answer endpoint."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mkdocs_roaming.cli.asking import chosen, model_options
+from mkdocs_roaming.cli.frame import LIB, TRUST_RULES
+from mkdocs_roaming.errors import UsageError
+
+
+@click.command()
+@LIB
+@click.option("--host", envvar="ROAMING_HOST", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", envvar="ROAMING_PORT", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any."
+)
+@click.option(
+    "--site",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Serve this built site, too; with `Accept: text/markdown` its Markdown.",
+)
+@click.option(
+    "--allow-host", "hosts", multiple=True, envvar="ROAMING_HOSTS", help="Answer to this name, too. May be repeated."
+)
+@click.option(
+    "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Pages of this site may ask, too."
+)
+@click.option(
+    "--proxies", type=click.IntRange(min=0), envvar="ROAMING_PROXIES", help="How many servers of ours stand in front."
+)
+@model_options
+@TRUST_RULES
+@click.option("--check-config", is_flag=True, help="Print what is configured, without secrets, and end.")
+def serve(lib: str, check_config: bool, **given: Any) -> None:
+    """Answer questions over HTTP.
+
+    LIB may be the address of a published site; nothing else of it is needed. A new deployment is noticed within a
+    minute. Keys are taken from the environment alone; ROAMING_KEY signs what follow-ups refer to.
+    """
+    try:
+        from mkdocs_roaming.serve.answering import Way
+        from mkdocs_roaming.serve.app import create_app
+        from mkdocs_roaming.serve.configured import Given, configure, shown
+        from mkdocs_roaming.serve.running import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("mkdocs_roaming"):
+            raise
+        raise UsageError(f"serving needs the package {error.name}; pip install 'mkdocs-roaming[ask]'") from None
+
+    own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
+    options = chosen(given)
+    model, budget = options.answering()
+    _check_path(lib)
+    way = Way(model, budget, options.whole_site)
+    configured = configure(Given(lib, **own), way, options.settings, os.environ)
+    app = create_app(configured.serving)
+    if check_config:
+        for line in shown(configured, options.settings, os.environ):
+            click.echo(line)
+        return
+    _log_to_standard_error()
+    run(app, configured.host, configured.port, drain=configured.drain)
+
+
+def _check_path(lib: str) -> None:
+    """Refuse a folder that isn't there: an address may come up later, a mistyped path will not."""
+    if "://" in lib and not lib.lower().startswith(("http://", "https://")):
+        raise UsageError(f"{lib}: only http:// and https:// addresses, folders and Markdown files can be opened")
+    if "://" not in lib and not Path(lib).exists():
+        raise UsageError(f"{lib}: no such folder or file")
+
+
+def _log_to_standard_error() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+    logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)

@@ -1,0 +1,165 @@
+"""What settings, environment and options come to for the endpoint, and how that is shown without its secrets.
+
+[serve]
+hosts = ["ask.example"]         # the names that it answers to, beside localhost
+origins = ["https://docs.example"]
+proxies = 1                     # servers of ours that stand in front
+key_env = "ROAMING_KEY"         # the variable that holds the key that turns are signed with
+counters_env = "ROAMING_COUNTERS"  # the variable that holds the address of a Redis
+look_every = 60                 # seconds between two looks at the site
+drain = 30                      # seconds for answers under way when it is stopped
+turn_seconds = 86400            # for how long a follow-up may refer to an answer
+kept_answers = 1000
+
+[limits]                        # see Allowance and Policy
+answers_a_minute = 60
+money_a_day = 2.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.answering import Way
+from mkdocs_roaming.serve.app import Serving
+from mkdocs_roaming.serve.gate import Allowance
+from mkdocs_roaming.serve.guard import Policy
+from mkdocs_roaming.serve.running import DRAIN
+from mkdocs_roaming.settings import Settings, checked_table
+
+KEY, COUNTERS = "ROAMING_KEY", "ROAMING_COUNTERS"
+SHORTEST_KEY = 16
+
+SERVE: Mapping[str, type] = {
+    "hosts": list,
+    "origins": list,
+    "proxies": int,
+    "key_env": str,
+    "counters_env": str,
+    "look_every": float,
+    "drain": int,
+    "turn_seconds": int,
+    "kept_answers": int,
+}
+_ALLOWANCE: Mapping[str, type] = {one.name: float if one.name.startswith("money") else int for one in fields(Allowance)}
+_POLICY: Mapping[str, type] = {
+    one.name: float if one.name.endswith("_seconds") else int
+    for one in fields(Policy)
+    if one.name not in ("hosts", "origins", "proxies", "guarded")
+}
+LIMITS: Mapping[str, type] = {**_ALLOWANCE, **_POLICY}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line says; None and empty leave it to the settings."""
+
+    where: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    site: Path | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: int | None = None
+    trust_rules: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What is served, where it listens, and for how long answers may go on when it is stopped."""
+
+    serving: Serving
+    host: str
+    port: int
+    drain: int
+    key_name: str
+
+
+def configure(given: Given, way: Way, settings: Settings, environ: Mapping[str, str]) -> Configured:
+    """Give what all of it comes to; raises UsageError in one line where it cannot be."""
+    where = settings.where
+    own = checked_table(where, "serve", settings.serving.get("serve", {}), SERVE)
+    limits = checked_table(where, "limits", settings.serving.get("limits", {}), LIMITS)
+    key_name = own.get("key_env", KEY)
+    key = environ.get(key_name, "").encode("utf-8")
+    if 0 < len(key) < SHORTEST_KEY:
+        raise UsageError(f"{key_name} has at least {SHORTEST_KEY} characters; `openssl rand -hex 32` gives one")
+    default = Policy()
+    listening = () if given.host in ("0.0.0.0", "::") else (f"[{given.host}]" if ":" in given.host else given.host,)
+    policy = Policy(
+        hosts=tuple(dict.fromkeys((*default.hosts, *listening, *own.get("hosts", ()), *given.hosts))),
+        origins=tuple(dict.fromkeys((*own.get("origins", ()), *given.origins))),
+        proxies=own.get("proxies", 0) if given.proxies is None else given.proxies,
+        **{name: value for name, value in limits.items() if name in _POLICY},
+    )
+    every = own.get("look_every", 60.0)
+    kept, seconds, drain = own.get("kept_answers", 1_000), own.get("turn_seconds", 86_400), own.get("drain", DRAIN)
+    if not every > 0 or kept < 0 or seconds < 1 or drain < 0:
+        raise UsageError(
+            f"{where}: [serve] look_every and turn_seconds are more than 0, drain and kept_answers 0 or more"
+        )
+    serving = Serving(
+        given.where,
+        way,
+        key=key,
+        site=given.site,
+        policy=policy,
+        allowance=Allowance(**{name: value for name, value in limits.items() if name in _ALLOWANCE}),
+        counters=environ.get(own.get("counters_env", COUNTERS)) or None,
+        every=every,
+        trust_rules=given.trust_rules,
+        kept_answers=kept,
+        turn_seconds=seconds,
+    )
+    return Configured(serving, given.host, given.port, drain, key_name)
+
+
+def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """Give what is configured, a line each; of secrets only whether they are set."""
+    serving, budget = configured.serving, configured.serving.way.budget
+    yield _line("settings", settings.where or "none")
+    yield _line("site", without_password(serving.where))
+    yield _line("listens on", f"{configured.host}:{configured.port}")
+    yield _line("static files", serving.site or "none")
+    yield _line("model", serving.way.model.name)
+    for name in dict.fromkeys(filter(None, ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env))):
+        yield _line(name, "set" if environ.get(name) else "not set")
+    yield _line(configured.key_name, "set" if serving.key else "not set: turns end with the process")
+    yield _line("counters", without_password(serving.counters) if serving.counters else "in this process")
+    for name, value in {"whole_site_tokens": serving.way.whole_site_tokens, **_flat(asdict(budget))}.items():
+        yield _line(f"[budget] {name}", value)
+    for name, value in asdict(serving.allowance).items():
+        yield _line(f"[limits] {name}", value)
+    for name, value in asdict(serving.policy).items():
+        yield _line(f"[limits] {name}" if name in _POLICY else f"[serve] {name}", value)
+    yield _line("[serve] look_every", serving.every)
+    yield _line("[serve] drain", configured.drain)
+    yield _line("[serve] turn_seconds", serving.turn_seconds)
+    yield _line("[serve] kept_answers", serving.kept_answers)
+    yield _line("rules", "trusted" if serving.trust_rules else "trusted in folders of one's own")
+
+
+def without_password(address: str) -> str:
+    """Give an address without what may be secret in it."""
+    parts = urlsplit(address)
+    if not parts.scheme or not parts.netloc:
+        return address
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host if host == parts.netloc else f"…@{host}", query="", fragment=""))
+
+
+def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+    prices = told.get("prices")
+    rest = {name: value for name, value in told.items() if name != "prices"}
+    return {**rest, "prices": ", ".join(f"{name} {value}" for name, value in prices.items()) if prices else None}
+
+
+def _line(name: str, value: object) -> str:
+    if isinstance(value, tuple):
+        value = ", ".join(value) or "none"
+    return f"{name} = {'none' if value is None else value}"
