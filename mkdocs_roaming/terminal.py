@@ -23,7 +23,7 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.models import UNUSED, Usage
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.answer.run import KEPT
-from mkdocs_roaming.answer.support import Support, label
+from mkdocs_roaming.answer.support import Mark, Support, label
 from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.rules import CALL as PINNED
@@ -82,14 +82,17 @@ def show_answer(answer: Answer) -> None:
 
 def answer_lines(answer: Answer) -> Iterator[str]:
     """Give what stands on standard output of an answer."""
-    numbers = {section.id: at for at, section in enumerate(answer.citations, 1)}
     if not answer.docs:
         yield f"{NOT_FROM_THE_DOCS}\n"
     if answer.text:
-        yield _CITATION.sub(lambda found: f"[{numbers.get(found[1], '?')}]", clean(answer.text)).strip()
+        yield _text(answer)
     if answer.citations:
         yield "\nSources"
         yield from source_lines(answer.citations)
+    if answer.support is not None:
+        yield from _not_supported(answer.support)
+    elif answer.support_skipped:
+        yield f"\nNot held against its sources: {clean(answer.support_skipped)}."
     if answer.not_found is not None:
         yield "The docs do not seem to answer this."
         seen = answer.not_found.looked_at or answer.not_found.nearest
@@ -105,24 +108,61 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
 
 
+def _text(answer: Answer) -> str:
+    """Give the text with numbered citations, and with what no section supports between marks."""
+    numbers = {section.id: f"[{at}]" for at, section in enumerate(answer.citations, 1)}
+    if answer.support is None:
+        return _CITATION.sub(lambda found: numbers.get(found[1], "[?]"), clean(answer.text)).strip()
+    notes: list[tuple[int, str]] = []
+    taken = 0
+    for found in _CITATION.finditer(answer.text):
+        notes.append((_utf16(answer.text[: found.start()]) - taken, numbers.get(found[1], "[?]")))
+        taken += len(found[0])
+    return _marked(answer.support, notes)
+
+
+def _utf16(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def support_lines(support: Support) -> Iterator[str]:
     """Give an answer's text with what no section supports in colour and between marks, and under it what is said there.
 
     Marks are numbered: `⟦8001⟧¹`. So it can be read without colour.
     """
+    yield _marked(support, ())
+    yield from _not_supported(support)
+
+
+def _marked(support: Support, notes: Sequence[tuple[int, str]]) -> str:
+    """Give the text with its marks, and with notes put in at their offsets, none of them inside a mark."""
     text = support.text.encode("utf-16-le", "surrogatepass")
-    shown, told, edge = list[str](), list[str](), 0
-    for mark in support.unsupported:
-        if mark.kind == "sentence":
-            continue
-        number = len(told) + 1
-        shown.append(_between(text, edge, mark.start))
+    shown, waiting, edge = list[str](), list(notes), 0
+
+    def plain(end: int) -> None:
+        nonlocal edge
+        while waiting and waiting[0][0] <= end:
+            at, note = waiting.pop(0)
+            shown.extend((_between(text, edge, at), note))
+            edge = max(edge, at)
+        shown.append(_between(text, edge, end))
+
+    for number, mark in enumerate(_numbered(support), 1):
+        plain(mark.start)
         part = _between(text, mark.start, mark.end)
         shown.append(click.style(f"⟦{part}⟧{number}", fg="red", underline=True))
-        told.append(f"  {number}  {' '.join(part.split())}: {clean(label(mark))}")
         edge = mark.end
-    shown.append(_between(text, edge, len(text) // 2))
-    yield "".join(shown).strip()
+    plain(len(text) // 2)
+    return "".join(shown).strip()
+
+
+def _not_supported(support: Support) -> Iterator[str]:
+    """Give what is said under a text of its marks, and of sentences that no section says."""
+    text = support.text.encode("utf-16-le", "surrogatepass")
+    told = [
+        f"  {number}  {' '.join(_between(text, mark.start, mark.end).split())}: {clean(label(mark))}"
+        for number, mark in enumerate(_numbered(support), 1)
+    ]
     for sentence in support.sentences:
         if sentence.section is None:
             part = " ".join(_between(text, sentence.start, sentence.end).split())
@@ -130,6 +170,10 @@ def support_lines(support: Support) -> Iterator[str]:
     if told:
         yield "\nNot supported"
         yield from told
+
+
+def _numbered(support: Support) -> list[Mark]:
+    return [mark for mark in support.unsupported if mark.kind != "sentence"]
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:

@@ -125,6 +125,22 @@ def test_without_docs_the_answer_is_labelled(lamp: Path, power: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It takes 9.9 watts [^ID].", "It takes ⟦9.9⟧1 watts [1]."),
+        ("🚢 It takes [^ID] 9.9 watts.[^ID]", "🚢 It takes [1] ⟦9.9⟧1 watts.[1]"),
+        ("It takes 3.7 watts [^ID].", "It takes 3.7 watts [1]."),
+    ],
+)
+def test_what_no_section_supports_is_marked(lamp: Path, power: str, text: str, shown: str) -> None:
+    """In the answer, beside its citations; below the sources stands what they say instead."""
+    model = script(lamp.parent, [{"text": text.replace("ID", power)}])
+    result = roaming("ask", lamp, "Watts?", "--model", model)
+    assert result.stdout.startswith(f"{shown}\n\nSources\n")
+    assert ("Not supported\n  1  9.9: the sections say: 3.7" in result.stdout) == ("9.9" in text)
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--no-docs"], "offline quotes the docs and knows nothing else"),

@@ -36,6 +36,7 @@ from mkdocs_roaming.answer.loop import Budget, Exchange, answer
 from mkdocs_roaming.answer.models import Asked, Citation, Part, Request, Results, Said, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.scripted import Scripted
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import Expanded, Misused, Navigator
 
@@ -219,6 +220,64 @@ def test_a_bug_while_reading_the_site_ends_as_an_error(ask: Ask, library: Librar
             raise KeyError("nav")
 
     assert last(ask(Scripted([]), navigator=Broken(library))).error == "reading the site failed: KeyError: 'nav'"
+
+
+# Support
+
+
+def test_an_answer_is_held_against_all_that_was_opened(ask: Ask, ids: dict[str, str]) -> None:
+    """Before the end, every sentence gets the section that supports it, and what none supports is marked."""
+    server = ids["Server"]
+    events = ask(Scripted([[opens(server)], [Text(f"The port is 9753 [^{server}].")]]))
+    assert isinstance(events[-2], SupportChecked)
+    found = summarise(events).support
+    assert found is not None
+    assert found.text == "The port is 9753 ."
+    assert [mark.kind for mark in found.unsupported] == ["number"]
+
+
+def test_without_text_there_is_nothing_to_support(ask: Ask) -> None:
+    """What was not released is not judged."""
+    events = ask(Scripted([[Text("No [^none].")]]))
+    assert not of(SupportChecked, events)
+    assert (summarise(events).support, summarise(events).support_skipped) == (None, "")
+
+
+def test_support_that_cannot_be_checked_says_why(ask: Ask, library: Library, ids: dict[str, str]) -> None:
+    """An answer for which time ran out, or whose sections cannot be read again, is still an answer."""
+    clock = Clock()
+    server = ids["Server"]
+
+    class Slow(Scripted):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+                clock.now += 30
+
+    model = Slow([[opens(server)], [Text(f"8642 [^{server}].")]])
+    assert summarise(ask(model, clock=clock)).support_skipped == "no time was left"
+
+    class Vanishing(Library):
+        left = 10_000
+
+        def text(self, place: Place) -> str:
+            self.left -= 1
+            if self.left < 0:
+                raise LibraryError("https://kettle.example/: is gone")
+            return super().text(place)
+
+    gone = Vanishing(library.manifest, library._reader)
+
+    class Leaving(Scripted):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+            if len(self.requests) == 2:
+                gone.left = 0
+
+    model = Leaving([[opens(server)], [Text(f"8642 [^{server}].")]])
+    result = summarise(ask(model, navigator=Navigator(gone)))
+    assert (result.state, result.support_skipped) == ("answered", "https://kettle.example/: is gone")
 
 
 # Budgets
