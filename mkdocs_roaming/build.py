@@ -9,7 +9,6 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from mkdocs_roaming.aliases import Previous, find_aliases
-from mkdocs_roaming.keywords import keywords
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 from mkdocs_roaming.page import NavItem, Page, Site, markdown_path, path_of, url_of
 from mkdocs_roaming.section import Ids, Section, github_slug, hash_id
@@ -43,13 +42,13 @@ def build(
     generator: str = "",
     previous: Previous | None = None,
     hash_of: Callable[[str], str] = hash_id,
-    keywords_of: KeywordsOf = keywords,
+    keywords_of: KeywordsOf | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Manifest:
     """Give the manifest of a site, its digest left to `dump`; `pages` stand in nav order.
 
     `warn` is told what was given up, a line each: aliases that collide with a living id. `hash_of` makes ids of keys,
-    `keywords_of` finds the sections' keywords.
+    `keywords_of` finds the sections' keywords, in the place of `keywords.keywords`.
     """
     ids = Ids(hash_of)
     page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
@@ -163,8 +162,12 @@ def _links(pages: Sequence[Written], ids: Sequence[Sequence[str]], site_url: str
 
 
 def _keywords(
-    pages: Sequence[Written], data: Sequence[bytes], language: str, keywords_of: KeywordsOf
+    pages: Sequence[Written], data: Sequence[bytes], language: str, keywords_of: KeywordsOf | None
 ) -> list[tuple[str, ...]]:
+    if keywords_of is None:
+        from mkdocs_roaming.keywords import keywords  # builds that remember theirs never need it
+
+        keywords_of = keywords
     sections = [(text, section) for written, text in zip(pages, data, strict=True) for section in written.sections]
     texts = [text[section.start : section.end].decode("utf-8", "replace") for text, section in sections]
     return keywords_of(texts, language, shown=[f"{section.title} {section.opening}" for _, section in sections])

@@ -35,7 +35,7 @@ from mkdocs_roaming.outline import BUDGET, SMALLEST
 from mkdocs_roaming.page import Alternate, NavItem, Page, Site, canonical_path, markdown_path
 from mkdocs_roaming.publish.cache import Cache, cache_folder
 from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.final import final_article, left_out, listed_article, templated_article
+from mkdocs_roaming.publish.final import final_article, left_out
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 
@@ -279,9 +279,11 @@ def _source_text(page: MkDocsPage, article: str) -> str | None:
 
 def _with_template(article: str | None, html: str, page: MkDocsPage) -> str | None:
     """Give the article with what the page's template adds."""
-    if _posts(page):
-        return listed_article(article, html)
-    return templated_article(article, html) if page.meta.get("template") else article
+    if not _posts(page) and not page.meta.get("template"):
+        return article
+    from mkdocs_roaming.publish.shown import listed_article, templated_article  # a parser, which few sites need
+
+    return listed_article(article, html) if _posts(page) else templated_article(article, html)
 
 
 def _path(page: MkDocsPage, folder: str) -> str | None:

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.keywords import keywords
 from mkdocs_roaming.page import Page
 from mkdocs_roaming.publish.files import write_atomically
-from mkdocs_roaming.publish.html import CONVERTER_VERSION
 from mkdocs_roaming.section import Section
+
+CONVERTER_VERSION = "3"
+"""Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
 _FORMAT = "1"
 _KEYWORDS = "keywords.json"
@@ -73,7 +74,7 @@ class Cache:
     def keywords(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
         """Give the sections' keywords: as found last time where all texts are the same."""
         if self._folder is None:
-            return keywords(texts, language, shown=shown)
+            return _keywords(texts, language, shown=shown)
         parts = (_FORMAT, __version__, language, *texts, *shown)
         key = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         file = self._folder / _KEYWORDS
@@ -83,7 +84,7 @@ class Cache:
                 return [tuple(row) for row in data["keywords"]]
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = keywords(texts, language, shown=shown)
+        found = _keywords(texts, language, shown=shown)
         text = json.dumps({"key": key, "keywords": found}, ensure_ascii=False)
         with suppress(OSError):
             write_atomically(file, text.encode("utf-8", "surrogatepass"))
@@ -108,6 +109,12 @@ class Cache:
                     file.unlink(missing_ok=True)
         except OSError:
             return
+
+
+def _keywords(texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
+    from mkdocs_roaming.keywords import keywords  # needless where nothing changed
+
+    return keywords(texts, language, shown=shown)
 
 
 def _name(page: Page) -> str:

@@ -13,10 +13,7 @@ from mkdocs_roaming.publish.escape import escape, heading_line
 from mkdocs_roaming.publish.fences import source_languages
 from mkdocs_roaming.publish.walk import Block, Element, Inline, Walk
 
-__all__ = ["CONVERTER_VERSION", "Converted", "article_of", "convert", "visible_words"]
-
-CONVERTER_VERSION = "3"
-"""Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
+__all__ = ["Converted", "article_of", "convert", "visible_words"]
 
 
 @dataclass(frozen=True, slots=True)

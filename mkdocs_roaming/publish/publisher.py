@@ -19,7 +19,6 @@ from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.publish.cache import Cache, Converted
 from mkdocs_roaming.publish.discovery import pointer
 from mkdocs_roaming.publish.files import inside, write_atomically
-from mkdocs_roaming.publish.html import convert
 from mkdocs_roaming.publish.links import Links, links_of
 from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
 from mkdocs_roaming.section import split
@@ -204,6 +203,8 @@ def _convert(batch: Batch, page: Page) -> None:
 
 
 def _converted(page: Page, line: str, link: Callable[[str], str], image: Callable[[str], str]) -> Converted:
+    from mkdocs_roaming.publish.html import convert  # a dozen modules, and lxml: needless where nothing changed
+
     seen_links: dict[str, str] = {}
     seen_images: dict[str, str] = {}
 

@@ -35,7 +35,7 @@ def pointers(built: Built, page: str) -> dict[str, str]:
     head, body = html.split("</head>")
     found = {
         relation: urljoin(own, href)
-        for relation, href in re.findall(r'<link rel="(\w+)" type="text/markdown" href="([^"]+)" data-roaming>', head)
+        for relation, href in re.findall(r'<link rel="(\w+) ?" type="text/markdown" href="([^"]+)" data-roaming>', head)
     }
     (sentence,) = re.findall(r"<p data-roaming.*?</p>", body)
     assert "data-pagefind-ignore" in sentence

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mkdocs_roaming.publish.final import final_article, listed_article, templated_article
+from mkdocs_roaming.publish.final import final_article
+from mkdocs_roaming.publish.shown import listed_article, templated_article
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (
