@@ -387,7 +387,8 @@ def test_a_section_inside_one_that_was_opened_is_pointed_to() -> None:
     wanted = [named["Endless"], named["Page 0"], named["Part 0.1"]]
     crowded = call(new_navigator(Navigator(LONG_LIBRARY)), "expand_sections", {"ids": wanted})
     assert isinstance(crowded, Expanded)
-    assert (crowded.standing, crowded.left) == ((), (named["Page 0"], named["Part 0.1"]))
+    assert [expansion.id for expansion in crowded.sections] == [named["Endless"], named["Part 0.1"]]
+    assert (crowded.standing, crowded.left) == ((), (named["Page 0"],))
 
 
 async def test_many_calls_at_once(boat: str) -> None:
