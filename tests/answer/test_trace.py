@@ -208,6 +208,28 @@ def test_time_is_played_again_as_it_was(record: Record, library: Library, ids: d
     assert dump([found.trace]) == dump([trace])
 
 
+def test_a_model_that_hangs_is_closed_and_played_again(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """What it said until the seconds were spent is all there is."""
+
+    class Hanging:
+        name = "hanging"
+        closed = False
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            try:
+                yield Text(f"8642 [^{ids['Server']}].\n\nAnd")
+                await anyio.sleep_forever()
+            finally:
+                self.closed = True
+
+    model = Hanging()
+    trace, _ = record(model, opened=[ids["Server"]], budget=Budget(seconds=0.2))
+    assert model.closed
+    assert (trace.answer.state, trace.answer.spent) == ("budget", "seconds")
+    found = again(kept(trace), library)
+    assert dump([found.trace]) == dump([trace])
+
+
 class Clock:
     now = 0.0
 
