@@ -1,0 +1,143 @@
+"""What goes over the wire for each way in which an answer ends. UPDATE_WIRE=1 writes the golden streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import yaml
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models.script_file import read_script
+from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.roam.library import library_of
+from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.serve.answering import Desk, Hearing, Way
+from mkdocs_roaming.serve.deployments import Deployment, Deployments
+from mkdocs_roaming.serve.question import Question
+from mkdocs_roaming.serve.stream import DONE, sse
+from mkdocs_roaming.serve.turns import Signer, Turn
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CASES = sorted(path.stem for path in (GOLDEN / "wire").glob("*.yml"))
+STATES = {"answered", "partial", "not_found", "refused", "budget", "error"}
+SIGNER = Signer(b"a key")
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def hearing(name: str, tmp_path: Path) -> Hearing:
+    case = yaml.safe_load((GOLDEN / "wire" / f"{name}.yml").read_text("utf-8"))
+    (tmp_path / "script.json").write_text(json.dumps(case["replies"]))
+    library = library_of((GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+    deployments = Deployments("kettle.md")
+    deployments.current = Deployment(library, Search(library))
+    budget = dict(case.get("budget", {}))
+    if "prices" in budget:
+        budget["prices"] = Prices(**budget["prices"])
+    way = Way(Scripted(read_script(tmp_path / "script.json")), Budget(**budget), case.get("whole_site_tokens", 0))
+    turns = tuple(SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])})) for turn in case.get("turns", []))
+    return Desk(deployments, way, SIGNER).hear(Question(case["ask"], case.get("page", ""), turns=turns))
+
+
+def parts(heard: Hearing) -> list[dict[str, Any]]:
+    async def listen() -> list[dict[str, Any]]:
+        async with aclosing(heard.parts()) as told:
+            return [part async for part in told]
+
+    return anyio.run(listen)
+
+
+def stream(told: list[dict[str, Any]]) -> str:
+    """Give a stream as it goes over the wire, without what differs from time to time."""
+    text = (b"".join(map(sse, told)) + DONE).decode("utf-8")
+    text = re.sub(r'"turn":"[A-Za-z0-9_.-]+"', '"turn":"<signed>"', text)
+    return re.sub(r'"digest":"sha256:[0-9a-f]{64}"', '"digest":"<digest>"', text)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_end_of_an_answer_has_its_parts(name: str, tmp_path: Path) -> None:
+    """The same answer gives the same bytes, and these."""
+    found = stream(parts(hearing(name, tmp_path)))
+    golden = GOLDEN / "wire" / f"{name}.sse"
+    if os.environ.get("UPDATE_WIRE"):
+        golden.write_text(found, "utf-8")
+    assert found == golden.read_text("utf-8")
+
+
+def test_there_is_a_stream_for_every_end(tmp_path: Path) -> None:
+    """No end of an answer is left unshown."""
+    seen = {parts(hearing(name, tmp_path))[-2 if name != "error" else -3]["data"]["state"] for name in CASES}
+    assert seen == STATES
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps_and_texts_are_begun_and_ended_in_turn(name: str, tmp_path: Path) -> None:
+    """No text outside of its start and end, no tool call outside of a step, each call answered in the same step."""
+    step, text, waiting = False, "", set()
+    told = parts(hearing(name, tmp_path))
+    for part in told:
+        kind = part["type"]
+        if kind == "start-step":
+            assert not step
+            step = True
+        elif kind == "finish-step":
+            assert step
+            assert not text
+            assert not waiting
+            step = False
+        elif kind == "text-start":
+            assert not text
+            assert not step
+            text = part["id"]
+        elif kind in ("text-delta", "text-end"):
+            assert part["id"] == text
+            text = text if kind == "text-delta" else ""
+        elif kind == "tool-input-available":
+            assert step
+            waiting.add(part["toolCallId"])
+        elif kind == "tool-output-available":
+            waiting.remove(part["toolCallId"])
+    assert (step, text, waiting) == (False, "", set())
+    assert [part["type"] for part in told[:1] + told[-1:]] == ["start", "finish"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_titles_and_addresses_are_the_manifests(name: str, tmp_path: Path) -> None:
+    """A trail's label is never empty, and never a model's invention: an id that does not exist is shown as it is."""
+    heard = hearing(name, tmp_path)
+    places = heard.deployment.library.places
+    for part in parts(heard):
+        if part["type"] == "data-section":
+            place, data = places.get(part["id"]), part["data"]
+            assert data["state"] in ("open", "read", "cited", "missing", "too_big")
+            assert data["title"] == (place.section.title if place else part["id"])
+            assert data["url"] == (places.url(place) if place else "")
+            assert (place is None) == (data["state"] == "missing")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_object_says_what_the_stream_says(name: str, tmp_path: Path) -> None:
+    """Who asks for JSON gets the same text, sources, support and end."""
+    told = parts(hearing(name, tmp_path))
+    whole = anyio.run(hearing(name, tmp_path).whole)
+    by_type = {part["type"]: part for part in told}
+    assert whole["answer"] == "".join(part["delta"] for part in told if part["type"] == "text-delta")
+    assert [one["id"] for one in whole["sources"]] == [p["sourceId"] for p in told if p["type"] == "source-url"]
+    assert whole["status"] == by_type["data-status"]["data"]
+    assert whole["support"] == by_type.get("data-support", {"data": None})["data"]
+    assert ("turn" in whole) == ("messageMetadata" in by_type["finish"])
+
+
+def test_no_failure_is_explained_to_readers(tmp_path: Path) -> None:
+    """Why a model failed may name servers and keys: readers get a sentence and a code, the owner's log the reason."""
+    text = stream(parts(hearing("error", tmp_path)))
+    assert "script" not in text.replace('"model":"scripted"', "")
+    assert '"code":"failed"' in text
+    assert '{"type":"error","errorText":"The answer could not be finished.' in text
