@@ -45,6 +45,7 @@ class Statements:
         self._raw = "\n\n".join(texts)
         self._known = opposites(language)
         self.all = [statement for at, text in enumerate(texts) for statement in self._read(at, text)]
+        self._weights: dict[str, float] = {}
         self._asked: dict[tuple[str, str], bool] = {}
         self._holding: dict[str, list[int]] = {}
         self._literals: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -85,7 +86,9 @@ class Statements:
 
     def weight(self, key: str) -> float:
         """Give what a key weighs: the rarer, the more."""
-        return log(1 + (len(self.all) + 1) / (len(self._holding.get(key, ())) + 1))
+        if key not in self._weights:
+            self._weights[key] = log(1 + (len(self.all) + 1) / (len(self._holding.get(key, ())) + 1))
+        return self._weights[key]
 
     def nearest(self, ours: Sequence[Token], *, most: int = 6) -> list[Near]:
         """Give the statements nearest to a sentence, the nearest first."""

@@ -137,7 +137,7 @@ def _is_identifier(run: str) -> bool:
         return bool(_CAMEL.search(run))
     if _ABBREVIATION.fullmatch(run) or "'" in run or "’" in run:
         return False
-    return run.startswith("__") or run[0] != run[-1] == "_" or not run.strip("_").isalpha()
+    return run.startswith("__") or (run[0] == "_") != (run[-1] == "_") or not run.strip("_").isalpha()
 
 
 _GROUPED = re.compile(r"(-?\d{1,3}(?:[.,'’_\u00a0\u202f ]\d{3})+)((?:[.,]\d+)?)")
