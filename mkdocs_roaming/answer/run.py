@@ -124,11 +124,11 @@ class Run:
         """Open what the site's rules pin to the question."""
         chars = share(self._budget.open_chars, self._navigator.open_chars())
         firing = await self._work(lambda: pinned(self._navigator, self._question, page, chars))
-        return await self._open_first(PINNED, list(firing.opens)) if firing.opens else []
+        return await self._open_first(PINNED, list(firing.opens), firing.words) if firing.opens else []
 
-    async def _open_first(self, name: str, ids: list[str]) -> list[Event]:
-        """Open sections by a call of our own, as if the model had just asked for them."""
-        call = ToolCall(name, "expand_sections", {"ids": ids})
+    async def _open_first(self, name: str, ids: list[str], words: str = "") -> list[Event]:
+        """Open sections by a call of our own, as if the model had just asked for them, because of some words."""
+        call = ToolCall(name, "expand_sections", {"ids": ids, "query": words} if words else {"ids": ids})
         self._call_ids.add(name)
         self._conversation.turns.append(Said("", (call,)))
         result = await self._work(lambda: self._navigator.call(call.name, call.arguments))

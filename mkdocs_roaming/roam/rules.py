@@ -89,6 +89,11 @@ class Firing:
     ignored: int = 0
 
     @property
+    def words(self) -> str:
+        """The words of the question for which something is opened."""
+        return ", ".join(dict.fromkeys(match.words for rule in self.fired if rule.opens for match in rule.found))
+
+    @property
     def unheard(self) -> tuple[Fired, ...]:
         """The rules that fire and get no section open."""
         return tuple(rule for rule in self.fired if not rule.opens)

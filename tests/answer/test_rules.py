@@ -85,12 +85,12 @@ def shown(request: Request) -> list[str]:
 
 
 def test_what_a_rule_pins_is_open_before_the_first_round(ruled: Ruled, ids: dict[str, str]) -> None:
-    """The trail shows a call named `rules`; the model finds it made, and may cite what it opened."""
+    """The trail shows a call named `rules` and the words it was made for; the model may cite what it opened."""
     library = ruled(RuleEntry(When(any=("sinking",)), (ids["Pressure"], ids["Notes"])))
     model = Scripted([[Text(f"It works at 4.7 bar. [^{ids['Pressure']}]")]])
     events = ask(model, Navigator(library), "My boat SINKS")
     call = next(event for event in events if isinstance(event, ToolCalled))
-    assert call == ToolCalled("rules", "expand_sections", (ids["Pressure"], ids["Notes"]))
+    assert call == ToolCalled("rules", "expand_sections", (ids["Pressure"], ids["Notes"]), query="SINKS")
     opened = [at for at, event in enumerate(events) if isinstance(event, SectionOpened)]
     first_round = next(at for at, event in enumerate(events) if isinstance(event, RoundStarted))
     assert len(opened) == 2
@@ -160,6 +160,23 @@ def test_the_offline_model_prefers_what_a_rule_pins(make_site: Callable[..., Mad
     told = summarise(ask(Offline(), Navigator(replace(site, manifest=ruled).library()), question))
     assert meant not in {one.id for one in plain.citations}
     assert told.citations[0].id == told.trail[0].id == meant
+
+
+def test_the_offline_model_takes_the_words_of_a_rule_for_those_of_the_section(
+    make_site: Callable[..., MadeSite],
+) -> None:
+    """A rule leads from a word that the docs never use to the section that answers; its first one first."""
+    site = make_site([("a/", "# Bailing\n\nUse the hand pump.\n"), ("b/", "# Flares\n\nRed ones call for help.\n")])
+    question = "are we foundering?"
+    assert summarise(ask(Offline(), Navigator(site.library()), question)).state == "not_found"
+    opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
+    ruled = replace(site.manifest, rules=(RuleEntry(When(any=("founder",)), opens),))
+    told = summarise(ask(Offline(), Navigator(replace(site, manifest=ruled).library()), question))
+    assert told.state == "answered"
+    assert [one.id for one in told.citations] == list(opens)
+    always = replace(site.manifest, rules=(RuleEntry(When(always=True), opens),))
+    told = summarise(ask(Offline(), Navigator(replace(site, manifest=always).library()), question))
+    assert told.state == "not_found"
 
 
 def test_an_explanation_tells_what_the_loop_then_does(ruled: Ruled, ids: dict[str, str]) -> None:

@@ -72,7 +72,8 @@ class _Seen:
     named: dict[str, str] = field(default_factory=dict)
     ranks: dict[str, float] = field(default_factory=dict)
     opened: dict[str, Source] = field(default_factory=dict)
-    pinned: set[str] = field(default_factory=set)
+    pinned: dict[str, int] = field(default_factory=dict)
+    pinned_to: str = ""
     searched: bool = False
     rounds: int = 0
 
@@ -84,10 +85,16 @@ class _Seen:
         return list(texts.values())
 
     def sources(self) -> list[Source]:
-        """Give the sections that were opened, with their ranks; what a rule pins ranks before what was found."""
-        order = {id_: rank for rank, id_ in enumerate(self.best(), 1 if self.pinned else 0)}
-        order |= dict.fromkeys(self.pinned, 0)
-        return [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
+        """Give the sections that were opened, with their ranks.
+
+        What rules pin ranks before what was found, and has the words that it is pinned to among its titles.
+        """
+        order = {id_: rank for rank, id_ in enumerate(self.best(), 1 if self.pinned else 0)} | self.pinned
+        ranked = [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
+        return [
+            replace(source, titles=(self.pinned_to, *source.titles)) if source.id in self.pinned else source
+            for source in ranked
+        ]
 
     def best(self) -> list[str]:
         """Give the sections that searches found, best first."""
@@ -103,13 +110,13 @@ def _seen(request: Request) -> _Seen:
     for turn in request.turns:
         if isinstance(turn, Asked):
             seen.earlier, seen.question = seen.question, turn.question
-            seen.searched, seen.rounds, seen.ranks, seen.pinned = False, 0, {}, set()
+            seen.searched, seen.rounds, seen.ranks, seen.pinned = False, 0, {}, {}
             seen.named |= dict(_LINE.findall(turn.around))
         elif isinstance(turn, Results):
             for result in turn.results:
                 _see(seen, result.result)
                 if result.call.id == PINNED and isinstance(result.result, Expanded):
-                    seen.pinned |= {shown.id for opened in result.result.sections for shown in opened.shown}
+                    seen.pinned, seen.pinned_to = _ranks(result.result), _words(result.call)
             seen.rounds += 1
     if request.site:  # read whole: there is nothing to look for
         seen.opened |= {one.id: Source(one.id, one.breadcrumb, one.text) for one in request.site}
@@ -132,6 +139,20 @@ def _see(seen: _Seen, result: object) -> None:
                     seen.opened[source.id] = source
                 else:
                     seen.opened[source.id] = replace(old, text=old.text + source.text)
+
+
+def _words(call: ToolCall) -> str:
+    """Give the words of the question that a call was made for."""
+    return str(call.arguments.get("query", "")) if isinstance(call.arguments, dict) else ""
+
+
+def _ranks(expanded: Expanded) -> dict[str, int]:
+    """Give the sections that a call shows, or that stand open already, those of one expansion alike."""
+    ranks = {listed.id: 0 for listed in expanded.standing}
+    for rank, opened in enumerate(expanded.sections):
+        for shown in opened.shown:
+            ranks.setdefault(shown.id, rank)
+    return ranks
 
 
 _FUSED = 20
