@@ -21,6 +21,15 @@ from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.final import left_out
+from mkdocs_roaming.publish.head import (
+    canonical_of,
+    describes_the_site,
+    meta_of,
+    parsed,
+    readable,
+    site_name_of,
+    title_of,
+)
 from mkdocs_roaming.publish.html import article_of
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
@@ -115,9 +124,9 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
     nav, source = _nav(folder, url, old, pages, kept, bars)
     head = home if home is not None else bars[0][1]
     site = Site(
-        name=how.name or (old.site.name if old else None) or _site_name(head) or url,
+        name=how.name or (old.site.name if old else None) or site_name_of(head) or url,
         url=url,
-        description=how.description or (old.site.description if old else "") or _meta(head, "description"),
+        description=how.description or (old.site.description if old else "") or meta_of(head, "description"),
         language=(head.get("lang") or "en"),
         nav=nav,
         nav_source=source,
@@ -162,11 +171,11 @@ def _of_other_languages(
 
 def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_html.HtmlElement] | None:
     """Read one HTML file; None where it is no page of the site."""
-    text = _readable(file.read_bytes())
+    text = readable(file.read_bytes())
     if "<head" not in text[:100_000].lower() or left_out(text):  # a template, or not to be found
         return None
     try:
-        tree = _tree(text)
+        tree = parsed(text)
     except (etree.ParserError, ValueError) as error:
         warn(f"{file.relative_to(folder)}: {error}; the page is left out")
         return None
@@ -179,16 +188,11 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     article = lxml_html.tostring(article_of(tree), encoding="unicode", with_tail=False)
     page = Page(
         path=path,
-        title=_title(tree),
+        title=title_of(tree),
         article=article,
-        description=_meta(tree, "description") if not _same_everywhere(tree) else "",
+        description=meta_of(tree, "description") if not describes_the_site(tree) else "",
     )
     return page, tree
-
-
-def _tree(text: str) -> lxml_html.HtmlElement:
-    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True)
-    return lxml_html.document_fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser=parser)
 
 
 def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
@@ -196,7 +200,7 @@ def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> st
     path = canonical_path(file.relative_to(folder).as_posix())
     if _NOT_A_PAGE.search(path):
         return None
-    canonical = _string(tree, "//link[@rel='canonical']/@href")
+    canonical = canonical_of(tree)
     named = path_of(url, canonical) if canonical else None
     if named is None or named == path:
         return path
@@ -221,8 +225,8 @@ def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
     if old:
         return old.site.url
     try:
-        home = _tree(_readable((folder / "index.html").read_bytes()))
-        if canonical := _string(home, "//link[@rel='canonical']/@href"):
+        home = parsed(readable((folder / "index.html").read_bytes()))
+        if canonical := canonical_of(home):
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
@@ -281,8 +285,8 @@ def _sidebars(
 
     found = [read(path, tree) for path, tree in bars]
     if text := _text(folder / "toc.html"):  # mdBook's pages load their sidebar
-        found.append(read("toc.html", _tree(text)))
-    return site_nav.together(found, pages, lambda path: read(path, _tree(_readable(kept[path].read_bytes()))))
+        found.append(read("toc.html", parsed(text)))
+    return site_nav.together(found, pages, lambda path: read(path, parsed(readable(kept[path].read_bytes()))))
 
 
 def _old_manifest(folder: Path) -> Manifest | None:
@@ -312,44 +316,8 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _readable(data: bytes) -> str:
-    """Give a page's text to be read: UTF-8 as nearly all are, else what the page says or looks like."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        from bs4.dammit import UnicodeDammit  # only for those few pages
-
-        return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
-
-
 def _text(file: Path) -> str:
     try:
         return file.read_text("utf-8-sig", "replace")
     except OSError:
         return ""
-
-
-def _title(tree: lxml_html.HtmlElement) -> str:
-    """Give the page's title, without the site's name behind it."""
-    return re.sub(r" [-|–—] (?!.* [-|–—] ).*", "", _string(tree, "//head/title")).strip() or "Untitled"
-
-
-def _site_name(tree: lxml_html.HtmlElement) -> str:
-    named = _string(tree, "//meta[@property='og:site_name']/@content")
-    last = re.split(r" [-|–—] ", _string(tree, "//head/title"))[-1].strip()
-    return named or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx says so unless it is told otherwise
-
-
-def _meta(tree: lxml_html.HtmlElement, name: str) -> str:
-    return _string(tree, f"//meta[@name='{name}']/@content")
-
-
-def _same_everywhere(tree: lxml_html.HtmlElement) -> bool:
-    """Tell whether the description is the site's: MkDocs writes it on every page that has none of its own."""
-    generator = _meta(tree, "generator").lower()
-    return "mkdocs" in generator or "zensical" in generator
-
-
-def _string(tree: lxml_html.HtmlElement, path: str) -> str:
-    """Give the text of the first thing at an XPath, on one line."""
-    return " ".join(str(tree.xpath(f"string({path})")).split())
