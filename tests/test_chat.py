@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -407,6 +408,8 @@ class Seen:
 
     def until(self, wanted: str) -> None:
         while wanted not in self._text:
+            ready, _, _ = select.select([self._terminal], [], [], 60)
+            assert ready, f"{wanted!r} did not come in a minute; there is {self._text!r}"
             try:
                 piece = os.read(self._terminal, 4096).decode("utf-8", "replace")
             except OSError:
