@@ -257,6 +257,15 @@ def test_an_answer_that_was_tampered_with_is_found(record: Record, library: Libr
     assert any(line.startswith("line of the answer 1 was The port is 9753.") for line in found.differences)
 
 
+def test_whatever_else_was_tampered_with_is_named(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """Even where events and text are the same."""
+    trace, _ = record(Scripted(roaming(ids)))
+    data = json.loads(dump([trace]))
+    data["answers"][0]["site"] = "Another"
+    (forged,) = load(json.dumps(data), "t.json")
+    assert again(forged, library).differences == ("not the same: site",)
+
+
 def test_a_recording_that_is_cut_short_is_told(record: Record, library: Library, ids: dict[str, str]) -> None:
     """A reply that was asked for and is not there is no silence."""
     trace, _ = record(Scripted(roaming(ids)))
