@@ -21,7 +21,10 @@ from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.final import left_out
-from mkdocs_roaming.publish.head import (
+from mkdocs_roaming.publish.html import article_of
+from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
+from mkdocs_roaming.site_page import (
     canonical_of,
     describes_the_site,
     meta_of,
@@ -30,9 +33,6 @@ from mkdocs_roaming.publish.head import (
     site_name_of,
     title_of,
 )
-from mkdocs_roaming.publish.html import article_of
-from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
 
 Warn = Callable[[str], None]
 
