@@ -73,15 +73,16 @@ class Gate:
                     f"{name} is {money:g}, but one answer may cost {most:g}; raise it or lower [budget] cost"
                 )
 
-    async def admit(self, who: str, *, most: float = 0.0) -> Admission:
-        """Let an answer in that costs at most so much; 0 is for one that spends no money.
+    async def admit(self, who: str, *, most: float = 0.0, spends: bool | None = None) -> Admission:
+        """Let an answer in that costs at most so much. `spends` is whether it costs anything: where prices are not
+        known, `most` is 0 and money is spent all the same.
 
         Raises Refused: 429 where there is no room, 503 where money is to be spent and nobody can count it.
         """
         key = self.hashed(who)
         self._take_slot(key)
         try:
-            return await self._counted(key, most)
+            return await self._counted(key, most, spends=most > 0 if spends is None else spends)
         except BaseException:
             self._free_slot(key)
             raise
@@ -94,7 +95,7 @@ class Gate:
         """Give the money that is spent and set aside today. Raises StorageDown."""
         return await self.counters.count(_purse("all", day_of(self.counters.clock()))) / _MICRO
 
-    async def _counted(self, key: str, most: float) -> Admission:
+    async def _counted(self, key: str, most: float, *, spends: bool) -> Admission:
         own = self.allowance
         windows = [
             (Window("answers", own.answers_a_minute_each), key),
@@ -106,7 +107,7 @@ class Gate:
         try:
             full = await self.counters.hit(windows)
         except StorageDown:
-            if most > 0:
+            if spends:
                 raise _uncounted() from None
             full = None  # it spends nothing, and the slots hold
             windows = []

@@ -208,10 +208,10 @@ class Visit:
         self.admissions: list[Admission] = []
 
 
-async def admit(scope: MutableMapping[str, Any], *, most: float = 0.0) -> Admission:
-    """Let the answer to a request in, which may cost so much; raises Refused. The guard settles what is forgotten."""
+async def admit(scope: MutableMapping[str, Any], *, most: float = 0.0, spends: bool | None = None) -> Admission:
+    """Let the answer to a request in, as Gate.admit does; raises Refused. The guard settles what is forgotten."""
     visit: Visit = scope[_VISIT]
-    admission = await visit.gate.admit(visit.who, most=most)
+    admission = await visit.gate.admit(visit.who, most=most, spends=spends)
     visit.admissions.append(admission)
     return admission
 

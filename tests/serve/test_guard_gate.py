@@ -324,6 +324,8 @@ async def test_no_money_is_spent_uncounted() -> None:
     assert doors.busy == 0
     with refused(503, "counters"):
         await Gate(Allowance(), Counters(dead_redis()), secret=b"key").admit("a", most=0.1)
+    with refused(503, "counters"):  # without prices the cost is not known, and money is spent all the same
+        await doors.admit("a", most=0.0, spends=True)
     with pytest.raises(StorageDown):
         await doors.spent()
 
