@@ -94,6 +94,11 @@ class Hearing:
         return 0.0 if self.cached or self._way.budget.cost is None else self._way.budget.cost
 
     @property
+    def spends(self) -> bool:
+        """Whether the answer spends money, known or not."""
+        return not self.cached and self._way.model.name != "offline"
+
+    @property
     def cached(self) -> bool:
         """Whether the answer is there already: giving it costs nothing."""
         return self._kept is not None

@@ -192,7 +192,7 @@ class Asked:
 
 async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
     """Let an answer in; one that is kept takes no place and costs nothing."""
-    return None if hearing.cached else await admit(request.scope, most=hearing.most)
+    return None if hearing.cached else await admit(request.scope, most=hearing.most, spends=hearing.spends)
 
 
 async def _in_thread(work: Callable[[], _T]) -> _T:
