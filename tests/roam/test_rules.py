@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.manifest import Manifest, RuleEntry, When, dump
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest import Manifest, RuleEntry, When, dump, load, validate
 from mkdocs_roaming.places import Places
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.navigator import Expanded, Navigator, Scope
@@ -176,6 +179,35 @@ def test_rules_of_somebody_elses_site_are_left_alone(
         assert pinned(Navigator(library), "", None, 30_000) == Firing(ignored=1)
         library.trusted = True
         assert pinned(Navigator(library), "", None, 30_000).opens == (ids["Oil"],)
+
+
+def test_rules_come_back_as_they_were_published(made: MadeSite, ids: dict[str, str]) -> None:
+    """Nothing is lost between dump and load; without rules a manifest says nothing of their mode."""
+    rules = (
+        rule(ids["Oil"], ids["Notes"], name="oil", any=("pump",), all=("oil change",), pages=(ids["Lamps"],)),
+        rule(ids["Oil"], always=True),
+    )
+    text = dump(replace(made.manifest, rules=rules, rules_mode="pool"))
+    assert (load(text).rules, load(text).rules_mode, validate(text)) == (rules, "pool", [])
+    assert "rules_mode" not in dump(made.manifest)
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"open": ["07f3277d"]}, "no when"),
+        ({"when": {"any": "pump"}, "open": ["07f3277d"]}, "any is no list of texts"),
+        ({"when": {"always": "yes"}, "open": ["07f3277d"]}, "always is str, not bool"),
+        ({"when": {"pages": ["guide/"]}, "open": ["07f3277d"]}, "pages 'guide/' is not 8 hex digits"),
+        ({"when": {"always": True}, "open": ["../../etc"]}, "open '../../etc' is not 8 hex digits"),
+    ],
+)
+def test_a_broken_rule_is_named(made: MadeSite, broken: dict[str, Any], says: str) -> None:
+    """A manifest from elsewhere is not believed: neither reading nor the schema lets such a rule pass."""
+    data = json.loads(dump(made.manifest)) | {"rules": [broken]}
+    with pytest.raises(ManifestError, match=re.escape(f"rules/0: {says}")):
+        load(json.dumps(data))
+    assert validate(json.dumps(data))[0].startswith("rules/0")
 
 
 def test_half_of_the_room_is_left_to_the_model() -> None:
