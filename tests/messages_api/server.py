@@ -1,4 +1,4 @@
-"""The server: HTTP over asyncio in a thread of its own, one connection for each request."""
+"""The server: HTTP over asyncio in a thread of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from messages_api import anthropic_wire, chat_wire
@@ -30,11 +30,15 @@ class Exchange:
     headers: Mapping[str, str]
     body: Any
     begun: float
+    connection: int
+    """The same for all that came over one connection."""
     status: int = 0
     usage: Mapping[str, int] = field(default_factory=dict)
     ended: float | None = None
     left: float | None = None
     """When the client left before the reply was whole."""
+    cut: bool = False
+    """Whether we cut the connection."""
 
 
 @dataclass
@@ -52,6 +56,7 @@ class MessagesApi:
     cache: Cache = field(default_factory=Cache)
     exchanges: list[Exchange] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    _connections: Iterator[int] = field(default_factory=count)
 
     @property
     def requests(self) -> list[Any]:
@@ -80,9 +85,11 @@ class MessagesApi:
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            received = await _receive(reader)
-            if received is not None:
+            connection = next(self._connections)
+            while (received := await _receive(reader, connection)) is not None:
                 await self._answer(received, reader, writer)
+                if received.left or received.cut:
+                    break
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -131,6 +138,7 @@ class MessagesApi:
                 await asyncio.sleep(piece.seconds)
             elif isinstance(piece, Cut):
                 if not piece.clean:
+                    exchange.cut = True
                     writer.write(b"20\r\nhalf")
                     await writer.drain()
                     return None
@@ -157,7 +165,7 @@ class MessagesApi:
         return None
 
 
-async def _receive(reader: asyncio.StreamReader) -> Exchange | None:
+async def _receive(reader: asyncio.StreamReader, connection: int) -> Exchange | None:
     line = await reader.readline()
     if not line.strip():
         return None
@@ -171,7 +179,7 @@ async def _receive(reader: asyncio.StreamReader) -> Exchange | None:
         body = json.loads(data)
     except ValueError:
         body = None
-    return Exchange(path.partition("?")[0], headers, body, time.monotonic())
+    return Exchange(path.partition("?")[0], headers, body, time.monotonic(), connection)
 
 
 async def _whole(exchange: Exchange, writer: asyncio.StreamWriter, status: Status, body: bytes) -> None:
@@ -182,7 +190,7 @@ async def _whole(exchange: Exchange, writer: asyncio.StreamWriter, status: Statu
 
 
 def _head(code: int, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {code} {REASONS.get(code, 'Status')}", "Connection: close"]
+    lines = [f"HTTP/1.1 {code} {REASONS.get(code, 'Status')}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 

@@ -21,20 +21,15 @@ class Events:
     def feed(self, data: bytes) -> Iterator[str]:
         """Give the events that are whole by now; raises TooLong."""
         self._rest += data
-        # A CR at the very end may be half of a CRLF.
-        whole, end = self._rest, b""
-        if whole.endswith(b"\r"):
-            whole, end = whole[:-1], b"\r"
-        *lines, rest = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = rest + end
-        if len(rest) > self._longest or any(len(line) > self._longest for line in lines):
+        *lines, self._rest = self._rest.replace(b"\r", b"\n").split(b"\n")  # empty lines say nothing
+        if len(self._rest) > self._longest or any(len(line) > self._longest for line in lines):
             raise TooLong
         for line in lines:
             yield from _data(line)
 
     def end(self) -> Iterator[str]:
         """Give the last event, should its line have no end."""
-        yield from _data(self._rest.rstrip(b"\r"))
+        yield from _data(self._rest)
         self._rest = b""
 
 

@@ -38,6 +38,7 @@ Make = Callable[..., Model]
 
 CASES = yaml.safe_load((Path(__file__).parent / "behaviours.yml").read_text("utf-8"))
 SECONDS = 0.5
+LOG = "Where does the log go that Kettle writes?"
 PASSING = (
     *("overloaded", "server error", "rate limit", "rate limit until a date"),
     *("error frame at once", "cut at once"),
@@ -117,7 +118,7 @@ def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Ma
 def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     """Readers see nothing of it."""
     api.brain = Adversary(behaviour, fails=1, then=ByWords())
-    result = summarise(ask(make(retries=2), "Where does the log go that Kettle writes?"))
+    result = summarise(ask(make(retries=2), LOG))
     assert (result.state, result.error) == ("answered", "")
     assert "/var/log/kettle.log" in result.text
     assert len(api.exchanges) == result.rounds + 1
@@ -240,6 +241,15 @@ def test_one_model_answers_many_at_once(api: MessagesApi, make: Make, handbook: 
     states = [result.state for result in results]
     assert states.count("error") == 6
     assert states.count("answered") == 6
+
+
+def test_one_model_serves_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """One after the other, as threads have them: no connection is left over from the one before."""
+    api.brain = ByWords()
+    model = make()
+    for _ in range(3):
+        assert summarise(ask(model, LOG)).state == "answered"
+    assert len({exchange.connection for exchange in api.exchanges}) == len(api.exchanges)
 
 
 def test_what_was_released_before_a_failure_stays_said(

@@ -211,6 +211,25 @@ def test_each_round_reads_what_the_one_before_wrote(
     assert summarise(events).usage.output > 0
 
 
+def test_many_calls_do_not_push_a_conversation_out_of_the_cache(
+    ask: Ask, api: MessagesApi, claude: Make, handbook: Library
+) -> None:
+    """An entry is looked for twenty blocks back from a mark: the turn before has one of its own."""
+    searches = [Call("search_sections", {"query": "drain gauge"}) for _ in range(12)]
+    api.brain = Script(searches, searches, [Say("Hm [^none].")])
+    ask(claude(), navigator=Navigator(handbook))
+    first, second, third = (exchange.usage for exchange in api.exchanges)
+    assert second["cache_read_input_tokens"] == first["cache_read_input_tokens"] + first["cache_creation_input_tokens"]
+    assert third["cache_read_input_tokens"] == second["cache_read_input_tokens"] + second["cache_creation_input_tokens"]
+
+
+def test_blank_text_is_not_sent_back(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
+    """The API takes none, though it may give some."""
+    api.brain = Script([Say("\n\n"), opens(ids["Server"])], [Say("8642."), Cite(ids["Server"])])
+    assert summarise(ask(claude())).state == "answered"
+    assert [block["type"] for block in api.requests[1]["messages"][1]["content"]] == ["tool_use"]
+
+
 def test_the_last_round_pays_for_no_cache_that_nobody_reads(ask: Ask, api: MessagesApi, claude: Make) -> None:
     """Only the outline is marked in it."""
     api.brain = Script([opens("x")], [])
@@ -441,14 +460,6 @@ def test_an_error_frame_before_the_first_word_is_told(api: MessagesApi, claude: 
     api.brain = Script([Broken("rate_limit_error", "Slow down")])
     with pytest.raises(RoamingError, match=r"too many requests \(Slow down\); try again in a minute"):
         reply(claude())
-
-
-def test_a_model_serves_several_event_loops(api: MessagesApi, claude: Make) -> None:
-    """One after the other, as a server with threads has them; no connection is left over."""
-    api.brain = Script([Say("Well.")], again=True)
-    model = claude()
-    for _ in range(3):
-        assert reply(model)[1] == Text("Well.")
 
 
 def test_without_its_package_the_way_to_it_is_told() -> None:

@@ -164,6 +164,9 @@ def test_calls_that_are_all_numbered_0_are_told_apart(api: MessagesApi, openai: 
     two = {"index": 0, "id": "b", "function": {"name": "y", "arguments": "{}"}}
     api.brain = Script(list(pieces({"tool_calls": [one]}, {"tool_calls": [two]})))
     assert calls(reply(openai())) == [("a", "x", {}), ("b", "y", {})]
+    bare = {"index": 0, "id": "a", "function": {"name": "x", "arguments": ""}}
+    api.brain = Script(list(pieces({"tool_calls": [bare, two]})))
+    assert calls(reply(openai())) == [("a", "x", {}), ("b", "y", {})]
     for call in (one, two):
         call["id"] = None
     api.brain = Script(list(pieces({"tool_calls": [one, two]})))
@@ -174,7 +177,10 @@ def test_a_name_may_be_repeated_with_every_fragment(api: MessagesApi, openai: Ma
     """It is one call as long as its arguments are not whole."""
     fragments = [{"index": 1, "function": {"name": "x", "arguments": piece}} for piece in ('{"a"', ": 1}")]
     api.brain = Script(list(pieces(*({"tool_calls": [fragment]} for fragment in fragments))))
-    assert calls(reply(openai())) == [("", "x", {"a": 1})]
+    parts = reply(openai())
+    assert calls(parts) == [("", "x", {"a": 1})]
+    assert isinstance(parts[-1], Stop)
+    assert parts[-1].reason == "tools"
 
 
 @pytest.mark.parametrize(
