@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_roaming.answer.opposites import Opposites, opposites
-from mkdocs_roaming.answer.slots import JOINING, alike
+from mkdocs_roaming.answer.opposites import JOINING, Opposites, opposites
+from mkdocs_roaming.answer.slots import alike
 from mkdocs_roaming.answer.tokens import Token, is_negation
 from mkdocs_roaming.words import fold
 
@@ -65,8 +65,6 @@ class _Side:
 
 _REACH = 4
 _MOST = 12  # negations, or times the same word, that are looked at in a sentence
-_LEADING = frozenset(["ne", "n'", "n’"])
-_CONTINUING = frozenset(["nor", "noch", "ni"])
 _CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
 
 
@@ -74,9 +72,11 @@ def _negates(tokens: Sequence[Token], at: int, known: Opposites) -> bool:
     token = tokens[at]
     if not is_negation(token, known):
         return False
-    if fold(token.text) in _CONTINUING and any(is_negation(other, known) for other in tokens[max(0, at - 12) : at]):
+    word = fold(token.text).replace("’", "'")
+    if word in known.continuing and any(is_negation(other, known) for other in tokens[max(0, at - 12) : at]):
         return False
-    if fold(token.text)[:2] in _LEADING and any(is_negation(other, known) for other in tokens[at + 1 : at + 6]):
+    is_half = word in known.halves or word.startswith(known.beginnings)
+    if is_half and any(is_negation(other, known) for other in tokens[at + 1 : at + 6]):
         return False
     following = [fold(other.text) for other in tokens[at : at + 3]]
     before = [fold(other.text) for other in tokens[max(0, at - 2) : at + 1]]

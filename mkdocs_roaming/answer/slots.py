@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mkdocs_roaming.answer.opposites import JOINING
 from mkdocs_roaming.answer.tokens import Token
 
 
@@ -23,8 +24,6 @@ def alike(ours: Sequence[Token], at: int, theirs: Sequence[Token], there: int) -
 
 _STOP = 0.5
 _WINDOW = 6
-JOINING = frozenset(["and", "or", "und", "oder", "et", "ou", "y", "o"])
-"""Words that join the parts of a list."""
 
 
 def _around(tokens: Sequence[Token], at: int, family: str) -> tuple[dict[str, tuple[int, bool]], ...]:

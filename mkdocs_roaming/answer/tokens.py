@@ -56,7 +56,7 @@ def is_negation(token: Token, known: Opposites) -> bool:
     if token.kind != "word" or token.code:
         return False
     word = fold(token.text).replace("’", "'")
-    return word in known.negations or word.endswith("n't") or (word[:2] == "n'" and "ne" in known.negations)
+    return word in known.negations or word.endswith(known.endings) or word.startswith(known.beginnings)
 
 
 def number_key(text: str, thousands: str = ",") -> str:
