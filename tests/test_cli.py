@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import FAULTS_FOUND, NOTHING_FOUND, main
+from mkdocs_roaming.manifest import RuleEntry, When, dump, load
 from mkdocs_roaming.page import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.publisher import Options, convert_pages, publish
@@ -170,10 +172,14 @@ def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
     page.write_text(page.read_text().replace("4.7", "9.9"))
     next(iter((tmp_path / "site/roaming/sections").iterdir())).unlink()
     (tmp_path / "site/llms.txt").write_text("# Boat\n")
+    manifest = load((tmp_path / "site/roaming/manifest.json").read_bytes())
+    lost = RuleEntry(When(always=True), ("00000000",), name="lost")
+    (tmp_path / "site/roaming/manifest.json").write_text(dump(replace(manifest, rules=(lost,))))
     result = roaming("validate", tmp_path / "site")
     assert result.exit_code == FAULTS_FOUND
     assert "pumps/index.md: does not fit its digest" in result.stdout
     assert ".md: missing" in result.stdout
+    assert "rule lost: opens 00000000, no section" in result.stdout
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
 
 

@@ -81,6 +81,9 @@ def _ids(state: _State) -> None:
             f"section {section.id}: alias {old} is a living id" for old in section.aliases if old in living
         ]
         state.faults += [f"section {section.id}: links to {to}, no section" for to in section.links if to not in living]
+    for at, rule in enumerate(manifest.rules, 1):
+        name = rule.name or str(at)
+        state.faults += [f"rule {name}: opens {id_}, no section" for id_ in rule.open if id_ not in living]
     paths = {page.path: page.id for page in manifest.pages}
     for entry in _entries(manifest.nav):
         if entry.page is not None and paths.get(entry.page) != entry.id:
