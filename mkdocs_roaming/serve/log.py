@@ -60,8 +60,9 @@ def read_feedback(body: bytes) -> Feedback:
 class Lines:
     """A file of JSON lines of at most `most_bytes`, and the `kept` before it as `….1`, `….2` and so on.
 
-    Where several processes write, each may put one line more into a file that is full. Each line is written at once, behind whatever other processes write. A file that cannot be written stops nobody:
-    it is said once in the log, and `failures` counts. Raises UsageError where the file cannot be had from the start.
+    Where several processes write, each may put one line more into a file that is full. Each line is written at once,
+    behind whatever the others write. A file that cannot be written stops nobody: it is said once in the log, and
+    `failures` counts. Raises UsageError where the file cannot be had from the start.
     """
 
     def __init__(self, path: Path, *, most_bytes: int = 10 * 2**20, kept: int = 3) -> None:
