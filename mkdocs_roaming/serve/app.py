@@ -11,9 +11,10 @@ import json
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib.util import find_spec
 from pathlib import Path
 
 import anyio
@@ -31,6 +32,7 @@ from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
 from mkdocs_roaming.serve.deployments import EVERY, PATIENCE, Deployments
 from mkdocs_roaming.serve.gate import Allowance, Gate
 from mkdocs_roaming.serve.guard import App, Guard, Policy
+from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import OPERATIONS
 from mkdocs_roaming.serve.problems import Refused, problem
@@ -82,15 +84,20 @@ def create_app(serving: Serving) -> App:
     routes = Routes(desk, metrics, ping=serving.ping, measure=lambda: counted.measure(deployments, gate))
     routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
 
+    tools = _tools(deployments, serving.policy)
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as group:
+        async with AsyncExitStack() as stack:
+            if tools is not None:
+                await stack.enter_async_context(tools.run())
+            group = await stack.enter_async_context(anyio.create_task_group())
             group.start_soon(deployments.run)
             yield
             group.cancel_scope.cancel()
 
     application = Starlette(
-        routes=_routes(routes, serving.site),
+        routes=_routes(routes, tools, serving.site),
         lifespan=lifespan,
         exception_handlers={
             Refused: _refuse,
@@ -103,11 +110,20 @@ def create_app(serving: Serving) -> App:
     return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
 
 
-def _routes(routes: Routes, site: Path | None) -> list[BaseRoute]:
+def _tools(deployments: Deployments, policy: Policy) -> McpEndpoint | None:
+    """Give the tools for MCP clients, where the package for them is installed."""
+    if find_spec("mcp") is None:
+        return None
+    return McpEndpoint(lambda: deployments.now().navigator(), hosts=policy.hosts, origins=policy.origins)
+
+
+def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> list[BaseRoute]:
     made: list[BaseRoute] = [
         Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
         for operation in OPERATIONS
     ]
+    if tools is not None:
+        made.append(Route("/mcp", tools))
     if site is not None:
         made.append(Mount("/", SiteFiles(site)))
     return made

@@ -135,8 +135,10 @@ def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]
         yield _line(f"[budget] {name}", value)
     for name, value in asdict(serving.allowance).items():
         yield _line(f"[limits] {name}", value)
-    for name, value in asdict(serving.policy).items():
-        yield _line(f"[limits] {name}" if name in _POLICY else f"[serve] {name}", value)
+    for name in _POLICY:
+        yield _line(f"[limits] {name}", getattr(serving.policy, name))
+    for name in ("hosts", "origins", "proxies"):
+        yield _line(f"[serve] {name}", getattr(serving.policy, name))
     yield _line("[serve] look_every", serving.every)
     yield _line("[serve] drain", configured.drain)
     yield _line("[serve] turn_seconds", serving.turn_seconds)
