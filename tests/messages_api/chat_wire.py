@@ -69,17 +69,17 @@ def frames(
     """Give a reply as server-sent events."""
     calls = output = 0
     reason: str | None = None
-    yield _chunk(dialect, {"role": "assistant", "content": ""})
+    yield _piece(dialect, {"role": "assistant", "content": ""})
     for part in parts:
         match part:
             case Say():
                 for piece in re.findall(r"[\s\S]{1,24}", part.text):
                     output += len(piece) // 4 + 1
-                    yield _chunk(dialect, {"content": piece})
+                    yield _piece(dialect, {"content": piece})
             case Cite():
-                yield _chunk(dialect, {"content": f" [^{part.source}]"})
+                yield _piece(dialect, {"content": f" [^{part.source}]"})
             case Think():
-                yield _chunk(dialect, {"reasoning_content": part.text})
+                yield _piece(dialect, {"reasoning_content": part.text})
             case Call():
                 reason = reason or dialect.finish_calls
                 yield from _call(dialect, part, calls, len(body["messages"]))
@@ -98,7 +98,7 @@ def frames(
                 yield part.data
             case Status():
                 raise AssertionError("a status comes first or not at all")
-    yield _chunk(dialect, {}, reason or "stop")
+    yield _piece(dialect, {}, reason or "stop")
     if dialect.usage and (body.get("stream_options") or {}).get("include_usage"):
         read = usage["cache_read_input_tokens"]
         counted = {"prompt_tokens": sum(usage.values()), "completion_tokens": output}
@@ -123,10 +123,10 @@ def _call(dialect: Dialect, call: Call, number: int, turn: int) -> Iterator[byte
             fragment["index"] = number
         if dialect.ids == "all" or (dialect.ids == "first" and at == 0):
             fragment |= {"id": id_, "type": "function"}
-        yield _chunk(dialect, {"tool_calls": [fragment]})
+        yield _piece(dialect, {"tool_calls": [fragment]})
 
 
-def _chunk(dialect: Dialect, delta: Mapping[str, Any], reason: str | None = None) -> bytes:
+def _piece(dialect: Dialect, delta: Mapping[str, Any], reason: str | None = None) -> bytes:
     return _data(dialect, {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
 

@@ -166,6 +166,37 @@ class _Any:
 _any = _Any()
 
 
+def test_what_is_sent_fits_the_types_of_the_sdk(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
+    """Thinking, citations, search results, odd calls and the last round included."""
+    import pydantic
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    adapter = pydantic.TypeAdapter(MessageCreateParamsStreaming)
+    api.budget = None
+    server = ids["Server"]
+    api.brain = Script(
+        [Think("Where?"), Say("Hm."), opens(server)],
+        [Think(), Say("8642."), Cite(server), Call("x", "bad")],
+        [Call("search_sections", {"query": "port"})],
+        [],
+    )
+    ask(claude(thinking="adaptive"))
+    assert len(api.requests) == 4
+    for body in api.requests:
+        _read(adapter.validate_python(body))
+    with pytest.raises(pydantic.ValidationError):
+        _read(adapter.validate_python({**api.requests[0], "tools": [{"name": "x", "input_schema": 7}]}))
+
+
+def _read(value: Any) -> None:
+    """Read what pydantic checks only as it is read."""
+    if isinstance(value, dict):
+        value = value.values()
+    if not isinstance(value, (str, int, float, type(None))):
+        for one in value:
+            _read(one)
+
+
 # Its cache
 
 
