@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.overlap import credit, grams, piece, tokens
+from mkdocs_roaming.answer.sentences import sentences
 from mkdocs_roaming.answer.support import Support, bare, support
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "support"
@@ -73,6 +74,12 @@ def test_words_score_as_in_the_published_tests(texts: list[str], text: str, scor
     assert max(piece(tokens(text), sections, set(VECTORS["stop"]).__contains__).scores) == score
 
 
+def test_trigrams_are_taken_with_the_neighbouring_signs() -> None:
+    """A single character before or behind a word belongs to its trigrams; between longer words nothing does."""
+    assert grams(tokens("(cat=")) == {"(ca", "cat", "at="}
+    assert grams(["ab", "cat", "cd"]) == {"ab", "cat", "cd"}
+
+
 @pytest.mark.parametrize("file", sorted((GOLDEN / "marks").glob("*.txt")), ids=lambda file: file.stem)
 def test_marks_lie_on_what_no_section_supports(file: Path) -> None:
     """Each answer stands above its marks: the kind, what is marked, and what the sections say in its place."""
@@ -94,6 +101,27 @@ def test_every_sentence_has_its_best_section() -> None:
         ("1c0ffee1", 1.0, ()),
     ]
     assert found.score == 1.0
+
+
+def test_a_section_that_says_it_is_better_than_one_that_has_its_words() -> None:
+    """The words alone, here and there in a section, do not make it the source."""
+    words = "A server starts. Nothing listens here. Every port is closed. The number 8000 is large. On and on."
+    (sentence,) = support("The server listens on port 8000.", {"00000000": words, **DOCS}).sentences
+    assert sentence.section == "07f3277d"
+
+
+def test_what_another_section_says_is_not_turned_round() -> None:
+    """Where sections say opposite things, an answer that takes over one of them is supported."""
+    docs = {"00000001": "The cache is enabled by default.", "00000002": "The cache is disabled by default."}
+    assert support("The cache is disabled by default. The cache is enabled by default.", docs).unsupported == ()
+
+
+def test_sentences_are_cut_where_they_have_no_end() -> None:
+    """The work on a sentence grows with its square, so none is longer than a paragraph; nothing gets lost."""
+    text = "word " * 2_000 + "x" * 2_000
+    found = sentences(text)
+    assert all(stretch.end - stretch.start <= 800 for stretch in found)
+    assert "".join(text[stretch.start : stretch.end] for stretch in found).replace(" ", "") == text.replace(" ", "")
 
 
 def test_what_no_section_says_has_none() -> None:
@@ -147,6 +175,7 @@ HOSTILE = {
     "underscores": "a_" * 30_000,
     "quotes in quotes": "> " * 30_000,
     "one character": "不" * 20_000,
+    "code in code": "`a``b" * 12_000,
     "statements": "b!\n\n" * 5_000,
 }
 
@@ -182,7 +211,7 @@ def test_spans_lie_in_the_text_whatever_it_is(answer: str, section: str) -> None
         min_size=1,
     )
 )
-def test_what_is_quoted_word_for_word_is_never_marked(sentences: list[str]) -> None:
+def test_what_is_quoted_word_for_word_is_never_marked(quoted: list[str]) -> None:
     """Whatever an answer takes over as it stands is supported."""
-    text = "\n\n".join(sentences)
+    text = "\n\n".join(quoted)
     assert support(text, {"07f3277d": text}).unsupported == ()
