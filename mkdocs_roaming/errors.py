@@ -5,6 +5,7 @@ RoamingError
 ├── PublishError        a site cannot be published
 │   └── ConversionError     one page's HTML cannot become Markdown
 ├── ManifestError       a manifest is not one, is broken, or is from a newer version
+├── ModelError          a model cannot answer (in answer/models/failures.py, with what it says of trying again)
 └── LibraryError        a published site cannot be opened or read
     ├── NoManifest          there is a site, but it publishes no manifest
     └── WrongSlice          a section's text does not fit its digest
