@@ -1,0 +1,189 @@
+"""Outline, sections, search and answers by plain GET, what is counted, and the description of it all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mkdocs_roaming.outline import outline
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.operations import OPERATIONS
+
+Start = Callable[..., Any]
+MARKDOWN = {"Accept": "text/markdown"}
+
+
+@pytest.fixture
+def ids(folder: Path) -> dict[str, str]:
+    return {place.section.title: place.id for place in open_library(folder).places}
+
+
+@pytest.fixture
+def http(start: Start, folder: Path) -> Any:
+    return start(folder).http
+
+
+def test_the_outline_as_data_and_as_text(http: Any, folder: Path) -> None:
+    """The same that `roaming outline` prints, with the site's digest."""
+    library = open_library(folder)
+    told = http.get("/v1/outline").json()
+    assert told["digest"] == library.manifest.digest
+    assert told["outline"] == outline(library.places, budget=6_000)
+    assert http.get("/v1/outline", headers=MARKDOWN).text == told["outline"]
+
+
+def test_a_branch_of_the_outline(http: Any, ids: dict[str, str]) -> None:
+    """An id gives what is below it; an unknown one is not found."""
+    told = http.get("/v1/outline", params={"id": ids["Settings"]}).json()["outline"]
+    assert ("Boiling" in told, "Whistle" in told) == (True, False)
+    assert http.get("/v1/outline", params={"id": "00000000"}).status_code == 404
+
+
+def test_a_section_as_data_and_as_text(http: Any, ids: dict[str, str]) -> None:
+    """Its text, where it stands, what is beside it; as Markdown what lies in the published section file."""
+    told = http.get(f"/v1/sections/{ids['Logs']}").json()
+    assert told["text"].startswith("## Logs")
+    assert told["path"][-1] == "Logs"
+    assert (told["part"], told["parts"], told["before"]["id"]) == (1, 1, ids["Boiling"])
+    assert "19 days" in http.get(f"/v1/sections/{ids['Logs'].upper()}", headers=MARKDOWN).text
+
+
+def test_a_section_that_is_not_there(http: Any) -> None:
+    """404 as a problem; a part that is no number is a mistake."""
+    response = http.get("/v1/sections/deadbeef")
+    assert (response.status_code, response.json()["code"]) == (404, "no_section")
+    for part in ("0", "x", "-1", "9" * 30, "²"):
+        assert http.get("/v1/sections/deadbeef", params={"part": part}).status_code in (404, 422)
+
+
+def test_a_section_that_cannot_be_read(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    """A page that does not fit its digest is never given, whatever it says now."""
+    endpoint = start(folder)
+    before = endpoint.http.get(f"/v1/sections/{ids['Logs']}")
+    assert before.status_code == 200
+    (folder / "settings/index.md").write_text("# Somebody else's\n")
+    other = start(folder)
+    response = other.http.get(f"/v1/sections/{ids['Logs']}")
+    assert (response.status_code, response.json()["code"]) == (503, "unreadable")
+    assert str(folder) not in response.text
+
+
+def test_search_gives_hits_without_texts(http: Any, ids: dict[str, str]) -> None:
+    """Best first, with breadcrumb, address and snippet; no model is asked."""
+    told = http.get("/v1/search", params={"q": "whistle", "limit": "2"}).json()
+    assert told["hits"][0]["id"] == ids["It does not whistle"]
+    assert {"id", "title", "path", "url", "snippet", "score"} == set(told["hits"][0])
+    assert len(told["hits"]) <= 2
+    assert http.get("/v1/search", params={"q": "xylophone"}).json()["hits"] == []
+    for wrong in ({}, {"q": " "}, {"q": "x", "limit": "11"}, {"q": "x" * 1_001}):
+        assert http.get("/v1/search", params=wrong).status_code == 422
+
+
+def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
+    """Outline, sections and search carry a tag."""
+    for path in ("/v1/outline", "/v1/search?q=port", "/openapi.json"):
+        tag = http.get(path).headers["etag"]
+        assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_a_question_by_get_is_answered_offline(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    """Markdown with its sources as footnotes; the model that costs money is not asked, whatever is configured."""
+    from mkdocs_roaming.answer.models.scripted import Scripted
+
+    model = Scripted([])
+    response = start(folder, model).http.get("/ask", params={"q": "Which port is the default?", "page": "/install/"})
+    assert response.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert "8642" in response.text
+    assert f"\n[^{ids['Server']}]: [Settings › Server](<https://docs.example/p/settings/" in response.text
+    assert response.text.rstrip().endswith("opened*")
+    assert "offline" in response.text
+    assert model.requests == []
+
+
+def test_a_question_without_an_answer_by_get(http: Any) -> None:
+    """What was looked at is named, nothing is made up."""
+    text = http.get("/ask", params={"q": "Does it run on Kubernetes with an espresso machine?"}).text
+    assert text.startswith("The docs do not seem to answer this.")
+    assert "not_found · offline" in text
+
+
+def test_a_link_cannot_ask_a_model(http: Any) -> None:
+    """Only POST asks one, and only with a type of body that another site's page cannot send unasked."""
+    assert http.get("/v1/ask", params={"question": "x"}).status_code == 405
+    assert http.post("/ask", params={"q": "x"}).status_code == 405
+
+
+def test_health_tells_what_answers(http: Any, folder: Path) -> None:
+    """Site, digest, model; and nothing of where things are."""
+    told = http.get("/healthz", headers={"Host": "any.example"}).json()
+    assert told == {
+        "status": "ok",
+        "site": "Docs",
+        "digest": open_library(folder).manifest.digest,
+        "sections": 10,
+        "model": "offline",
+    }
+
+
+def test_what_happens_is_counted(start: Start, folder: Path) -> None:
+    """Requests by operation and status, refusals, answers; in the format that Prometheus reads."""
+    endpoint = start(folder)
+    endpoint.ask("Which port is the default?")
+    endpoint.http.get("/v1/sections/deadbeef")
+    endpoint.http.get("/v1/outline", headers={"Origin": "https://evil.example"})
+    assert endpoint.metric('roaming_requests_total{operation="ask",method="POST",status="200"}') == 1
+    assert endpoint.metric('roaming_requests_total{operation="read_section",method="GET",status="404"}') == 1
+    assert endpoint.metric('roaming_refused_total{code="origin",status="403"}') == 1
+    assert endpoint.metric('roaming_answer_seconds_count{model="offline"}') == 1
+    assert endpoint.metric('roaming_answer_seconds_bucket{model="offline",le="+Inf"}') == 1
+    text = endpoint.http.get("/metrics").text
+    for line in text.splitlines():
+        assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
+    assert text.count("# TYPE") == text.count("# HELP") == len(set(text.split("# TYPE ")[1:]))
+
+
+# The description
+
+
+def test_the_description_is_whole(http: Any) -> None:
+    """Every operation of the table is described; every reference leads somewhere; every schema is one."""
+    told = http.get("/openapi.json").json()
+    described = {(method.upper(), path) for path, methods in told["paths"].items() for method in methods}
+    assert described == {(one.method, one.path) for one in OPERATIONS}
+    for schema in told["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    for name in set(json.dumps(told).split('"#/components/schemas/')[1:]):
+        assert name.partition('"')[0] in told["components"]["schemas"]
+
+
+def schema_of(told: Any, name: str) -> Any:
+    text = json.dumps({**told["components"]["schemas"][name], "$defs": told["components"]["schemas"]})
+    return json.loads(text.replace("#/components/schemas/", "#/$defs/"))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("POST", "/v1/ask", "Answer"),
+        ("GET", "/v1/outline", "Outline"),
+        ("GET", "/v1/sections/{Logs}", "Section"),
+        ("GET", "/v1/search?q=port", "Hits"),
+        ("GET", "/healthz", "Health"),
+        ("GET", "/v1/sections/00000000", "Problem"),
+    ],
+)
+def test_answers_are_as_described(http: Any, ids: dict[str, str], method: str, path: str, name: str) -> None:
+    """What is given fits its schema, and has nothing that the schema does not name."""
+    told = http.get("/openapi.json").json()
+    body = {"json": {"question": "Which port is the default?"}} if method == "POST" else {}
+    response = http.request(method, path.format(**ids), headers={"Accept": "application/json"}, **body)
+    given = response.json()
+    jsonschema.validate(given, schema_of(told, name))
+    assert set(given) <= set(told["components"]["schemas"][name]["properties"])
+    operation = path.partition("?")[0].replace("{Logs}", "{id}").replace("00000000", "{id}")
+    assert str(response.status_code) in told["paths"][operation][method.lower()]["responses"]
