@@ -33,15 +33,12 @@ def _around(tokens: Sequence[Token], at: int, family: str) -> tuple[dict[str, tu
 
 def _side(tokens: Sequence[Token], places: range, family: str) -> dict[str, tuple[int, bool]]:
     side: dict[str, tuple[int, bool]] = {}
-    distance, listed = 0, False
+    distance = 0
     for place in places[:_FARTHEST]:
         token = tokens[place]
-        if token.kind == "break" or token.key in JOINING:
-            listed = True
+        if token.kind == "break" or (family and token.family == family) or token.key in JOINING:
             continue
-        if family and token.family and (token.family == family or (listed and token.code)):
-            continue
-        distance, listed = distance + 1, False
+        distance += 1
         side.setdefault("#" if token.family == "number" else token.key, (distance, token.stop))
         if distance == _WINDOW:
             break
