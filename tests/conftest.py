@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.reading import Memory
 from mkdocs_roaming.section import split
 
+ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
 _WORDS = (
     *("harbour", "tide", "gauge", "station", "level", "pump", "valve", "sensor", "radar"),
@@ -164,3 +167,20 @@ def large_shape(request: pytest.FixtureRequest) -> MadeSite:
     if request.param not in _made:
         _made[request.param] = LARGE_SHAPES[request.param]()
     return _made[request.param]
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample site, built by `mkdocs build` as a maintainer would."""
+    site = tmp_path_factory.mktemp("built") / "site"
+    command = [
+        sys.executable,
+        *["-m", "mkdocs", "build", "-q", "--strict", "-f", "sample_site/mkdocs.yml", "-d"],
+        str(site),
+    ]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+    done = subprocess.run(
+        [sys.executable, *build_it], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return site

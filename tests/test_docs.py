@@ -23,28 +23,6 @@ ROOT = Path(__file__).parents[1]
 CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample site, built by `mkdocs build` as a maintainer would."""
-    site = tmp_path_factory.mktemp("built") / "site"
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "-q",
-        "--strict",
-        "-f",
-        "sample_site/mkdocs.yml",
-        "-d",
-        str(site),
-    ]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return site
-
-
 def run(command: str, site: Path) -> str:
     """Give what a terminal shows of a command on the sample site: standard error, then standard output."""
     words, _, typed = command.partition(" <<< ")
