@@ -173,14 +173,9 @@ def large_shape(request: pytest.FixtureRequest) -> MadeSite:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample site, built by `mkdocs build` as a maintainer would."""
     site = tmp_path_factory.mktemp("built") / "site"
-    command = [
-        sys.executable,
-        *["-m", "mkdocs", "build", "-q", "--strict", "-f", "sample_site/mkdocs.yml", "-d"],
-        str(site),
-    ]
+    arguments = ["-m", "mkdocs", "build", "-q", "--strict", "-f", "sample_site/mkdocs.yml", "-d", str(site)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    done = subprocess.run(
-        [sys.executable, *build_it], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return site
