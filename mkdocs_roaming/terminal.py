@@ -128,7 +128,7 @@ def _utf16(text: str) -> int:
 def support_lines(support: Support) -> Iterator[str]:
     """Give an answer's text with what no section supports in colour and between marks, and under it what is said there.
 
-    Marks are numbered: `⟦8001⟧¹`. So it can be read without colour.
+    Marks are numbered: `⟦8001⟧1`. So it can be read without colour.
     """
     yield _marked(support, ())
     yield from _not_supported(support)
