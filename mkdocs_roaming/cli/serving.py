@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,11 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     LIB may be the address of a published site; nothing else of it is needed. A new deployment is noticed within a
     minute. Keys are taken from the environment alone; ROAMING_KEY signs what follow-ups refer to.
     """
-    try:
-        from mkdocs_roaming.serve.answering import Way
-        from mkdocs_roaming.serve.app import create_app
-        from mkdocs_roaming.serve.configured import Given, configure, shown
-        from mkdocs_roaming.serve.running import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("mkdocs_roaming"):
-            raise
-        raise UsageError(f"serving needs the package {error.name}; pip install 'mkdocs-roaming[ask]'") from None
+    _check_packages()
+    from mkdocs_roaming.serve.answering import Way
+    from mkdocs_roaming.serve.app import create_app
+    from mkdocs_roaming.serve.configured import Given, configure, shown
+    from mkdocs_roaming.serve.running import run
 
     own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
     options = chosen(given)
@@ -66,6 +63,12 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
         return
     _log_to_standard_error()
     run(app, configured.host, configured.port, drain=configured.drain)
+
+
+def _check_packages() -> None:
+    missing = [name for name in ("limits", "starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"serving needs the package {missing[0]}; pip install 'mkdocs-roaming[ask]'")
 
 
 def _check_path(lib: str) -> None:

@@ -42,12 +42,14 @@ class Way:
 class Outcome:
     """What came of an answer, told when it is over. What one costs that its reader `left` early, nobody knows."""
 
+    question: Question
     model: str
     events: tuple[Event, ...]
     cost: float | None
     seconds: float
     cached: bool
     left: bool
+    turn: str = ""
 
 
 class Desk:
@@ -86,6 +88,7 @@ class Hearing:
         self._key = key_of(question, places, way.model.name, way.budget, way.whole_site_tokens)
         self._kept = None if question.turns else desk.answers.get(deployment.digest, self._key)
         self._events: list[Event] = []
+        self._turn: str | None = None
         self.outcome: Outcome | None = None
 
     @property
@@ -162,12 +165,13 @@ class Hearing:
 
     def _sign(self) -> str:
         """Give the signed turn; none of a failure, a refusal, or where nothing was said at all."""
-        result = summarise(self._events)
-        said = result.text or (prompts.NO_ANSWER_HERE if result.state == "not_found" else "")
-        if not said or result.state not in _REMEMBERED:
-            return ""
-        trail, cited = ([one.id for one in sections] for sections in (result.trail, result.citations))
-        return self._desk.signer.sign(turn_of(self.question.text, said, trail, cited, self.deployment.digest))
+        if self._turn is None:
+            result = summarise(self._events)
+            said = result.text or (prompts.NO_ANSWER_HERE if result.state == "not_found" else "")
+            trail, cited = ([one.id for one in sections] for sections in (result.trail, result.citations))
+            turn = turn_of(self.question.text, said, trail, cited, self.deployment.digest)
+            self._turn = self._desk.signer.sign(turn) if said and result.state in _REMEMBERED else ""
+        return self._turn
 
     def _tell(self, seconds: float) -> None:
         end = self._events[-1] if self._events else None
@@ -178,7 +182,16 @@ class Hearing:
         prices = self._way.budget.prices
         cost = None if self.cached or prices is None else prices.cost(used)
         name, left = self._way.model.name, finished is None
-        self.outcome = Outcome(name, tuple(self._events), None if left else cost, seconds, self.cached, left)
+        self.outcome = Outcome(
+            self.question,
+            name,
+            tuple(self._events),
+            None if left else cost,
+            seconds,
+            self.cached,
+            left,
+            "" if left else self._sign(),
+        )
         self._desk.tell(self.outcome)
 
 

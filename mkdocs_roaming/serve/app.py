@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,14 +24,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from mkdocs_roaming.answer.events import summarise
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.serve.answering import Desk, Way
+from mkdocs_roaming.serve.answering import Desk, Outcome, Way
 from mkdocs_roaming.serve.answers import KEPT, Answers
 from mkdocs_roaming.serve.counters import Counters
 from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
 from mkdocs_roaming.serve.deployments import EVERY, PATIENCE, Deployments
 from mkdocs_roaming.serve.gate import Allowance, Gate
 from mkdocs_roaming.serve.guard import App, Guard, Policy
+from mkdocs_roaming.serve.log import Journal, Lines
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import OPERATIONS
@@ -56,6 +58,8 @@ class Serving:
     policy: Policy = field(default_factory=Policy)
     allowance: Allowance = field(default_factory=Allowance)
     counters: str | None = None
+    question_log: Path | None = None
+    feedback_log: Path | None = None
     every: float = EVERY
     patience: float = PATIENCE
     trust_rules: bool = False
@@ -67,23 +71,30 @@ class Serving:
 def create_app(serving: Serving) -> App:
     """Give the application; raises UsageError where the settings cannot be."""
     metrics = make_metrics()
+    counted = Counted(metrics)
     deployments = Deployments(
         serving.where, every=serving.every, patience=serving.patience, trust_rules=serving.trust_rules
     )
-    counted = Counted(metrics)
-    key = serving.key or os.urandom(32)
     gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)
     _check_money(serving, gate)
+    journal = Journal(
+        questions=Lines(serving.question_log) if serving.question_log else None,
+        feedback=Lines(serving.feedback_log) if serving.feedback_log else None,
+    )
     desk = Desk(
         deployments,
         serving.way,
-        Signer(key, seconds=serving.turn_seconds),
+        Signer(serving.key or os.urandom(32), seconds=serving.turn_seconds),
         answers=Answers(serving.kept_answers),
-        tell=counted.answer,
+        tell=lambda outcome: _tell(outcome, counted, journal),
     )
-    routes = Routes(desk, metrics, ping=serving.ping, measure=lambda: counted.measure(deployments, gate))
+    routes = Routes(desk, metrics, journal, ping=serving.ping, measure=lambda: counted.measure(deployments, gate))
     routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
+    application = _application(routes, deployments, serving)
+    return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
 
+
+def _application(routes: Routes, deployments: Deployments, serving: Serving) -> Starlette:
     tools = _tools(deployments, serving.policy)
 
     @asynccontextmanager
@@ -107,7 +118,7 @@ def create_app(serving: Serving) -> App:
         },
     )
     application.router.redirect_slashes = False
-    return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
+    return application
 
 
 def _tools(deployments: Deployments, policy: Policy) -> McpEndpoint | None:
@@ -127,6 +138,21 @@ def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> lis
     if site is not None:
         made.append(Mount("/", SiteFiles(site)))
     return made
+
+
+def _tell(outcome: Outcome, counted: Counted, journal: Journal) -> None:
+    counted.answer(outcome)
+    question = outcome.question
+    answer = replace(summarise(outcome.events), model=outcome.model, cost=outcome.cost)
+    journal.asked(
+        question.text,
+        answer,
+        page=question.page,
+        language=question.language,
+        turn=outcome.turn,
+        seconds=outcome.seconds,
+        cached=outcome.cached,
+    )
 
 
 def _check_money(serving: Serving, gate: Gate) -> None:

@@ -10,6 +10,8 @@ look_every = 60                 # seconds between two looks at the site
 drain = 30                      # seconds for answers under way when it is stopped
 turn_seconds = 86400            # for how long a follow-up may refer to an answer
 kept_answers = 1000
+question_log = "questions.jsonl"   # without addresses and secrets; nothing is logged where nothing is set
+feedback_log = "feedback.jsonl"
 
 [limits]                        # see Allowance and Policy
 answers_a_minute = 60
@@ -45,6 +47,8 @@ SERVE: Mapping[str, type] = {
     "drain": int,
     "turn_seconds": int,
     "kept_answers": int,
+    "question_log": str,
+    "feedback_log": str,
 }
 _ALLOWANCE: Mapping[str, type] = {one.name: float if one.name.startswith("money") else int for one in fields(Allowance)}
 _POLICY: Mapping[str, type] = {
@@ -111,6 +115,8 @@ def configure(given: Given, way: Way, settings: Settings, environ: Mapping[str, 
         policy=policy,
         allowance=Allowance(**{name: value for name, value in limits.items() if name in _ALLOWANCE}),
         counters=environ.get(own.get("counters_env", COUNTERS)) or None,
+        question_log=Path(own["question_log"]) if own.get("question_log") else None,
+        feedback_log=Path(own["feedback_log"]) if own.get("feedback_log") else None,
         every=every,
         trust_rules=given.trust_rules,
         kept_answers=kept,
@@ -143,6 +149,8 @@ def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]
     yield _line("[serve] drain", configured.drain)
     yield _line("[serve] turn_seconds", serving.turn_seconds)
     yield _line("[serve] kept_answers", serving.kept_answers)
+    yield _line("[serve] question_log", serving.question_log)
+    yield _line("[serve] feedback_log", serving.feedback_log)
     yield _line("rules", "trusted" if serving.trust_rules else "trusted in folders of one's own")
 
 

@@ -29,6 +29,7 @@ def make_metrics() -> Metrics:
             "roaming_answers_left_total": "Answers whose reader left before the end.",
             "roaming_tokens_total": "Tokens as the model's provider counts them, by kind.",
             "roaming_cost_total": "Money, by currency, as far as prices are known.",
+            "roaming_feedback_total": "Opinions of readers.",
             "roaming_site_looks_total": "Looks at the site.",
             "roaming_site_failures_total": "Looks at the site that failed.",
             "roaming_site_changes_total": "Changes to a newer deployment.",

@@ -35,7 +35,8 @@ def _operation(operation: Operation) -> Json:
     if operation.body:
         told["requestBody"] = {"required": True, "content": {JSON: {"schema": _ref(operation.body)}}}
     given = {kind: {"schema": _ref(schema) if schema else {}} for kind, schema in operation.gives.items()}
-    told["responses"] = {"200": {"description": "OK", "content": given}}
+    done: Json = {"description": HTTPStatus(operation.done).phrase}
+    told["responses"] = {str(operation.done): {**done, "content": given} if given else done}
     for status in sorted(operation.refuses):
         told["responses"][str(status)] = _refusal(status)
     return told

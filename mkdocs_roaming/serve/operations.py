@@ -33,7 +33,7 @@ class Parameter:
 class Operation:
     """One thing to ask for: `gives` are media types of the answer with the schema of each, empty for plain text.
 
-    `refuses` are the statuses that are answered with a problem.
+    `refuses` are the statuses that are answered with a problem, `done` is the one of success.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Operation:
     refuses: tuple[int, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     body: str = ""
+    done: int = 200
     more: str = field(default="", repr=False)
 
 
@@ -105,6 +106,17 @@ OPERATIONS = (
             Parameter("q", "Words, as the documentation would put them.", required=True, most=LONGEST),
             Parameter("limit", f"At most so many hits, up to {MOST_HITS}; 5 when left out.", "integer"),
         ),
+    ),
+    Operation(
+        "feedback",
+        "POST",
+        "/v1/feedback",
+        "Say whether an answer was helpful.",
+        {},
+        (*_ALWAYS, 404, 408, 413, 415, 422),
+        body="Feedback",
+        done=204,
+        more="404 where opinions are not kept.",
     ),
     Operation("health", "GET", "/healthz", "Whether questions can be answered now.", {JSON: "Health"}, (503,)),
     Operation("metrics", "GET", "/metrics", "Counters for Prometheus.", {"text/plain": ""}, _ALWAYS),

@@ -23,6 +23,7 @@ from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
 from mkdocs_roaming.serve.gate import Admission
 from mkdocs_roaming.serve.guard import admit
+from mkdocs_roaming.serve.log import Journal, read_feedback
 from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.objects import Part
@@ -40,19 +41,23 @@ class Routes:
     """One method for each operation, under its name."""
 
     def __init__(
-        self, desk: Desk, metrics: Metrics, *, ping: float = PING, measure: Callable[[], None] = lambda: None
+        self,
+        desk: Desk,
+        metrics: Metrics,
+        journal: Journal,
+        *,
+        ping: float = PING,
+        measure: Callable[[], None] = lambda: None,
     ) -> None:
-        self._desk, self._metrics, self._ping, self._measure = desk, metrics, ping, measure
+        self._desk, self._metrics, self._journal = desk, metrics, journal
+        self._ping, self._measure = ping, measure
         self.description: bytes = b"{}"
 
     # Answers
 
     async def ask(self, request: Request) -> Asked:
         """Answer a question by the model."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != JSON:
-            raise Refused(415, "not_json", "Send the question as application/json.")
-        question = read_question(await request.body())
+        question = read_question(await _json_body(request))
         hearing = self._desk.hear(question)
         streamed = preferred(request.headers.get("accept", ""), (EVENTS, JSON)) == EVENTS
         return Asked(hearing, await _let_in(request, hearing), "stream" if streamed else "object", self._ping)
@@ -122,6 +127,15 @@ class Routes:
 
     # The rest
 
+    async def feedback(self, request: Request) -> Response:
+        """Keep what a reader thought of an answer."""
+        if not self._journal.keeps_feedback:
+            raise Refused(404, "no_feedback", "Opinions are not kept here.")
+        said = read_feedback(await _json_body(request))
+        await _in_thread(lambda: self._journal.judged(said))
+        self._metrics.add("roaming_feedback_total", helpful="yes" if said.helpful else "no")
+        return Response(status_code=204)
+
     async def health(self, request: Request) -> Response:
         """Tell whether questions can be answered."""
         here = self._desk.deployments.now()
@@ -188,6 +202,13 @@ class Asked:
         if self._form == "markdown":
             return Response(as_markdown(told), media_type=f"{MARKDOWN}; charset=utf-8", headers=headers)
         return Response(_json(told), media_type=JSON, headers=headers)
+
+
+async def _json_body(request: Request) -> bytes:
+    """Give a body that says it is JSON: other sites' pages cannot send such a one without being asked about first."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Refused(415, "not_json", "Send it as application/json.")
+    return await request.body()
 
 
 async def _let_in(request: Request, hearing: Hearing) -> Admission | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mkdocs_roaming.serve.log import LONGEST_COMMENT
 from mkdocs_roaming.serve.question import LONGEST, LONGEST_TURN, MOST_TURNS
 
 Schema = dict[str, Any]
@@ -105,6 +106,12 @@ SCHEMAS: dict[str, Schema] = {
         query=_TEXT,
         hits=_list(_object(id=_ID, title=_TEXT, path=_list(_TEXT), url=_TEXT, snippet=_TEXT, score=_NUMBER)),
         digest=_TEXT,
+    ),
+    "Feedback": _object(
+        ("turn", "helpful"),
+        turn={"type": "string", "maxLength": LONGEST_TURN, "description": "What the answer ended with."},
+        helpful={"type": "boolean"},
+        comment={"type": "string", "maxLength": LONGEST_COMMENT},
     ),
     "Health": _object(
         ("status",),

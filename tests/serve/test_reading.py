@@ -187,3 +187,69 @@ def test_answers_are_as_described(http: Any, ids: dict[str, str], method: str, p
     assert set(given) <= set(told["components"]["schemas"][name]["properties"])
     operation = path.partition("?")[0].replace("{Logs}", "{id}").replace("00000000", "{id}")
     assert str(response.status_code) in told["paths"][operation][method.lower()]["responses"]
+
+
+# Opinions, and what is logged
+
+
+def test_nothing_is_logged_unless_it_is_asked_for(start: Start, folder: Path, tmp_path: Path) -> None:
+    """Without a file there is no log, and opinions are not taken."""
+    before = set(tmp_path.rglob("*"))
+    endpoint = start(folder)
+    endpoint.ask("Which port is the default?")
+    response = endpoint.http.post("/v1/feedback", json={"turn": "x", "helpful": True})
+    assert (response.status_code, response.json()["code"]) == (404, "no_feedback")
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_an_opinion_is_joined_with_its_question(start: Start, folder: Path, tmp_path: Path) -> None:
+    """Where both are logged, the turn that an answer ended with tells which question an opinion is on."""
+    questions, opinions = tmp_path / "questions.jsonl", tmp_path / "feedback.jsonl"
+    endpoint = start(folder, question_log=questions, feedback_log=opinions)
+    asking = {"text/event-stream": "Which port is the default?", "application/json": "Where is the log?"}
+    for form, question in asking.items():
+        body = {"question": question, "page": "/install/"}
+        response = endpoint.http.post("/v1/ask", json=body, headers={"Accept": form})
+        turn = response.text.rpartition('"turn":"')[2].partition('"')[0]
+        judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, "comment": "Which one?"})
+        assert (judged.status_code, judged.content) == (204, b"")
+    asked = [json.loads(line) for line in questions.read_text().splitlines()]
+    said = [json.loads(line) for line in opinions.read_text().splitlines()]
+    assert [one["turn"] for one in asked] == [one["turn"] for one in said]
+    assert (asked[0]["state"], asked[0]["page"], asked[0]["model"]) == ("answered", "/install/", "offline")
+    assert "127.0.0.1" not in questions.read_text()
+    assert endpoint.metric('roaming_feedback_total{helpful="no"}') == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"json": {"turn": "x"}}, 422),
+        ({"json": {"helpful": True}}, 422),
+        ({"json": []}, 400),
+        ({"data": {"turn": "x", "helpful": "true"}}, 415),
+    ],
+)
+def test_what_is_no_opinion_is_refused(
+    start: Start, folder: Path, tmp_path: Path, given: dict[str, Any], status: int
+) -> None:
+    """As a problem, before anything is written."""
+    response = start(folder, feedback_log=tmp_path / "f.jsonl").http.post("/v1/feedback", **given)
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    assert (tmp_path / "f.jsonl").read_bytes() == b""
+
+
+# MCP
+
+
+def test_mcp_clients_find_the_tools(http: Any) -> None:
+    """`/mcp` speaks MCP beside everything else, behind the same guard."""
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    response = http.post("/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
+    assert response.json()["result"]["serverInfo"]["name"] == "mkdocs-roaming"
+    assert http.post("/mcp", json=call, headers={"Origin": "https://evil.example"}).status_code == 403

@@ -1,0 +1,249 @@
+"""`roaming serve` as a process: how it starts, what it says, how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.roam.library import open_library
+
+SECRETS = {
+    "ANTHROPIC_API_KEY": "sk-ant-verysecret",
+    "ROAMING_KEY": "0123456789abcdef0123456789abcdef",
+    "ROAMING_COUNTERS": "redis://:hunter2@127.0.0.1:6379/0",
+}
+
+
+def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, ["serve", *map(str, arguments)], env=env or {})
+
+
+@contextmanager
+def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> Iterator[Any]:
+    """Start `roaming serve` on any port; gives the process and its address."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", *map(str, arguments), "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
+    try:
+        assert running.stderr is not None
+        line = ""
+        while "listening on" not in line:
+            line = running.stderr.readline()
+            assert line, "it ended before it listened"
+        url = line.rsplit(" ", 1)[1].strip()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                if httpx2.get(f"{url}/healthz").status_code == 200:
+                    break
+            except httpx2.HTTPError:
+                pass
+            time.sleep(0.05)
+        yield running, url
+    finally:
+        running.kill()
+        running.wait()
+        if running.stderr is not None:
+            running.stderr.close()
+
+
+@pytest.fixture
+def slow(folder: Path, tmp_path: Path) -> Iterator[Callable[[float], dict[str, str]]]:
+    """Give the environment of a model whose second paragraph takes so many seconds."""
+    from messages_api import MessagesApi, serving
+    from messages_api.parts import Call, Say, Wait
+
+    server = next(place.id for place in open_library(folder).places if place.section.title == "Server")
+
+    class Slow:
+        def reply(self, view: Any) -> list[Any]:
+            if not view.rounds:
+                return [Call("expand_sections", {"ids": [server]})]
+            more = f"\n\nAnd that is what the docs have to say\nof it [^{server}]."
+            return [Say(f"Port 8642 [^{server}].\n\nAnd that\nis "), Wait(self.seconds), Say(more)]
+
+        seconds = 0.0
+
+    brain = Slow()
+    with serving(MessagesApi(brain, key="x")) as api:
+
+        def environment(seconds: float) -> dict[str, str]:
+            brain.seconds = seconds
+            return {"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
+
+        yield environment
+
+
+def test_answers_under_way_are_finished_before_it_ends(folder: Path, slow: Callable[[float], dict[str, str]]) -> None:
+    """On SIGTERM nobody new is let in, the answer under way comes to its end, and the exit code is 0."""
+    with process(folder, "--whole-site-tokens", "0", env=slow(1.5)) as (running, url):
+        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
+            stream = response.iter_bytes()
+            body = next(stream)
+            time.sleep(0.3)
+            running.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            with pytest.raises(httpx2.HTTPError):
+                httpx2.get(f"{url}/healthz", timeout=1)
+            body += b"".join(stream)
+        assert body.endswith(b"data: [DONE]\n\n")
+        assert b"of it [^" in body
+        assert running.wait(10) == 0
+
+
+def test_it_waits_for_answers_only_so_long(
+    folder: Path, tmp_path: Path, slow: Callable[[float], dict[str, str]]
+) -> None:
+    """`drain` is the longest that answers may keep it from ending."""
+    (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    with process(*arguments, env=slow(30)) as (running, url):
+        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
+            stream = response.iter_bytes()
+            next(stream)
+            began = time.monotonic()
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(10) == 0
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_at_once_when_nothing_is_under_way(folder: Path, number: int) -> None:
+    """With the exit code 0, and no traceback."""
+    with process(folder) as (running, url):
+        assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
+        began = time.monotonic()
+        running.send_signal(number)
+        assert running.wait(5) == 0
+        assert time.monotonic() - began < 3
+        assert "Traceback" not in running.stderr.read()
+
+
+def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Path) -> None:
+    """`--check-config` prints every setting; of keys and passwords only that they are set."""
+    file = tmp_path / "roaming.toml"
+    file.write_text(
+        '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\n'
+        "[prices]\ninput = 1.0\n[budget]\ncost = 0.05\n"
+    )
+    result = roaming(folder, "--check-config", "--config", file, "--model", "claude", env=SECRETS)
+    assert result.exit_code == 0, result.stderr
+    for line in (
+        "model = claude-haiku-5-5",
+        "ANTHROPIC_API_KEY = set",
+        "ROAMING_KEY = set",
+        "counters = redis://…@127.0.0.1:6379/0",
+        "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example",
+        "[serve] proxies = 1",
+        "[limits] answers_a_minute = 17",
+        "[budget] cost = 0.05",
+    ):
+        assert line in result.stdout.splitlines()
+    for secret in ("verysecret", "0123456789abcdef", "hunter2"):
+        assert secret not in result.output
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("[serve]\nhost = 'x'", "[serve] has no key 'host'"),
+        ("[serve]\nhosts = 'x'", "[serve] hosts is a list of texts"),
+        ("[serve]\ndrain = 1.5", "[serve] drain is a whole number"),
+        ("[serve]\nlook_every = 0", "look_every"),
+        ("[limits]\nanswers = 1", "[limits] has no key 'answers'"),
+        ("[limits]\nconcurrent = 0", "1 or more"),
+        ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
+        ("[serve]\norigins = ['docs.example']", "is no origin"),
+        ("[serv]\nx = 1", "there is no table [serv]"),
+        ("serve = 1", "serve is a table"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
+    """With its name, before anything is served."""
+    (tmp_path / "roaming.toml").write_text(settings)
+    model = ("--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1") if "money" in settings else ()
+    result = roaming(folder, "--check-config", "--config", tmp_path / "roaming.toml", *model)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert said in result.stderr
+
+
+def test_a_mistyped_folder_is_told_at_once() -> None:
+    """An address may come up later; a folder that isn't there will not."""
+    result = roaming("nowhere")
+    assert (result.exit_code, result.stderr) == (1, "roaming: nowhere: no such folder or file\n")
+    assert roaming("ftp://x.example/").exit_code == 1
+
+
+def test_a_short_key_is_refused(folder: Path) -> None:
+    """A key that could be guessed would let anybody write turns."""
+    result = roaming(folder, "--check-config", env={"ROAMING_KEY": "short"})
+    assert (result.exit_code, "openssl rand -hex 32" in result.stderr) == (1, True)
+
+
+def test_a_taken_port_is_told_in_one_line(folder: Path) -> None:
+    """Somebody else listens there already."""
+    with process(folder) as (_, url):
+        port = re.search(r":(\d+)$", url)
+        assert port is not None
+        result = subprocess.run(
+            [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", port[1]],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert "choose another --port" in result.stderr
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])
+def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> None:
+    """Without the extra it says what to install."""
+    code = f"import sys; sys.modules[{package!r}] = None; from mkdocs_roaming.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert "pip install 'mkdocs-roaming[ask]'" in result.stderr
+
+
+def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
+    """Tools for MCP clients are an extra of their own."""
+    code = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_only_an_address_is_needed(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:
+    """The endpoint runs in an empty folder and knows nothing but the published site's address."""
+    (tmp_path / "empty").mkdir()
+    with host(files_of(folder)) as site, process(site.url, cwd=tmp_path / "empty") as (_, url):
+        told = httpx2.post(
+            f"{url}/v1/ask",
+            json={"question": "Which port is the default?"},
+            headers={"Accept": "application/json"},
+        ).json()
+        assert "8642" in told["answer"]
