@@ -174,7 +174,7 @@ def show_offline(library: Library, questions: Sequence[Question]) -> None:
     opened = cited = declined = wrongly = 0
     for question in questions:
         navigator = Navigator(library, search=search)
-        result = anyio.run(collect, answer(question.ask, navigator, Offline()))
+        result = anyio.run(collect, answer(question.ask, navigator, Offline(), whole_site_tokens=0))
         none = result.state in ("not_found", "refused")
         if question.gold:
             opened += not question.gold.isdisjoint(navigator.opened)
