@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ import yaml
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.serve.configured import LIMITS
+from mkdocs_roaming.serve.gate import Allowance
+from mkdocs_roaming.serve.guard import Policy
+from mkdocs_roaming.serve.problems import Refused, problem
+from mkdocs_roaming.serve.redaction import redact
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -147,3 +153,22 @@ def test_the_fronts_are_one_proxy() -> None:
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
     assert "header_up X-Forwarded-For {remote_host}" in (DEPLOY / "Caddyfile").read_text("utf-8")
     assert tomllib.loads((DEPLOY / "roaming.toml").read_text("utf-8"))["serve"]["proxies"] == 1
+
+
+def test_every_limit_is_documented() -> None:
+    """docs/serving.md names each limit with its default, and each code of a refusal; what it shows is what is said."""
+    text = (ROOT / "docs/serving.md").read_text("utf-8")
+    table = text.split("## Limits")[1].split("A visitor is")[0]
+    shown: dict[str, str] = {}
+    for names, values in re.findall(r"(?m)^\| (`[^|]*) \| ([^|]*) \|", table):
+        keys = re.findall(r"`(\w+)`", names)
+        found = [value.strip() for value in values.split(",")]
+        shown |= dict(zip(keys, found * (len(keys) if len(found) == 1 else 1), strict=False))
+    limits = {**asdict(Allowance()), **asdict(Policy())}
+    own = {name: "none" if limits[name] is None else f"{limits[name]:g}" for name in LIMITS}
+    assert {name: value if value == "none" else f"{float(value):g}" for name, value in shown.items()} == own
+    for code in ("busy", "rate", "money", "counters", "host", "origin", "size", "slow"):
+        assert f"`{code}`" in text
+    refused = Refused(429, "rate", "Too many questions in a minute.", retry_after=19)
+    assert problem(refused)[1].decode() in text
+    assert redact("why is token=abc123 refused by https://me:pw@db.example for jane@boat.example") in text
