@@ -104,10 +104,9 @@ def _spellings(written: dict[str, int], read: _Candidates) -> dict[str, str]:
 
 def _said(text: str, read: _Candidates) -> set[str]:
     """Give what a text says, by the keys of its words."""
-    if text.isascii():  # its words are candidates of the section's text too, and so are known
-        return {
-            each for run in words.split(text) for candidate in read[run] for each in (candidate.key, *candidate.parts)
-        }
+    runs = words.split(text)
+    if not any(map(words.is_spaceless, runs)):  # most are words of the section's text too, and so are known
+        return {each for run in runs for candidate in read[run] for each in (candidate.key, *candidate.parts)}
     given = words.terms(text, read.language)
     return {*given, *(words.stem(term, read.language) for term in given)}
 
