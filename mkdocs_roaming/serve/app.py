@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from importlib import resources
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +68,7 @@ class Serving:
     kept_answers: int = KEPT
     turn_seconds: int = SECONDS
     ping: float = PING
+    widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
 
 def create_app(serving: Serving) -> App:
@@ -88,7 +91,14 @@ def create_app(serving: Serving) -> App:
         answers=Answers(serving.kept_answers),
         tell=lambda outcome: _tell(outcome, counted, journal),
     )
-    routes = Routes(desk, metrics, journal, ping=serving.ping, measure=lambda: counted.measure(deployments, gate))
+    routes = Routes(
+        desk,
+        metrics,
+        journal,
+        widget=serving.widget,
+        ping=serving.ping,
+        measure=lambda: counted.measure(deployments, gate),
+    )
     routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
     application = _application(routes, deployments, serving)
     return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)

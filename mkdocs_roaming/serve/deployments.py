@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
@@ -188,14 +189,20 @@ class Deployments:
 
 def is_whole(library: Library) -> bool:
     """Tell whether every section of a site can be read and fits its digest; stops at the first that does not."""
-    for place in library.places:
-        try:
-            library.text(place)
-        except LibraryError:
-            return False
+    pages = library.manifest.pages
+    try:
+        for begin in range(0, len(pages), _AT_ONCE):
+            batch = pages[begin : begin + _AT_ONCE]
+            library.prefetch(batch)
+            for page in batch:
+                for at in range(len(page.sections)):
+                    library.text(Place(page, at))
+    except LibraryError:
+        return False
     return True
 
 
+_AT_ONCE = 200  # pages
 _RETRY = 5.0
 _LONGEST_WAIT = 30.0
 _SELDOM = 3_600.0

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TypeVar
 
@@ -46,11 +45,12 @@ class Routes:
         metrics: Metrics,
         journal: Journal,
         *,
+        widget: Traversable,
         ping: float = PING,
         measure: Callable[[], None] = lambda: None,
     ) -> None:
         self._desk, self._metrics, self._journal = desk, metrics, journal
-        self._ping, self._measure = ping, measure
+        self._widget, self._ping, self._measure = widget, ping, measure
         self.description: bytes = b"{}"
 
     # Answers
@@ -159,14 +159,14 @@ class Routes:
 
     async def widget(self, request: Request) -> Response:
         """Give the widget, to pages of other sites too."""
-        return _asset(request, _widget("roaming-ask.js"), "text/javascript; charset=utf-8")
+        return _asset(request, self._widget / "roaming-ask.js", "text/javascript; charset=utf-8")
 
     async def widget_strings(self, request: Request) -> Response:
         """Give the widget's words in a language."""
         language = request.path_params["language"]
         if not language.replace("-", "").isalnum():
             raise Refused(404, "no_file", "There is no such file.")
-        return _asset(request, _widget(f"ask.{language}.json"), JSON)
+        return _asset(request, self._widget / f"ask.{language}.json", JSON)
 
 
 class Asked:
@@ -252,10 +252,6 @@ def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Respons
     if tag in known:
         return Response(status_code=304, headers=told)
     return Response(body, media_type=kind, headers=told)
-
-
-def _widget(name: str) -> Traversable:
-    return resources.files("mkdocs_roaming") / "widget" / name
 
 
 def _asset(request: Request, file: Traversable, kind: str) -> Response:

@@ -33,7 +33,8 @@ _LISTED = _object(id=_ID, title=_TEXT, tokens=_WHOLE, inside=_WHOLE)
 SCHEMAS: dict[str, Schema] = {
     "Question": {
         "description": "A question. The body that the AI SDK's `useChat` sends is accepted too: of its `messages` the "
-        "last one of the user is read, and the signed turns in the metadata of earlier answers.",
+        "last one of the user is read, and the signed turns in the metadata of earlier answers. A body has at most "
+        "64 KiB: in long conversations let `prepareSendMessagesRequest` leave the parts of answers out.",
         "anyOf": [
             _object(
                 ("question",),
