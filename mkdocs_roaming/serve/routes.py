@@ -16,10 +16,11 @@ from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.expand import expand
 from mkdocs_roaming.expand import render as render_expansion
-from mkdocs_roaming.roam.navigator import Misused
+from mkdocs_roaming.roam.navigator import Misused, Outlined
 from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
+from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.gate import Admission
 from mkdocs_roaming.serve.guard import admit
 from mkdocs_roaming.serve.log import Journal, read_feedback
@@ -73,8 +74,8 @@ class Routes:
 
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
-        here = self._desk.deployments.now()
-        found = await _in_thread(lambda: here.navigator().read_outline(request.query_params.get("id")))
+        here, id_ = self._desk.deployments.now(), request.query_params.get("id")
+        found = await _in_thread(lambda: _branch(here, id_) if id_ else _outline(here))
         if isinstance(found, Misused):
             raise Refused(404, "no_section", " ".join(found.message.split()))
         told = {"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}
@@ -218,6 +219,15 @@ async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
 
 async def _in_thread(work: Callable[[], _T]) -> _T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _outline(here: Deployment) -> Outlined | Misused:
+    """Give the whole outline, drawn once for each deployment."""
+    return here.library.kept("/v1/outline", lambda: _branch(here))
+
+
+def _branch(here: Deployment, id_: str | None = None) -> Outlined | Misused:
+    return here.navigator().read_outline(id_)
 
 
 def _number(request: Request, name: str, default: int, most: int) -> int:

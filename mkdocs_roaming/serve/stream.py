@@ -72,7 +72,7 @@ class _Call:
     opened: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
-    misused: bool = False
+    answered: bool = False
 
 
 class _Stream:
@@ -172,6 +172,7 @@ class _Stream:
         self, event: SectionOpened | SectionStanding | SectionMissing | SectionsFound | ToolMisused
     ) -> Iterator[Part]:
         call = self._call or _Call("", "")
+        call.answered = True
         match event:
             case SectionOpened():
                 call.opened.append(event.section.id)
@@ -191,13 +192,13 @@ class _Stream:
             case SectionsFound():
                 call.found += [one.id for one in event.sections]
             case ToolMisused():
-                call.misused = True
+                pass
 
     def _end_call(self) -> Iterator[Part]:
         call, self._call = self._call, None
         if call is None:
             return
-        for one in call.waiting.values():
+        for one in call.waiting.values() if call.answered else ():
             if one.id not in self._read:
                 yield self._section(one, "too_big")
         if not call.id:

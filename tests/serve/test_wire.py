@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,41 @@ from typing import Any
 import anyio
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import (
+    CitationDropped,
+    Event,
+    Finished,
+    OutlineRead,
+    Reference,
+    RoundStarted,
+    SectionCited,
+    SectionMissing,
+    SectionOpened,
+    SectionsDropped,
+    SectionsFound,
+    SectionStanding,
+    SupportChecked,
+    TextReleased,
+    TextWithheld,
+    TokensUsed,
+    ToolCalled,
+    ToolMisused,
+)
+from mkdocs_roaming.answer.models import Usage
 from mkdocs_roaming.answer.models.script_file import read_script
 from mkdocs_roaming.answer.models.scripted import Scripted
 from mkdocs_roaming.roam.library import library_of
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.answering import Desk, Hearing, Way
 from mkdocs_roaming.serve.deployments import Deployment, Deployments
+from mkdocs_roaming.serve.objects import Around
 from mkdocs_roaming.serve.question import Question
 from mkdocs_roaming.serve.stream import DONE, sse
+from mkdocs_roaming.serve.stream import parts as parts_of
 from mkdocs_roaming.serve.turns import Signer, Turn
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -80,8 +106,73 @@ def test_there_is_a_stream_for_every_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_steps_and_texts_are_begun_and_ended_in_turn(name: str, tmp_path: Path) -> None:
     """No text outside of its start and end, no tool call outside of a step, each call answered in the same step."""
+    well_formed(parts(hearing(name, tmp_path)))
+
+
+SECTION = Reference("2ebf9271", "Server", ("Settings", "Server"), "https://kettle.example/", 75)
+HAPPENINGS = st.sampled_from(
+    [
+        OutlineRead("sha256:0", 11, 300),
+        RoundStarted(1, 4),
+        ToolCalled("a", "expand_sections", ("2ebf9271", "c85bed29", "nothing")),
+        ToolCalled("a", "search_sections", (), "port"),
+        ToolCalled("", "delete_site"),
+        SectionsFound("a", "port", (SECTION,)),
+        SectionOpened("a", SECTION, (SECTION,), 2, 3, 500),
+        SectionStanding("a", SECTION),
+        SectionMissing("a", "nothing", (SECTION,)),
+        ToolMisused("a", "wrong"),
+        SectionsDropped((SECTION,)),
+        TextReleased("It is 8642 [^2ebf9271]."),
+        SectionCited(SECTION),
+        CitationDropped("deadbeef"),
+        TextWithheld(9),
+        TokensUsed(Usage(1, 2, 3, 4)),
+        SupportChecked(None, "no time was left"),
+    ]
+)
+
+
+@given(st.lists(HAPPENINGS, max_size=25), st.sampled_from(sorted(STATES)))
+def test_whatever_happens_the_stream_is_well_formed(happened: list[Event], state: Any) -> None:
+    """In whatever order a model calls, speaks and fails, every reader can follow."""
+
+    async def events() -> AsyncGenerator[Event, None]:
+        for event in happened:
+            yield event
+        yield Finished(state, "scripted")
+
+    async def listen() -> list[dict[str, Any]]:
+        around = Around(lambda id_: SECTION if id_ == SECTION.id else None, lambda: "signed")
+        return [part async for part in parts_of(events(), around)]
+
+    told = anyio.run(listen)
+    well_formed(told)
+    calls = [part["toolCallId"] for part in told if part["type"] == "tool-input-available"]
+    assert len(calls) == len(set(calls))
+    released = "".join(event.text for event in happened if isinstance(event, TextReleased))
+    assert "".join(part["delta"] for part in told if part["type"] == "text-delta") == released
+
+
+def test_no_section_is_left_opening_that_was_not_opened() -> None:
+    """One for which there was no room is called too big; one whose call was never answered stays as it was."""
+    called = ToolCalled("a", "expand_sections", ("2ebf9271",))
+    for answered, state in (([ToolMisused("a", "No room.")], "too_big"), ([], "open")):
+        stream = [RoundStarted(1, 4), called, *answered, Finished("error", "scripted")]
+
+        async def listen(happened: list[Event] = stream) -> list[dict[str, Any]]:
+            async def events() -> AsyncGenerator[Event, None]:
+                for event in happened:
+                    yield event
+
+            return [part async for part in parts_of(events(), Around(lambda id_: SECTION, lambda: ""))]
+
+        states = [part["data"]["state"] for part in anyio.run(listen) if part["type"] == "data-section"]
+        assert states[-1] == state
+
+
+def well_formed(told: list[dict[str, Any]]) -> None:
     step, text, waiting = False, "", set()
-    told = parts(hearing(name, tmp_path))
     for part in told:
         kind = part["type"]
         if kind == "start-step":
@@ -106,6 +197,7 @@ def test_steps_and_texts_are_begun_and_ended_in_turn(name: str, tmp_path: Path) 
             waiting.remove(part["toolCallId"])
     assert (step, text, waiting) == (False, "", set())
     assert [part["type"] for part in told[:1] + told[-1:]] == ["start", "finish"]
+    assert [part["type"] for part in told].count("data-status") == 1
 
 
 @pytest.mark.parametrize("name", CASES)
