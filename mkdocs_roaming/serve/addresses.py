@@ -32,7 +32,7 @@ def visitor(scope: Mapping[str, Any], proxies: int = 0) -> str:
 def network(text: str) -> str | None:
     """Give the network of an address; None where it is none."""
     try:
-        address = ip_address(text.partition("%")[0])
+        address = ip_address(text)
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

@@ -334,6 +334,18 @@ async def test_a_length_is_believed_when_it_is_too_large(length: str, status: in
     assert answer.status == status
 
 
+async def test_the_application_hears_that_its_client_left() -> None:
+    """After the body, what the server says next."""
+    heard: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for _ in range(2):
+            heard.append((await receive())["type"])  # noqa: PERF401 -- one after the other
+
+    await request(guarded(app), method="POST", body=(b"{}",))
+    assert heard == ["http.request", "http.disconnect"]
+
+
 async def test_a_client_that_leaves_early_is_let_go() -> None:
     """Half a body is nobody's request."""
     app = App()

@@ -76,11 +76,14 @@ async def test_one_visitor_cannot_take_all_places() -> None:
 
 async def test_a_slot_is_freed_once() -> None:
     """Settling twice, or leaving the block after settling, counts once; what was refused holds no slot."""
-    doors = gate(concurrent=1, answers_a_minute_each=2)
-    async with await doors.admit("a") as admission:
-        await admission.settle(0.0)
-        await admission.settle(0.0)
-        assert doors.busy == 0
+    doors = gate(concurrent=2, answers_a_minute_each=3, money_a_day=1.0)
+    other = await doors.admit("a", most=0.2)
+    async with await doors.admit("a", most=0.2) as admission:
+        await admission.settle(0.1)
+        await admission.settle(0.1)
+        assert doors.busy == 1
+    assert (doors.busy, await doors.spent()) == (1, pytest.approx(0.3))
+    await other.settle(0.2)
     await (await doors.admit("a")).settle(0.0)
     with refused(429, "rate"):
         await doors.admit("a")

@@ -127,6 +127,41 @@ async def test_processes_share_a_minute(redis: Redis) -> None:
         await counters.close()
 
 
+async def test_what_one_limit_refuses_another_does_not_count(redis: Redis) -> None:
+    """Thirty at the same moment, five of whom all visitors' limit lets in: the visitor's own counts five."""
+    now = 1_800_000_000.0
+    counters = Counters(redis.uri, clock=lambda: now)
+    each, together = Window("each", 5, 60), Window("all", 5, 60)
+    passed: list[bool] = []
+
+    async def ask() -> None:
+        passed.append(await counters.hit([(Window("each", 100), "a"), (together, "all")]) is None)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(30):
+            group.start_soon(ask)
+    assert 1 <= sum(passed) <= 5
+    left = 0
+    while await counters.hit([(each, "a")]) is None:
+        left += 1
+    assert sum(passed) + left == 5
+    await counters.close()
+
+
+async def test_a_reader_that_leaves_pays(redis: Redis) -> None:
+    """Cancelled in the middle of an answer, the cost reaches Redis all the same."""
+    gate = Gate(MANY, Counters(redis.uri), secret=b"key")
+    with anyio.CancelScope() as leaving:
+        async with await gate.admit("a", most=0.3) as admission:
+            leaving.cancel()
+            try:
+                await anyio.sleep(10)
+            finally:
+                await admission.settle(0.2)
+    assert await gate.spent() == pytest.approx(0.2)
+    await gate.counters.close()
+
+
 async def test_redis_dies_and_comes_back(redis: Redis) -> None:
     """While it is away nothing is spent, answers under way end well; what they cost above their share is counted when
     it is back, and what they left over stays counted as spent.

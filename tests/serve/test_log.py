@@ -295,6 +295,26 @@ def test_a_full_disk_stops_nobody(caplog: pytest.LogCaptureFixture, tmp_path: Pa
     assert lines_of(folder / "log") == [{"at": 3}]
 
 
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    """Where the disk takes only half a line, the next one begins on a line of its own."""
+    script = (
+        "import resource, sys; from pathlib import Path; from mkdocs_roaming.serve.log import Lines\n"
+        "log = Lines(Path(sys.argv[1])); hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (150, hard))\n"
+        "print([log.write({'at': at, 'text': 'x' * 80}) for at in range(2)])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
+        "print([log.write({'at': at}) for at in range(2, 4)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "log")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[True, False]", "[True, True]"]
+    first, torn, *rest = (tmp_path / "log").read_text().splitlines()
+    assert json.loads(first)["at"] == 0
+    assert torn.startswith('{"at":1')
+    assert [json.loads(line)["at"] for line in rest] == [2, 3]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_device_that_is_full_is_found_out(tmp_path: Path) -> None:
     """A write that fails is no line."""

@@ -322,8 +322,8 @@ async def test_a_new_deployment_is_there_with_the_next_call() -> None:
 
 async def test_asked_again_a_section_is_given_again() -> None:
     """A client forgets what it read, and several agents share a connection: nobody hears that it stands open."""
-    named = ids(BOAT_LIBRARY)
-    async with Client(make_server(lambda: Navigator(BOAT_LIBRARY))) as client:
+    named, navigator = ids(BOAT_LIBRARY), Navigator(BOAT_LIBRARY)
+    async with Client(make_server(lambda: navigator)) as client:
         for _ in range(3):
             result = await client.call_tool("expand_sections", {"ids": [named["Oil"]]})
             assert "310 hours" in text_of(result)
