@@ -131,11 +131,11 @@ async def test_what_one_limit_refuses_another_does_not_count(redis: Redis) -> No
     """Thirty at the same moment, five of whom all visitors' limit lets in: the visitor's own counts five."""
     now = 1_800_000_000.0
     counters = Counters(redis.uri, clock=lambda: now)
-    each, together = Window("each", 5, 60), Window("all", 5, 60)
+    each, together = Window("each", 100), Window("all", 5)
     passed: list[bool] = []
 
     async def ask() -> None:
-        passed.append(await counters.hit([(Window("each", 100), "a"), (together, "all")]) is None)
+        passed.append(await counters.hit([(each, "a"), (together, "all")]) is None)
 
     async with anyio.create_task_group() as group:
         for _ in range(30):
@@ -144,7 +144,7 @@ async def test_what_one_limit_refuses_another_does_not_count(redis: Redis) -> No
     left = 0
     while await counters.hit([(each, "a")]) is None:
         left += 1
-    assert sum(passed) + left == 5
+    assert sum(passed) + left == 100
     await counters.close()
 
 
@@ -153,6 +153,7 @@ async def test_a_reader_that_leaves_pays(redis: Redis) -> None:
     gate = Gate(MANY, Counters(redis.uri), secret=b"key")
     with anyio.CancelScope() as leaving:
         async with await gate.admit("a", most=0.3) as admission:
+            await gate.counters.close()  # so that settling has to wait for a connection first
             leaving.cancel()
             try:
                 await anyio.sleep(10)
