@@ -17,11 +17,6 @@ def preferred(accept: str, offered: Sequence[str]) -> str:
     return ranked[0] if _rank(ranked[0], wanted)[0] > 0 else offered[0]
 
 
-def names(accept: str, kind: str) -> bool:
-    """Tell whether an Accept header names a media type itself, no wildcard, and wants it."""
-    return any(name == kind and weight > 0 for name, weight in map(_range, accept.split(",")))
-
-
 def _rank(kind: str, wanted: Sequence[tuple[str, float]]) -> tuple[float, int]:
     """Give the weight of a media type, and how exactly it was named."""
     exact = {kind: 2, kind.partition("/")[0] + "/*": 1, "*/*": 0}

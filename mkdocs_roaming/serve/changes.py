@@ -21,8 +21,11 @@ SECONDS = 30.0
 class Watch(Protocol):
     """Looks at one site again and again."""
 
-    def changed(self, digest: str) -> bool:
-        """Tell whether the site may be another than the one of this digest; raises LibraryError where nobody knows."""
+    def news(self) -> str | None:
+        """Give the digest that the site says it has, empty where it says none; None where it is as at the last look.
+
+        Raises LibraryError where nobody knows.
+        """
         ...
 
 
@@ -41,14 +44,14 @@ class _File:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
 
-    def changed(self, digest: str) -> bool:
+    def news(self) -> str | None:
         try:
             found = self._path.stat()
         except OSError as error:
             raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
         now = (found.st_mtime_ns, found.st_size, found.st_ino)
         before, self._seen = self._seen, now
-        return now != before and _digest(read_file(self._path, MANIFEST_CAP)) != digest
+        return None if now == before else _digest(read_file(self._path, MANIFEST_CAP))
 
 
 class _Address:
@@ -67,13 +70,13 @@ class _Address:
         )
         weakref.finalize(self, self._client.close)
 
-    def changed(self, digest: str) -> bool:
+    def news(self) -> str | None:
         import httpx2
 
         try:
             with self._client.stream("GET", self._url, headers=self._known) as response:
                 if response.status_code == 304:
-                    return False
+                    return None
                 if response.status_code != 200:
                     raise LibraryError(f"{self._url}: answered {response.status_code}, not 200")
                 body = bytearray()
@@ -91,7 +94,7 @@ class _Address:
             if told in headers
         }
         before, self._body = self._body, hashlib.sha256(body).digest()
-        return before != self._body and _digest(bytes(body)) != digest
+        return None if before == self._body else _digest(bytes(body))
 
 
 def _digest(body: bytes) -> str:

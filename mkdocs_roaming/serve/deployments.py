@@ -71,22 +71,16 @@ class Deployments:
         self.looks = self.failures = self.changes = 0
         self._every, self._patience, self._trust_rules, self._clock = every, patience, trust_rules, clock
         self._watch: Watch | None = None
-        self._changed = False  # a newer deployment was seen, and could not be taken yet
+        self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
         self._refused: tuple[str, float] | None = None
         self._next_repair = 0.0
         self._repairs = 0
-        self._found = anyio.Event()
 
     def now(self) -> Deployment:
         """Give the deployment to answer from; raises Refused while there is none."""
         if self.current is None:
             raise Refused(503, "no_site", "The documentation cannot be read at the moment.", retry_after=_RETRY)
         return self.current
-
-    async def ready(self) -> Deployment:
-        """Wait until there is a deployment."""
-        await self._found.wait()
-        return self.now()
 
     async def run(self) -> None:
         """Open the site, trying again until it can be opened, then look at it from time to time."""
@@ -112,10 +106,10 @@ class Deployments:
             return False
         if found is not None:
             self._take(found)
-        elif self.current is not None and self.current.whole and not self._changed:
-            self._say_well()
-        elif self._changed:
+        elif self._awaited is not None:
             self._say_problem(f"{self.where}: a new deployment is not complete yet")
+        elif self.current is not None and self.current.whole:
+            self._say_well()
         return found is not None
 
     # One look, in a thread
@@ -127,15 +121,27 @@ class Deployments:
             return self._opened()
         if self._watch is None:
             self._watch = watch(self.where, current.library)
-        self._changed = self._watch.changed(current.digest) or self._changed
+        news = self._watch.news()
+        if news is not None:
+            self._awaited = None if news == current.digest else news
         repair = not current.whole and self._clock() >= self._next_repair
-        if not self._changed and not repair:
+        if self._awaited is None and not repair:
             return None
         found = self._opened()
         if found.digest == current.digest:
-            self._changed, self._refused = False, None
+            self._arrived(found.digest)
             return found if self._is_repaired(current, found) else None
-        return found if found.whole or self._is_late(found.digest) else None
+        if found.whole or self._is_late(found.digest):
+            self._arrived(found.digest)
+            return found
+        if self._awaited is None:
+            self._awaited = found.digest
+        return None
+
+    def _arrived(self, digest: str) -> None:
+        """Await nothing any more, unless one server told of a deployment and another gave the one before."""
+        if self._awaited in ("", digest):
+            self._awaited = None
 
     def _opened(self) -> Deployment:
         library = open_library(self.where)
@@ -163,7 +169,7 @@ class Deployments:
 
     def _take(self, found: Deployment) -> None:
         before, self.current = self.current, found
-        self._changed, self._refused, self._repairs = False, None, 0
+        self._refused, self._repairs = None, 0
         self._next_repair = self._clock() + self._every
         manifest = found.library.manifest
         word = "opened" if before is None else "changed over to a new deployment of"
@@ -174,7 +180,6 @@ class Deployments:
             self.problem = ""
         else:
             self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
-        self._found.set()
 
     def _say_problem(self, problem: str) -> None:
         if problem != self.problem:

@@ -119,6 +119,29 @@ def test_a_new_deployment_is_noticed_by_its_tag(
         assert endpoint.metric("roaming_site_changes_total") == 1
 
 
+def test_servers_that_disagree_for_a_while_do_not_hide_a_deployment(
+    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], until: Callable[..., Any]
+) -> None:
+    """Where one server of several has the new manifest and the next one still gives the old, it is looked at again."""
+
+    class Several(dict[str, bytes]):
+        given = 0
+
+        def get(self, key: str, default: Any = None) -> Any:
+            if key != PATH:
+                return super().get(key, default)
+            self.given += 1
+            return old[PATH] if self.given == 2 else new[PATH]
+
+    with host(old) as site:
+        endpoint = start(site.url, every=OFTEN)
+        until(lambda: site.count(PATH, 304) >= 1)
+        site.files = Several(new)
+        until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+        assert "9753" in answer(endpoint)
+        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+
+
 def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, bytes], until: Callable[..., Any]) -> None:
     """The endpoint follows what is built into the folder that it reads."""
     endpoint = start(folder, every=OFTEN)
