@@ -100,16 +100,17 @@ def create_app(serving: Serving) -> App:
         measure=lambda: counted.measure(deployments, gate),
     )
     routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
-    application = _application(routes, deployments, serving)
+    application = _application(routes, deployments, gate, serving)
     return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
 
 
-def _application(routes: Routes, deployments: Deployments, serving: Serving) -> Starlette:
+def _application(routes: Routes, deployments: Deployments, gate: Gate, serving: Serving) -> Starlette:
     tools = _tools(deployments, serving.policy)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(gate.counters.close)
             if tools is not None:
                 await stack.enter_async_context(tools.run())
             group = await stack.enter_async_context(anyio.create_task_group())
