@@ -15,7 +15,7 @@ def mcp(lib: str) -> None:
     """Offer a site to an agent: an MCP server on standard input and output.
 
     The agent starts it, with this very command, and has three tools: read_outline, search_sections, expand_sections.
-    When the site is published anew, the next call sees it. `roaming serve` offers the same over HTTP.
+    A new deployment of the site is noticed within a minute. `roaming serve` offers the same over HTTP.
     """
     import anyio
 
