@@ -122,6 +122,7 @@ def _page(
             for id_, section, led in zip(ids, written.sections, links, strict=True)
         ),
         source=page.source,
+        origin="html" if page.markdown is None else "markdown",
         description=page.description,
         tags=page.tags,
         full=written.full,

@@ -39,6 +39,10 @@ class Page:
     tags: tuple[str, ...] = ()
     url: str | None = None
     """The address, where it isn't the site's URL + `path`."""
+    markdown: str | None = None
+    """The Markdown that its site publishes itself, as fetched; None where the article is to be converted."""
+    headings: tuple[Heading, ...] = ()
+    """The rendered page's headings, beside such Markdown: it knows no anchors."""
 
 
 @dataclass(frozen=True, slots=True)

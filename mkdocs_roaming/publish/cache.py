@@ -122,7 +122,9 @@ def _name(page: Page) -> str:
 
 
 def _key(page: Page, pointer: str) -> str:
-    parts = (_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text or "")
+    parts = [_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text or ""]
+    if page.markdown is not None:
+        parts += [page.markdown, repr(page.headings)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

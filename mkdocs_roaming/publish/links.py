@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from urllib.parse import quote, urljoin
 
@@ -40,8 +41,15 @@ class Links:
         return url_of(self._site_url, markdown_path(found))
 
     def _published(self, path: str) -> str | None:
-        """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike."""
-        return next((form for form in (path, path + "/", path.rstrip("/")) if form in self._paths), None)
+        """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike.
+
+        The name of its Markdown leads to a page, too: whoever publishes that links to it.
+        """
+        forms = [path, path + "/", path.rstrip("/")]
+        if path.endswith(".md"):
+            stem = path.removesuffix(".md")
+            forms += [re.sub(r"(^|/)index$", r"\1", stem), stem, stem + "/", stem + ".html"]
+        return next((form for form in forms if form in self._paths), None)
 
 
 def links_of(site: Site, path: str, url: str | None, paths: Collection[str]) -> Links:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -86,8 +87,18 @@ class Batch:
         self.settled = False
 
 
+Apart = Callable[[Callable[[Page], Converted | str], Sequence[Page]], Iterable[Converted | str]]
+"""Applies a function to pages and gives the results in order, as `map` does: in other processes, for one."""
+
+
 def convert_pages(
-    site: Site, pages: Iterable[Page], *, cache: Cache, warn: Warn, step: Callable[[], None] = lambda: None
+    site: Site,
+    pages: Iterable[Page],
+    *,
+    cache: Cache,
+    warn: Warn,
+    step: Callable[[], None] = lambda: None,
+    apart: Apart = map,
 ) -> Batch:
     """Convert the pages of a site. One that cannot be converted is left out; `warn` gets a line that names it."""
     batch = Batch(site, cache, warn)
@@ -100,8 +111,15 @@ def convert_pages(
             )
             continue
         batch.pages[page.path] = page
-    for page in list(batch.pages.values()):
-        _convert(batch, page)
+    left = []
+    for page in batch.pages.values():
+        if _from_cache(batch, page):
+            step()
+        else:
+            left.append(page)
+    paths = frozenset(batch.pages)
+    for page, found in zip(left, apart(partial(_converted_or_why, site, paths), left), strict=True):
+        _take(batch, page, found)
         step()
     settle(batch)
     return batch
@@ -163,46 +181,73 @@ def publish(
         from mkdocs_roaming.publish.rule_targets import resolved  # few sites have rules
 
         manifest = resolved(manifest, rules, batch.warn, notes.append)
-    old = _old_files(folder)
-    counts = {True: 0, False: 0}
-    now: set[str] = set()
-    for path, data in _files(site, written, manifest, options, notes):
-        now.add(path)
-        counts[write_atomically(inside(folder, path), data)] += 1
-    removed = _remove(folder, old - now)
+    report = _write(site, written, manifest, folder, options, notes)
     batch.cache.keep(batch.pages.values())
-    return Report(
-        pages=len(manifest.pages),
-        sections=sum(len(page.sections) for page in manifest.pages),
-        tokens=manifest.tokens,
-        outline_tokens=estimate_tokens((folder / OUTLINE).read_text("utf-8")),
-        reused=batch.cache.reused,
-        written=counts[True],
-        left_alone=counts[False],
-        removed=removed,
-        notes=tuple(notes),
+    return replace(report, reused=batch.cache.reused)
+
+
+def mirror(manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options: Options) -> Report:
+    """Write into a folder what another site published by the contract: its pages byte for byte, ids and nav unchanged.
+
+    `texts` gives each page's Markdown by its path; a page without one is left out.
+    """
+    pages = tuple(page for page in manifest.pages if page.path in texts)
+    if not pages:
+        raise PublishError(f"{folder}: no page to publish; none of the manifest's could be read")
+    site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
+    written = [
+        Written(
+            Page(page.path, page.title, url=page.url), texts[page.path].decode("utf-8", "surrogateescape"), sections=()
+        )
+        for page in pages
+    ]
+    offsets = list(full_offsets(written, site)) if options.llms_full else [None] * len(pages)
+    manifest = replace(
+        manifest,
+        pages=tuple(
+            replace(page, full=at, markdown=markdown_path(page.path)) for page, at in zip(pages, offsets, strict=True)
+        ),
     )
+    return _write(site, written, manifest, folder, options, [])
 
 
 # Converting
 
 
 def _convert(batch: Batch, page: Page) -> None:
+    if not _from_cache(batch, page):
+        _take(batch, page, _converted_or_why(batch.site, batch.pages, page))
+
+
+def _from_cache(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    line = pointer(batch.site)
-    found = batch.cache.get(page, line, links.link, links.absolute)
-    if found is None:
-        try:
-            found = _converted(page, line, links.link, links.absolute)
-        except ConversionError as error:
-            batch.warn(f"{_name(page)}: {error}; the page is left out")
-            batch.drop(page.path)
-            return
-        batch.cache.put(page, line, found)
+    found = batch.cache.get(page, pointer(batch.site), links.link, links.absolute)
+    if found is not None:
+        batch.converted[page.path] = found
+    return found is not None
+
+
+def _take(batch: Batch, page: Page, found: Converted | str) -> None:
+    if isinstance(found, str):
+        batch.warn(f"{_name(page)}: {found}; the page is left out")
+        batch.drop(page.path)
+        return
+    batch.cache.put(page, pointer(batch.site), found)
     batch.converted[page.path] = found
 
 
+def _converted_or_why(site: Site, paths: Collection[str], page: Page) -> Converted | str:
+    """Give a page converted, or why it cannot be."""
+    links = links_of(site, page.path, page.url, paths)
+    try:
+        return _converted(page, pointer(site), links.link, links.absolute)
+    except ConversionError as error:
+        return str(error)
+
+
 def _converted(page: Page, line: str, link: Callable[[str], str], image: Callable[[str], str]) -> Converted:
+    if page.markdown is not None:
+        return _shaped(page, page.markdown, line, link)
     from mkdocs_roaming.publish.html import convert  # a dozen modules, and lxml: needless where nothing changed
 
     seen_links: dict[str, str] = {}
@@ -219,6 +264,14 @@ def _converted(page: Page, line: str, link: Callable[[str], str], image: Callabl
     return Converted(text, split(text, title=page.title, headings=result.headings), seen_links, seen_images)
 
 
+def _shaped(page: Page, markdown: str, line: str, link: Callable[[str], str]) -> Converted:
+    from mkdocs_roaming.publish.markdown import shaped  # few sites give Markdown
+
+    seen: dict[str, str] = {}
+    text = f"{line}\n{shaped(markdown, title=page.title, link=lambda href: seen.setdefault(href, link(href)))}"
+    return Converted(text, split(text, title=page.title, headings=page.headings or None), seen, {})
+
+
 def _links(batch: Batch, page: Page) -> Links:
     return links_of(batch.site, page.path, page.url, batch.pages)
 
@@ -228,6 +281,29 @@ def _name(page: Page) -> str:
 
 
 # Writing
+
+
+def _write(
+    site: Site, written: Sequence[Written], manifest: Manifest, folder: Path, options: Options, notes: list[str]
+) -> Report:
+    old = _old_files(folder)
+    counts = {True: 0, False: 0}
+    now: set[str] = set()
+    for path, data in _files(site, written, manifest, options, notes):
+        now.add(path)
+        counts[write_atomically(inside(folder, path), data)] += 1
+    removed = _remove(folder, old - now)
+    return Report(
+        pages=len(manifest.pages),
+        sections=sum(len(page.sections) for page in manifest.pages),
+        tokens=manifest.tokens,
+        outline_tokens=estimate_tokens((folder / OUTLINE).read_text("utf-8")),
+        reused=0,
+        written=counts[True],
+        left_alone=counts[False],
+        removed=removed,
+        notes=tuple(notes),
+    )
 
 
 def _files(
