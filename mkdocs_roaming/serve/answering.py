@@ -20,9 +20,10 @@ from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
 from mkdocs_roaming.answer.models import UNUSED, Model
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.serve.answers import Answers, key_of
-from mkdocs_roaming.serve.deployments import Deployment, Deployments
+from mkdocs_roaming.serve.deployments import Deployment
+from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
-from mkdocs_roaming.serve.question import Question
+from mkdocs_roaming.serve.question import Question, page_of
 from mkdocs_roaming.serve.stream import parts
 from mkdocs_roaming.serve.turns import Memory, Signer, remember, turn_of
 
@@ -57,7 +58,7 @@ class Desk:
 
     def __init__(
         self,
-        deployments: Deployments,
+        site: Languages,
         way: Way,
         signer: Signer,
         *,
@@ -65,7 +66,7 @@ class Desk:
         tell: Callable[[Outcome], None] = lambda outcome: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.deployments = deployments
+        self.site = site
         self.way = way
         self.offline = Way(Offline(), Budget(), way.whole_site_tokens)
         self.signer = signer
@@ -75,7 +76,7 @@ class Desk:
 
     def hear(self, question: Question, *, offline: bool = False) -> Hearing:
         """Take a question; the site as it stands now is what it is answered from. Raises Refused without a site."""
-        return Hearing(self, question, self.offline if offline else self.way, self.deployments.now())
+        return Hearing(self, question, self.offline if offline else self.way, self.site.now(question.language))
 
 
 class Hearing:
@@ -85,8 +86,9 @@ class Hearing:
         self._desk, self.question, self._way, self.deployment = desk, question, way, deployment
         places = deployment.library.places
         self._memory = remember(question.turns, desk.signer, places) if question.turns else Memory()
-        self._key = key_of(question, places, way.model.name, way.budget, way.whole_site_tokens)
-        self._kept = None if question.turns else desk.answers.get(deployment.digest, self._key)
+        self._page = page_of(question.page, places)
+        self._key = key_of(question, self._page, places.manifest, way.model.name, way.budget, way.whole_site_tokens)
+        self._kept = None if question.turns else desk.answers.get(self._key)
         self._events: list[Event] = []
         self._turn: str | None = None
         self.outcome: Outcome | None = None
@@ -133,7 +135,7 @@ class Hearing:
                     self._events.append(event)
                     yield event
             if not self.question.turns:
-                self._desk.answers.keep(self.deployment.digest, self._key, self._events)
+                self._desk.answers.keep(self._key, self._events)
         finally:
             self._tell(self._desk.clock() - began)
 
@@ -143,7 +145,7 @@ class Hearing:
             question.text,
             self.deployment.navigator(),
             way.model,
-            page=question.page or None,
+            page=self._page.id if self._page else None,
             opened=self._memory.opened,
             history=self._memory.history,
             budget=way.budget,

@@ -11,7 +11,8 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, Finished
 from mkdocs_roaming.answer.models import UNUSED
-from mkdocs_roaming.places import Places
+from mkdocs_roaming.manifest import Manifest
+from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.tools import TOOLS
 from mkdocs_roaming.serve.question import Question
 
@@ -22,8 +23,9 @@ KEPT_STATES = frozenset({"answered", "partial", "not_found"})
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What an answer depends on beside the site, whose digest holds its rules too; `how` is of prompts and budget."""
+    """What an answer depends on: the site's digest, which its rules count in; `how` is of prompts and budget."""
 
+    digest: str
     question: str
     page: str
     language: str
@@ -36,26 +38,18 @@ class Answers:
 
     def __init__(self, most: int = KEPT) -> None:
         self._most = most
-        self._digest = ""
         self._kept: OrderedDict[Key, tuple[Event, ...]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._kept)
+    def get(self, key: Key) -> tuple[Event, ...] | None:
+        """Give the events of an answer from before, which cost nothing now."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
 
-    def get(self, digest: str, key: Key) -> tuple[Event, ...] | None:
-        """Give the events of an answer from before, which cost nothing now; those of other digests are forgotten."""
-        if digest != self._digest:
-            self._kept.clear()
-            self._digest = digest
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def keep(self, digest: str, key: Key, events: Sequence[Event]) -> None:
-        """Keep an answer that ended well, unless the site has changed in the meantime."""
+    def keep(self, key: Key, events: Sequence[Event]) -> None:
+        """Keep an answer that ended well."""
         end = events[-1] if events else None
-        if digest != self._digest or not isinstance(end, Finished) or end.state not in KEPT_STATES:
+        if not isinstance(end, Finished) or end.state not in KEPT_STATES:
             return
         free = replace(end, usage=UNUSED, cost=None if end.cost is None else 0.0)
         self._kept[key] = (*events[:-1], free)
@@ -63,11 +57,11 @@ class Answers:
             self._kept.popitem(last=False)
 
 
-def key_of(question: Question, places: Places, model: str, budget: Budget, whole_site_tokens: int) -> Key:
+def key_of(
+    question: Question, page: Place | None, manifest: Manifest, model: str, budget: Budget, whole_site_tokens: int
+) -> Key:
     """Give what a first question's answer depends on; all names of a page are one, an unknown page is none."""
-    place = places.address(question.page) if question.page else None
-    site = places.manifest.site
-    said = (prompts.rules(site), prompts.rules(site, whole=True), TOOLS, budget, whole_site_tokens)
+    said = (prompts.rules(manifest.site), prompts.rules(manifest.site, whole=True), TOOLS, budget, whole_site_tokens)
     how = hashlib.sha256(repr(said).encode("utf-8")).hexdigest()
     text = " ".join(question.text.split())
-    return Key(text, place.id if place else "", question.language, model, how)
+    return Key(manifest.digest, text, page.id if page else "", question.language, model, how)

@@ -13,6 +13,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -35,6 +36,7 @@ from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
 from mkdocs_roaming.serve.deployments import EVERY, PATIENCE, Deployments
 from mkdocs_roaming.serve.gate import Allowance, Gate
 from mkdocs_roaming.serve.guard import App, Guard, Policy
+from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.log import Journal, Lines
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
@@ -75,9 +77,8 @@ def create_app(serving: Serving) -> App:
     """Give the application; raises UsageError where the settings cannot be."""
     metrics = make_metrics()
     counted = Counted(metrics)
-    deployments = Deployments(
-        serving.where, every=serving.every, patience=serving.patience, trust_rules=serving.trust_rules
-    )
+    make = partial(Deployments, every=serving.every, patience=serving.patience, trust_rules=serving.trust_rules)
+    site = Languages(make(serving.where), make)
     gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)
     _check_money(serving, gate)
     journal = Journal(
@@ -85,7 +86,7 @@ def create_app(serving: Serving) -> App:
         feedback=Lines(serving.feedback_log) if serving.feedback_log else None,
     )
     desk = Desk(
-        deployments,
+        site,
         serving.way,
         Signer(serving.key or os.urandom(32), seconds=serving.turn_seconds),
         answers=Answers(serving.kept_answers),
@@ -97,15 +98,15 @@ def create_app(serving: Serving) -> App:
         journal,
         widget=serving.widget,
         ping=serving.ping,
-        measure=lambda: counted.measure(deployments, gate),
+        measure=lambda: counted.measure(site.main, gate),
     )
     routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
-    application = _application(routes, deployments, gate, serving)
+    application = _application(routes, site, gate, serving)
     return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
 
 
-def _application(routes: Routes, deployments: Deployments, gate: Gate, serving: Serving) -> Starlette:
-    tools = _tools(deployments, serving.policy)
+def _application(routes: Routes, site: Languages, gate: Gate, serving: Serving) -> Starlette:
+    tools = _tools(site, serving.policy)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -114,7 +115,7 @@ def _application(routes: Routes, deployments: Deployments, gate: Gate, serving: 
             if tools is not None:
                 await stack.enter_async_context(tools.run())
             group = await stack.enter_async_context(anyio.create_task_group())
-            group.start_soon(deployments.run)
+            group.start_soon(site.run)
             yield
             group.cancel_scope.cancel()
 
@@ -132,11 +133,11 @@ def _application(routes: Routes, deployments: Deployments, gate: Gate, serving: 
     return application
 
 
-def _tools(deployments: Deployments, policy: Policy) -> McpEndpoint | None:
+def _tools(site: Languages, policy: Policy) -> McpEndpoint | None:
     """Give the tools for MCP clients, where the package for them is installed."""
     if find_spec("mcp") is None:
         return None
-    return McpEndpoint(lambda: deployments.now().navigator(), hosts=policy.hosts, origins=policy.origins)
+    return McpEndpoint(lambda: site.now().navigator(), hosts=policy.hosts, origins=policy.origins)
 
 
 def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> list[BaseRoute]:

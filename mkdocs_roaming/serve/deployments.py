@@ -69,7 +69,8 @@ class Deployments:
         self.current: Deployment | None = None
         self.problem = ""
         self.looks = self.failures = self.changes = 0
-        self._every, self._patience, self._trust_rules, self._clock = every, patience, trust_rules, clock
+        self.every = every
+        self._patience, self._trust_rules, self._clock = patience, trust_rules, clock
         self._watch: Watch | None = None
         self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
         self._refused: tuple[str, float] | None = None
@@ -84,11 +85,11 @@ class Deployments:
 
     async def run(self) -> None:
         """Open the site, trying again until it can be opened, then look at it from time to time."""
-        wait = min(1.0, self._every)
+        wait = min(1.0, self.every)
         while True:
             await self.look()
-            await anyio.sleep(self._every if self.current else wait)
-            wait = min(wait * 2, _LONGEST_WAIT, self._every)
+            await anyio.sleep(self.every if self.current else wait)
+            wait = min(wait * 2, _LONGEST_WAIT, self.every)
 
     async def look(self) -> bool:
         """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did."""
@@ -156,7 +157,7 @@ class Deployments:
     def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
         """Tell whether a deployment became whole; where it never does, it is looked at ever more seldom."""
         self._repairs += 1
-        self._next_repair = self._clock() + min(self._every * 2**self._repairs, _SELDOM)
+        self._next_repair = self._clock() + min(self.every * 2**self._repairs, _SELDOM)
         return found.whole and not current.whole
 
     def _is_late(self, digest: str) -> bool:
@@ -170,7 +171,7 @@ class Deployments:
     def _take(self, found: Deployment) -> None:
         before, self.current = self.current, found
         self._refused, self._repairs = None, 0
-        self._next_repair = self._clock() + self._every
+        self._next_repair = self._clock() + self.every
         manifest = found.library.manifest
         word = "opened" if before is None else "changed over to a new deployment of"
         _log.info("%s %s: %d sections, %s", word, manifest.site.name, len(found.library.places), manifest.digest[:19])

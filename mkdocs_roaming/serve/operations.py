@@ -48,6 +48,7 @@ class Operation:
     more: str = field(default="", repr=False)
 
 
+_LANGUAGE = Parameter("lang", "The reader's language, as a tag; the site's own where it has no other.")
 _ALWAYS = (400, 403, 421, 429)  # what the guard refuses
 
 OPERATIONS = (
@@ -72,6 +73,7 @@ OPERATIONS = (
         (
             Parameter("q", "The question.", required=True, most=LONGEST),
             Parameter("page", "The page that the reader is on: its path or address.", most=500),
+            _LANGUAGE,
         ),
     ),
     Operation(
@@ -80,8 +82,11 @@ OPERATIONS = (
         "/v1/outline",
         "Read the collapsed outline, or a closed branch of it.",
         {JSON: "Outline", MARKDOWN: ""},
-        (*_ALWAYS, 404, 503),
-        (Parameter("id", "A group's, page's or section's id, or `<id>+`; all of the outline when left out."),),
+        (*_ALWAYS, 404, 422, 503),
+        (
+            Parameter("id", "A group's, page's or section's id, or `<id>+`; all of the outline when left out."),
+            _LANGUAGE,
+        ),
     ),
     Operation(
         "read_section",
@@ -93,6 +98,7 @@ OPERATIONS = (
         (
             Parameter("id", "The section's id, or one that it had before.", required=True),
             Parameter("part", "Which part of a long section; 1 when left out.", "integer"),
+            _LANGUAGE,
         ),
     ),
     Operation(
@@ -105,6 +111,7 @@ OPERATIONS = (
         (
             Parameter("q", "Words, as the documentation would put them.", required=True, most=LONGEST),
             Parameter("limit", f"At most so many hits, up to {MOST_HITS}; 5 when left out.", "integer"),
+            _LANGUAGE,
         ),
     ),
     Operation(

@@ -11,7 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from mkdocs_roaming.page import canonical_path
+from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.serve.problems import Refused
 
 LONGEST = 1_000
@@ -47,7 +50,7 @@ def read_question(body: bytes) -> Question:
     return Question(
         _question(text),
         checked_page(data.get("page")),
-        _language(data.get("lang")),
+        checked_language(data.get("lang")),
         _turns(turns),
     )
 
@@ -71,18 +74,37 @@ def checked_page(value: object) -> str:
     return _sound(value).strip()
 
 
-def _question(value: object) -> str:
-    if not isinstance(value, str):
-        raise Refused(422, "no_question", "`question` is missing, or is no text.")
-    return checked_question(value)
-
-
-def _language(value: object) -> str:
+def checked_language(value: object) -> str:
+    """Give the reader's language, empty where none is said; raises Refused where it is no tag."""
     if value is None or value == "":
         return ""
     if not isinstance(value, str) or not _TAG.fullmatch(value):
         raise Refused(422, "bad_language", "`lang` is a language tag, such as en or pt-BR.")
     return value.lower()
+
+
+def page_of(address: str, places: Places) -> Place | None:
+    """Give the section that a reader is at, by whatever a browser says: a path of its site or of its server, a URL of
+    the site or of a mirror.
+    """
+    if not address:
+        return None
+    if found := places.address(address):
+        return found
+    try:
+        path = urlsplit(address).path
+        base = urlsplit(places.manifest.site.url).path
+    except ValueError:
+        return None
+    below = path.removeprefix(base) if path.startswith(base) else path
+    page = places.page(canonical_path(unquote(below)))
+    return Place(page, 0) if page is not None else None
+
+
+def _question(value: object) -> str:
+    if not isinstance(value, str):
+        raise Refused(422, "no_question", "`question` is missing, or is no text.")
+    return checked_question(value)
 
 
 def _turns(value: object) -> tuple[str, ...]:

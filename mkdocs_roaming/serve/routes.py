@@ -29,7 +29,7 @@ from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.objects import Part
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
 from mkdocs_roaming.serve.problems import Refused
-from mkdocs_roaming.serve.question import Question, checked_page, checked_question, read_question
+from mkdocs_roaming.serve.question import Question, checked_language, checked_page, checked_question, read_question
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
 from mkdocs_roaming.words import estimate_tokens
@@ -66,7 +66,8 @@ class Routes:
     async def ask_offline(self, request: Request) -> Asked:
         """Answer a question without a model, as Markdown: a link must not spend its owner's money."""
         query = request.query_params
-        question = Question(checked_question(query.get("q", "")), checked_page(query.get("page")))
+        text, page = checked_question(query.get("q", "")), checked_page(query.get("page"))
+        question = Question(text, page, checked_language(query.get("lang")))
         hearing = self._desk.hear(question, offline=True)
         return Asked(hearing, await _let_in(request, hearing), "markdown", self._ping)
 
@@ -74,7 +75,7 @@ class Routes:
 
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
-        here, id_ = self._desk.deployments.now(), request.query_params.get("id")
+        here, id_ = self._here(request), request.query_params.get("id")
         found = await _in_thread(lambda: _branch(here, id_) if id_ else _outline(here))
         if isinstance(found, Misused):
             raise Refused(404, "no_section", " ".join(found.message.split()))
@@ -83,8 +84,8 @@ class Routes:
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
-        here, places = self._desk.deployments.now(), self._desk.deployments.now().library.places
-        id_ = request.path_params["id"]
+        here, id_ = self._here(request), request.path_params["id"]
+        places = here.library.places
         place = places.get(id_) or places.get(id_.lower())
         if place is None:
             raise Refused(404, "no_section", f"No section {id_[:60]!r}; the outline and search give ids.")
@@ -109,7 +110,7 @@ class Routes:
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
-        here = self._desk.deployments.now()
+        here = self._here(request)
         query, limit = checked_question(request.query_params.get("q", "")), _number(request, "limit", 5, MOST_HITS)
         hits = await _in_thread(lambda: here.search.find(query, limit=limit))
         places = here.library.places
@@ -126,6 +127,9 @@ class Routes:
         ]
         return _tagged(request, _json({"query": query, "hits": told, "digest": here.digest}), JSON)
 
+    def _here(self, request: Request) -> Deployment:
+        return self._desk.site.now(checked_language(request.query_params.get("lang")))
+
     # The rest
 
     async def feedback(self, request: Request) -> Response:
@@ -139,9 +143,9 @@ class Routes:
 
     async def health(self, request: Request) -> Response:
         """Tell whether questions can be answered."""
-        here = self._desk.deployments.now()
+        here = self._desk.site.now()
         told = {
-            "status": "stale" if self._desk.deployments.problem else "ok",
+            "status": "stale" if self._desk.site.main.problem else "ok",
             "site": here.library.manifest.site.name,
             "digest": here.digest,
             "sections": len(here.library.places),

@@ -223,13 +223,32 @@ def test_another_page_language_or_conversation_is_another_question(
     assert endpoint.status(PORT)["cached"]
 
 
-def test_all_names_of_a_page_are_one(start: Start, folder: Path) -> None:
-    """An address, a path, an unknown page: what is kept does not fill up with spellings."""
+@pytest.mark.parametrize(
+    "name",
+    [
+        "settings",
+        "settings.md",
+        "/settings/index.html",
+        "https://docs.example/p/settings/",
+        "/p/settings/",  # as a browser tells it where the site lies in a folder
+        "/p/settings/?theme=dark#top",
+        "http://127.0.0.1:8000/p/settings/",  # a preview
+        "https://preview.example/settings/",
+    ],
+)
+def test_all_names_of_a_page_are_one(start: Start, folder: Path, name: str) -> None:
+    """Whatever a browser says of the page that it shows, here or on a mirror: what is kept does not fill up with it."""
     endpoint = start(folder)
-    endpoint.status(PORT, page="/settings/")
-    assert endpoint.status(PORT, page="https://docs.example/p/settings/")["cached"]
+    endpoint.status(PORT, page="settings/")
+    assert endpoint.status(PORT, page=name)["cached"]
+
+
+@pytest.mark.parametrize("name", ["/nowhere/", "http://[broken/", "%ff%fe", "#"])
+def test_an_unknown_page_is_none(start: Start, folder: Path, name: str) -> None:
+    """It neither stops an answer nor makes it another one."""
+    endpoint = start(folder)
     endpoint.status(PORT)
-    assert endpoint.status(PORT, page="/nowhere/")["cached"]
+    assert endpoint.status(PORT, page=name)["cached"]
 
 
 # Refusals before the first byte

@@ -154,7 +154,7 @@ def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, byte
 
 def test_it_looks_once_a_minute_at_most(folder: Path) -> None:
     """Left to itself, a look follows the last one after a minute."""
-    assert Deployments(folder)._every == 60.0
+    assert Deployments(folder).every == 60.0
 
 
 class Slow:

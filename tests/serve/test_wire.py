@@ -44,6 +44,7 @@ from mkdocs_roaming.roam.library import library_of
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.answering import Desk, Hearing, Way
 from mkdocs_roaming.serve.deployments import Deployment, Deployments
+from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around
 from mkdocs_roaming.serve.question import Question
 from mkdocs_roaming.serve.stream import DONE, sse
@@ -69,7 +70,9 @@ def hearing(name: str, tmp_path: Path) -> Hearing:
         budget["prices"] = Prices(**budget["prices"])
     way = Way(Scripted(read_script(tmp_path / "script.json")), Budget(**budget), case.get("whole_site_tokens", 0))
     turns = tuple(SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])})) for turn in case.get("turns", []))
-    return Desk(deployments, way, SIGNER).hear(Question(case["ask"], case.get("page", ""), turns=turns))
+    return Desk(Languages(deployments, Deployments), way, SIGNER).hear(
+        Question(case["ask"], case.get("page", ""), turns=turns)
+    )
 
 
 def parts(heard: Hearing) -> list[dict[str, Any]]:

@@ -1,0 +1,71 @@
+"""A site in several languages: readers are answered from the docs in theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.page import Alternate, Site
+
+Start = Callable[..., Any]
+URL = "https://docs.example/p/"
+QUESTION = "server.port 8642"
+
+
+@pytest.fixture
+def two(tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> Path:
+    """A site in English, and below it in German; the English manifest names other places too."""
+    alternates = (
+        Alternate(f"{URL}de/{PATH}", "de"),
+        Alternate(f"{URL}old/{PATH}", "fr", "1.0"),
+        Alternate("http://169.254.169.254/" + PATH, "it"),
+        Alternate(f"{URL}../../etc/{PATH}", "es"),
+    )
+    english = make_site(pages, site=Site("Kettle", URL, alternates=alternates))
+    german = [("einstellungen/", "# Einstellungen\n\n## Server\n\nDer Kessel hört auf `server.port`, das ist 8642.\n")]
+    folder: Path = english.publish(tmp_path / "two")
+    make_site(german, site=Site("Kessel", f"{URL}de/", language="de")).publish(folder / "de")
+    return folder
+
+
+@pytest.mark.parametrize("published", ["folder", "address"])
+def test_readers_are_answered_in_their_language(
+    start: Start, two: Path, host: Any, files_of: Any, until: Callable[..., Any], published: str
+) -> None:
+    """`de` and `de-AT` are answered from the German docs, all others from those that were asked for."""
+    with host(files_of(two)) as site:
+        endpoint = start(two if published == "folder" else site.url, every=0.05)
+        until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+        for language in ("de", "de-AT", "DE"):
+            assert "Kessel" in endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
+        for language in ("", "en", "en-GB", "fr", "it", "es", "xx"):
+            told = endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
+            assert "Kessel" not in told
+            assert "8642" in told
+        assert "Kessel" in endpoint.http.get("/ask", params={"q": QUESTION, "lang": "de"}).text
+        assert endpoint.http.get("/v1/search", params={"q": "Kessel", "lang": "de"}).json()["hits"]
+        assert not endpoint.http.get("/v1/search", params={"q": "Kessel"}).json()["hits"]
+        asked = {path for path, _ in site.asked}
+    assert not {path for path in asked if "etc" in path or path.startswith("old")}
+
+
+def test_answers_of_two_languages_are_kept_side_by_side(start: Start, two: Path, until: Callable[..., Any]) -> None:
+    """One language's answers do not push the other's out."""
+    endpoint = start(two, every=0.05)
+    until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+    for language in ("de", "en"):
+        assert not endpoint.status(QUESTION, lang=language)["cached"]
+    for language in ("de", "en"):
+        assert endpoint.status(QUESTION, lang=language)["cached"]
+
+
+def test_a_page_is_known_in_its_language(start: Start, two: Path, until: Callable[..., Any]) -> None:
+    """A browser's path of a German page names a page of the German docs."""
+    endpoint = start(two, every=0.05)
+    until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+    endpoint.status(QUESTION, lang="de", page="einstellungen/")
+    assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]
