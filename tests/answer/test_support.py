@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.overlap import credit, grams, piece, tokens
-from mkdocs_roaming.answer.sentences import sentences
 from mkdocs_roaming.answer.support import Support, bare, support
+from mkdocs_roaming.answer.support.overlap import credit, grams, piece, tokens
+from mkdocs_roaming.answer.support.sentences import sentences
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "support"
 VECTORS = json.loads((GOLDEN / "annotate_support.json").read_text("utf-8"))

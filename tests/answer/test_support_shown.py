@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.support import support
-from mkdocs_roaming.answer.support_html import support_html
+from mkdocs_roaming.answer.support.html import support_html
 from mkdocs_roaming.terminal import support_lines
 
 DOCS = {"07f3277d": "The server listens on port 8000. Do not restart it before the drain has ended. Set `a<b>` to 5."}

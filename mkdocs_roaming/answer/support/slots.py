@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mkdocs_roaming.answer.opposites import JOINING
-from mkdocs_roaming.answer.tokens import Token
+from mkdocs_roaming.answer.support.opposites import JOINING
+from mkdocs_roaming.answer.support.tokens import Token
 
 
 def alike(ours: Sequence[Token], at: int, theirs: Sequence[Token], there: int) -> float:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_roaming.answer.opposites import JOINING, Opposites, opposites
-from mkdocs_roaming.answer.slots import alike
-from mkdocs_roaming.answer.tokens import Token, is_negation
+from mkdocs_roaming.answer.support.opposites import JOINING, Opposites, opposites
+from mkdocs_roaming.answer.support.slots import alike
+from mkdocs_roaming.answer.support.tokens import Token, is_negation
 from mkdocs_roaming.words import fold
 
 

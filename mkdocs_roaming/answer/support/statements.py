@@ -9,9 +9,9 @@ from functools import cached_property
 from math import log
 
 from mkdocs_roaming.answer.alike import alike
-from mkdocs_roaming.answer.opposites import opposites
-from mkdocs_roaming.answer.sentences import sentences
-from mkdocs_roaming.answer.tokens import Token, is_negation, tokens
+from mkdocs_roaming.answer.support.opposites import opposites
+from mkdocs_roaming.answer.support.sentences import sentences
+from mkdocs_roaming.answer.support.tokens import Token, is_negation, tokens
 from mkdocs_roaming.words import terms, word
 
 

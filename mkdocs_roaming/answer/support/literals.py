@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_roaming.answer.sentences import code_spans
-from mkdocs_roaming.answer.slots import alike
-from mkdocs_roaming.answer.statements import Near, Statements
-from mkdocs_roaming.answer.tokens import Token
+from mkdocs_roaming.answer.support.sentences import code_spans
+from mkdocs_roaming.answer.support.slots import alike
+from mkdocs_roaming.answer.support.statements import Near, Statements
+from mkdocs_roaming.answer.support.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Literal
 from unicodedata import normalize
 
 from mkdocs_roaming import languages
-from mkdocs_roaming.answer.opposites import Opposites, opposites
-from mkdocs_roaming.answer.sentences import code_spans
+from mkdocs_roaming.answer.support.opposites import Opposites, opposites
+from mkdocs_roaming.answer.support.sentences import code_spans
 from mkdocs_roaming.words import fold, is_stop, stem
 
 Kind = Literal["word", "break", "number", "version", "flag", "path", "identifier", "url"]

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
 
-from mkdocs_roaming.answer import overlap
 from mkdocs_roaming.answer.alike import is_common
-from mkdocs_roaming.answer.literals import unfound, unfound_line
-from mkdocs_roaming.answer.opposites import opposites
-from mkdocs_roaming.answer.polarity import agrees, turns
-from mkdocs_roaming.answer.sentences import Stretch, code_spans, sentences
-from mkdocs_roaming.answer.statements import Near, Statements
-from mkdocs_roaming.answer.tokens import Token, is_negation, tokens
+from mkdocs_roaming.answer.support import overlap
+from mkdocs_roaming.answer.support.literals import unfound, unfound_line
+from mkdocs_roaming.answer.support.opposites import opposites
+from mkdocs_roaming.answer.support.polarity import agrees, turns
+from mkdocs_roaming.answer.support.sentences import Stretch, code_spans, sentences
+from mkdocs_roaming.answer.support.statements import Near, Statements
+from mkdocs_roaming.answer.support.tokens import Token, is_negation, tokens
 from mkdocs_roaming.words import fold, is_stop, word
 
 MarkKind = Literal[
