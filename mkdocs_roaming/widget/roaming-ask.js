@@ -1,0 +1,1026 @@
+// <roaming-ask>: asks these docs a question, shows where the answer was looked for, and links every source.
+//
+//   <script type="module" src="roaming/roaming-ask.js"></script>
+//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>
+//
+// Without an endpoint it lists sections by itself: roaming-find.js beside this file does that, loaded when it is needed.
+// One open shadow root, one style sheet, elements made one by one: nothing here needs inline styles, inline scripts or
+// HTML from a string, so the strictest content security policy holds. Text of others is only ever text.
+
+const HERE = import.meta.url;
+
+// ---------------------------------------------------------------------------------------------------------- Words said
+// Singular and plural are parted by "|". Other languages: ask.<language>.json beside this file.
+
+const ENGLISH = {
+  title: "Ask these docs",
+  button: "Ask",
+  close: "Close",
+  reset: "Start over",
+  intro: "Answers are put together from this documentation. Every source can be opened.",
+  findIntro: "Type a few words. The sections that fit are listed, and open right here.",
+  placeholder: "Ask a question",
+  findPlaceholder: "Find a section",
+  send: "Send",
+  stop: "Stop",
+  resize: "Width of the panel",
+  log: "Conversation",
+  outline: "Reading the outline",
+  outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
+  opening: "Opening {title}",
+  writing: "Writing the answer",
+  slow: "Still reading…",
+  slower: "This one needs several sections…",
+  answered: "Answer ready, {n} source|Answer ready, {n} sources",
+  opened: "Opened {n} of {all} sections · {cited} cited",
+  whole: "Read all {all} sections · {cited} cited",
+  open: "opening",
+  read: "read",
+  tokens: "~{n} tokens",
+  cited: "cited [{n}]",
+  missing: "not there",
+  too_big: "too long",
+  sources: "Sources",
+  source: "Source {n}: {title}",
+  copy: "Copy",
+  copied: "Copied",
+  link: "Copy link",
+  good: "Helpful",
+  bad: "Not helpful",
+  thanks: "Thank you",
+  again: "Ask again",
+  continue: "Continue",
+  search: "Search the docs instead",
+  looked: "Looked at",
+  nearest: "Nearest sections",
+  partial:
+    "Stopped after {n} section. The answer may be incomplete.|Stopped after {n} sections. The answer may be incomplete.",
+  not_found: "The docs do not seem to answer this.",
+  refused: "The model declined to answer this. Try other words.",
+  budget: "The answer reached its limit and may be incomplete. Ask for one thing at a time.",
+  error: "The answer could not be finished. Please ask again in a moment.",
+  lost: "The connection was lost. Please send the question again.",
+  stopped: "Stopped. Your question is back in the input.",
+  invalid: "The question was not accepted. Shorten it, or use other words.",
+  rate: "Too many questions just now.",
+  money: "Today's budget for answers is spent.",
+  wait: "You can ask again in {n}.",
+  now: "You can ask again now.",
+  down: "No answers at the moment. Here is what the outline finds.",
+  unsupported: "not in the sections that were read",
+  opposite: "the sections say otherwise",
+  legend: "Dotted: {n} place that no section supports.|Dotted: {n} places that no section supports.",
+  table: "Table",
+  code: "Code",
+  rows: "{n} more row|{n} more rows",
+};
+const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
+
+const fill = (text, values) => {
+  const forms = text.split("|");
+  return forms[values.n === 1 ? 0 : forms.length - 1].replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+};
+
+// -------------------------------------------------------------------------------------------------------------- Styles
+
+const STYLE = `
+:host {
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, Canvas));
+  --_fg: var(--roaming-fg, var(--md-typeset-color, CanvasText));
+  --_link: var(--roaming-accent, var(--md-typeset-a-color, LinkText));
+  --_accent: var(--roaming-accent, var(--md-primary-fg-color, LinkText));
+  --_on-accent: var(--md-primary-bg-color, Canvas);
+  --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
+  --_border: var(--roaming-border, color-mix(in srgb, var(--_fg) 22%, var(--_bg)));
+  --_code: var(--roaming-code-bg, color-mix(in srgb, var(--_fg) 6%, var(--_bg)));
+  --_danger: var(--roaming-danger, #d3302f);
+  --_radius: var(--roaming-radius, .5em);
+  all: initial;
+  color-scheme: inherit;
+  direction: inherit;
+  font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
+}
+:host([hidden]), [hidden] { display: none !important }
+* { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
+:focus-visible { outline: 2px solid var(--roaming-focus, var(--_link)); outline-offset: 2px }
+button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
+  border: 1px solid var(--_border); border-radius: var(--_radius) }
+button:hover { background: var(--_code) }
+a { color: var(--_link); text-decoration: underline; text-underline-offset: .15em }
+ul, ol { padding-inline-start: 1.4em }
+.muted, summary { color: var(--_muted); font-size: .875em }
+.said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
+.opener, dialog { position: fixed; z-index: var(--roaming-z, 90) }
+.opener { inset: auto var(--roaming-offset-inline, 1.25em) var(--roaming-offset-block, 1.25em) auto; padding: .6em 1.2em;
+  border-radius: 2em; box-shadow: 0 2px 8px #0004 }
+.opener:dir(rtl) { inset-inline: auto var(--roaming-offset-inline, 1.25em) }
+.opener, form button { font-weight: 600; color: var(--_on-accent); background: var(--_accent);
+  border-color: var(--_on-accent) }
+.opener:hover, form button:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_on-accent)) }
+dialog { inset: 0 0 0 auto; width: var(--roaming-width, 26em); max-width: 100%; height: var(--roaming-height, 100dvh);
+  max-height: none; border: 0 solid var(--_border); border-inline-start-width: 1px; color: var(--_fg);
+  background: var(--_bg); box-shadow: 0 0 24px #0003; animation: come .15s }
+dialog:dir(rtl) { inset: 0 auto 0 0 }
+dialog[open] { display: flex; flex-direction: column }
+dialog:modal { width: 100%; height: 100dvh }
+.resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
+.resize:hover, .resize:focus { background: var(--_border) }
+dialog:modal .resize { display: none }
+header, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
+header { border-block-end-width: 1px }
+form { border-block-start-width: 1px; align-items: end }
+h2 { flex: 1 }
+h2, h3, h4, strong, th { font-weight: 700 }
+.log { flex: 1; overflow: auto; padding: 1em; overscroll-behavior: contain }
+.turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: .7em; padding-block-end: 1.2em }
+.turn + .turn { padding-block-start: 1.2em; border-block-start: 1px solid var(--_border) }
+h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
+summary { cursor: pointer; min-height: 2em }
+.trail ul { list-style: none; border-inline-start: 2px solid var(--_border); padding-inline-start: .9em }
+.trail li, .sources li { padding-block: .2em; font-size: .9em }
+.trail li li { font-size: 1em }
+.trail a, .sources a { display: inline-block; min-height: 24px }
+.cited a { font-weight: 600 }
+.answer > * + *, blockquote > * + *, li > * + * { margin-block-start: .7em }
+li + li { margin-block-start: .25em }
+em { font-style: italic }
+del { text-decoration: line-through }
+pre, code { font-family: var(--roaming-mono, ui-monospace, Consolas, monospace); background: var(--_code) }
+code { font-size: .875em; border-radius: .25em; padding: .1em .25em }
+pre { overflow: auto; border: 1px solid var(--_border); border-radius: var(--_radius); padding: .7em .9em }
+pre code { padding: 0; background: none; white-space: pre }
+blockquote, .alert { border-inline-start: 3px solid var(--_border); padding-inline-start: .9em }
+.alert { border-color: var(--_danger) }
+hr { border: 0; border-block-start: 1px solid var(--_border) }
+.wide { overflow: auto }
+table { border-collapse: collapse; font-size: .9em }
+th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start; overflow-wrap: normal }
+sup { font-size: .75em; line-height: 0; vertical-align: super }
+.cite { padding: .6em .5em; margin: 0 -.15em; font-weight: 600; text-decoration: none }
+.cite::before { content: "[" } .cite::after { content: "]" }
+mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
+.row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
+.suggest button { display: block; text-align: start; width: 100%; padding: .5em .8em; margin-block-start: .5em }
+.hit { border: 1px solid var(--_border); border-radius: var(--_radius); margin-block: .5em }
+.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35 }
+.hit > summary > * { display: block }
+.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
+textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em .7em; field-sizing: content;
+  background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
+textarea::placeholder { color: var(--_muted); opacity: 1 }
+form button { padding: .6em .9em }
+@keyframes come { from { opacity: 0; transform: translateY(.5em) } }
+@media (prefers-reduced-motion: reduce) { dialog { animation: none } }
+@media (forced-colors: active) { button, dialog { border: 1px solid } }
+@media print { :host { display: none } }
+`;
+let sheet; // made once for all elements, when the first of them stands on a page
+
+// -------------------------------------------------------------------------------------------------------------- Making
+
+// Characters that turn the direction of what follows could make a text read as what it isn't.
+const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
+
+/** Makes an element: `on…` listens, the rest are attributes; what is undefined or false is left out. */
+function el(tag, given = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value || value === 0) made.setAttribute(name, value === true ? "" : plain(value));
+  }
+  made.append(...children.filter(Boolean).map((child) => (child.nodeType ? child : plain(child))));
+  return made;
+}
+
+// ------------------------------------------------------------------------------------------------------------ Markdown
+// Paragraphs, headings, lists, fences, tables, quotes, emphasis, links and [^id]. No HTML, no image: a hostile answer
+// can show nothing but text. Limits keep what never ends from stopping the page.
+
+const LONGEST = 60_000;
+const LONGEST_BLOCK = 8_000;
+const MOST_CELLS = 1_000;
+const DEEPEST = 6;
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
+const QUOTE = /^ {0,3}> ?/;
+const HEADING = /^ {0,3}#{1,6}( |$)/;
+const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
+const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
+const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
+const isOrdered = (item) => /\d/.test(item[2]);
+
+/** Cuts lines into top-level blocks, each with what it is and where it begins. */
+function cut(lines) {
+  const blocks = [];
+  let at = 0;
+  const upTo = (ends) => {
+    for (at++; at < lines.length && !ends(lines[at]); ) at++;
+  };
+  while (at < lines.length) {
+    const from = at;
+    const line = lines[at];
+    const fence = FENCE.exec(line);
+    const first = ITEM.exec(line);
+    let kind = "p";
+    if (!line.trim()) {
+      at++;
+      continue;
+    }
+    if (fence) {
+      kind = "fence";
+      const end = new RegExp(`^ {0,3}${fence[1]}+ *$`);
+      upTo((next) => end.test(next));
+      at++;
+    } else if (HEADING.test(line) || RULE.test(line)) {
+      kind = HEADING.test(line) ? "heading" : "rule";
+      at++;
+    } else if (QUOTE.test(line)) {
+      kind = "quote";
+      upTo((next) => !next.trim() || (!QUOTE.test(next) && begins(next)));
+    } else if (first) {
+      kind = "list";
+      upTo((next) => {
+        const blank = !next.trim();
+        if (blank) next = lines[at + 1] ?? "";
+        const item = ITEM.exec(next);
+        if (item && !item[1]) return isOrdered(item) !== isOrdered(first);
+        return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
+      });
+    } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
+      kind = "table";
+      upTo((next) => !next.includes("|"));
+    } else upTo((next) => !next.trim() || begins(next));
+    blocks.push({ kind, from, lines: lines.slice(from, at) });
+  }
+  return blocks;
+}
+
+/** Shows Markdown that may still be growing. What is finished is never made again, so a selection survives. */
+export class Markdown {
+  #text = "";
+  #done = 0; // lines
+  #last; // the text of the block that may still grow, and its element
+  #tail;
+  /** `link(address)` gives the address that a link may lead to; `cite(id)` gives the element of a citation. */
+  constructor(into, { link = () => {}, cite = () => {}, words = ENGLISH } = {}) {
+    Object.assign(this, { into, link, cite, words });
+  }
+  push(more) {
+    this.#text = (this.#text + more).slice(0, LONGEST);
+    const blocks = cut(this.#text.split(/\r\n?|\n/).slice(this.#done));
+    blocks.forEach((block, at) => {
+      const text = block.lines.join("\n").trimEnd();
+      if (!at && text === this.#last) return;
+      if (!at) this.#tail?.remove();
+      this.#last = text;
+      this.into.append((this.#tail = this.#block(block, 0)));
+    });
+    this.#done += blocks.at(-1)?.from ?? 0;
+  }
+  #block({ kind, lines }, depth) {
+    const text = lines.join("\n").trim();
+    if (depth > DEEPEST) return el("p", {}, text);
+    if (kind === "fence") {
+      const closed = lines.length > 1 && /^ *(```+|~~~+) *$/.test(lines.at(-1));
+      const code = el("code", {}, lines.slice(1, closed ? -1 : undefined).join("\n"));
+      return this.#wide("pre", { part: "code", dir: "ltr" }, this.words.code, code);
+    }
+    if (kind === "heading") return this.#inline(el("h4", { dir: "auto" }), text.replace(/^#+ *| +#+$/g, ""));
+    if (kind === "rule") return el("hr");
+    if (kind === "quote") {
+      const inner = lines.map((line) => line.replace(QUOTE, ""));
+      inner[0] = inner[0].replace(/^\[!(\w)(\w+)\]/, (all, first, rest) => `**${first}${rest.toLowerCase()}** `);
+      return this.#nested(el("blockquote"), inner, depth);
+    }
+    if (kind === "list") return this.#list(lines, depth);
+    if (kind === "table") return this.#table(lines);
+    return this.#inline(el("p", { dir: "auto" }), text);
+  }
+  /** Makes what can be scrolled sideways: by keyboard too. */
+  #wide(tag, given, label, ...children) {
+    return el(tag, { ...given, tabindex: 0, role: "region", "aria-label": label }, ...children);
+  }
+  /** Shows blocks inside of another; a paragraph that comes first in a list's item stands there without one of its own. */
+  #nested(into, lines, depth, bare = false) {
+    cut(lines).forEach((block, at) => {
+      if (bare && !at && block.kind === "p") this.#inline(into, block.lines.join("\n"));
+      else into.append(this.#block(block, depth + 1));
+    });
+    return into;
+  }
+  #list(lines, depth) {
+    const [, margin, sign] = ITEM.exec(lines[0]);
+    const items = [];
+    for (const line of lines) {
+      const item = ITEM.exec(line);
+      if (item?.[1].length <= margin.length + 1) items.push([line.slice(item[0].length).replace(/^\[[ xX]\] /, tick)]);
+      else items.at(-1).push(line.replace(/^ {1,4}/, ""));
+    }
+    const start = parseInt(sign) > 1 && parseInt(sign);
+    const made = items.map((item) => this.#nested(el("li", { dir: "auto" }), item, depth, true));
+    return el(isOrdered([0, 0, sign]) ? "ol" : "ul", { start }, ...made);
+  }
+  #table(lines) {
+    const [head, , ...rows] = lines.map((line) =>
+      line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace("\\|", "|")),
+    );
+    const width = Math.min(head.length, MOST_CELLS);
+    const shown = Math.floor(MOST_CELLS / width);
+    const row = (tag, cells) => el("tr", {}, ...head.slice(0, width).map((_, at) => this.#inline(el(tag), cells[at] ?? "")));
+    const n = rows.length - shown;
+    return this.#wide(
+      "div",
+      { class: "wide" },
+      this.words.table,
+      el("table", {}, row("th", head), ...rows.slice(0, shown).map((cells) => row("td", cells))),
+      n > 0 && el("p", { class: "muted" }, fill(this.words.rows, { n })),
+    );
+  }
+  #inline(into, text, depth = 0) {
+    const put = (more) => into.append(plain(more).replace(/ *\n/g, " "));
+    let at = 0;
+    const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
+    for (const { 0: all, index, groups } of found) {
+      const { escaped, entity, code, id, image, label, address, bare, strong, em, em2, del } = groups;
+      put(text.slice(at, index));
+      at = index + all.length;
+      const anchor = (to, shown, deeper) => {
+        const href = this.link(to);
+        return this.#inline(el(href ? "a" : "span", { href }), shown, deeper);
+      };
+      if (entity) put(ENTITIES[entity]);
+      else if (code) into.append(el("code", { dir: "ltr" }, code.replace(/\n/g, " ").replace(/^ (.+) $/, "$1")));
+      else if (id) into.append(this.cite(id) ?? "");
+      else if (label) into.append(anchor(address, label, depth + 1));
+      else if (bare) into.append(anchor(bare, bare, DEEPEST));
+      else if (strong ?? em ?? em2 ?? del)
+        into.append(this.#inline(el(strong ? "strong" : del ? "del" : "em"), strong ?? em ?? em2 ?? del, depth + 1));
+      else put(escaped ?? image);
+    }
+    put(text.slice(at));
+    return into;
+  }
+}
+const tick = (box) => (box === "[ ] " ? "☐ " : "☑ ");
+const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
+const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
+const target = (name) => `\\(<?(${name}[^\\s<>()]*(?:\\([^\\s<>()]*\\)[^\\s<>()]*)*)>?(?: +"[^"]*")?\\)`;
+const INLINE = new RegExp(
+  [
+    "\\\\(?<escaped>[!-/:-@\\[-`{-~])",
+    "&(?<entity>lt|gt|amp|quot|#39);",
+    "(?<ticks>`+)(?<code>[^`]|[^`][^]*?[^`])\\k<ticks>(?!`)",
+    "\\[\\^(?<id>[0-9a-f]{8})\\]",
+    `!\\[(?<image>${LABEL}*)\\]${target("")}`,
+    `\\[(?<label>${LABEL}+)\\]${target("?<address>")}`,
+    "<?(?<bare>https?://[^\\s<>()\\]`*]*[^\\s<>()\\]`*.,;:!?'\"])>?",
+    "\\*\\*(?=\\S)(?<strong>[^]*?[^\\s*])\\*\\*",
+    "\\*(?=[^\\s*])(?<em>[^*]*[^\\s*])\\*",
+    "(?<![\\p{L}\\p{N}])_(?=[^\\s_])(?<em2>[^_]*[^\\s_])_(?![\\p{L}\\p{N}])",
+    "~~(?=\\S)(?<del>[^~]*\\S)~~",
+  ].join("|"),
+  "gu",
+);
+
+// -------------------------------------------------------------------------------------------------- Server-sent events
+
+/** Gives the data of each event of a stream, however its bytes are cut. */
+export async function* events(stream) {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let data = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    const lines = rest.split(/\r\n|\n|\r(?!$)/); // a carriage return at the end may be half of a line's end
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
+      else if (!line && data.length) {
+        yield data.join("\n");
+        data = [];
+      }
+    }
+  }
+}
+
+/** Gives why an endpoint did not answer. */
+async function refusal(response) {
+  const { status } = response;
+  const problem = await response.json().catch(() => ({}));
+  if (status === 429) {
+    const seconds = Number(response.headers.get("retry-after")) || problem.retry_after || 30;
+    return { code: problem.code === "money" ? "money" : "rate", seconds };
+  }
+  if ([400, 413, 422].includes(status)) return { code: "invalid" };
+  return { code: status === 404 || status >= 500 ? "down" : "error" };
+}
+
+// ------------------------------------------------------------------------------------------------------------- Element
+
+const TURNS = 6; // are kept, and sent along as memory
+const MODIFIER = /^(Mac|iP)/.test(globalThis.navigator?.platform) ? "metaKey" : "ctrlKey";
+
+/** The element. Whatever happens is told as a bubbling event `roaming:…`; `request` and `fetch` may be overridden. */
+export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
+  static observedAttributes = ["open", "mode", "endpoint"];
+  #words = ENGLISH;
+  #turns = [];
+  #known = new Set(); // addresses of sections that the endpoint named
+  #button;
+  #dialog;
+  #log;
+  #intro;
+  #hits;
+  #input;
+  #send;
+  #polite;
+  #alert;
+  #opener; // where the focus returns to
+  #running; // aborts the answer that is being written
+  #wait = 0; // the endpoint may be asked again then
+  #down = 0; // in mode auto, the outline is searched until then
+  #found; // the question that the reader moved into the finder
+  #view;
+  #wide;
+
+  // What a page may do
+
+  /** Opens the panel. */
+  open() {
+    if (!this.#button || this.mode === "off" || this.#dialog?.open) return;
+    this.#build();
+    this.#opener = document.activeElement;
+    while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
+    this.#show();
+    this.toggleAttribute("open", true);
+    this.tell("open");
+  }
+  /** Closes the panel; the focus returns to where it was. */
+  close() {
+    if (!this.#dialog?.open) return;
+    this.#dialog.close();
+    this.removeAttribute("open");
+    this.#button.ariaExpanded = "false";
+    const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
+    back.focus({ preventScroll: true });
+    this.tell("close");
+  }
+  /** Puts a question into the input. */
+  prefill(question) {
+    this.open();
+    if (!this.#dialog) return;
+    this.#input.value = question;
+    this.#input.focus();
+    this.#draw();
+  }
+  /** Asks; where nothing answers, it lists what the outline finds. */
+  async ask(question) {
+    question = String(question).trim().slice(0, 1000);
+    this.open();
+    if (!question || !this.#dialog || this.#running || Date.now() < this.#wait) return;
+    if (this.#finds) return this.prefill(question);
+    this.#input.value = "";
+    await this.#answer(question);
+  }
+  /** Stops the answer that is being written. */
+  stop() {
+    this.#running?.abort();
+  }
+  /** Forgets all turns. */
+  reset() {
+    this.stop();
+    for (const turn of this.#turns.splice(0)) turn.article.remove();
+    this.#found = undefined;
+    this.#keep();
+    if (this.#dialog) this.prefill("");
+  }
+  /** Sends a question to the endpoint. */
+  request(body, signal) {
+    return this.#post("v1/ask", body, signal);
+  }
+  fetch(...what) {
+    return globalThis.fetch(...what);
+  }
+  get mode() {
+    return this.getAttribute("mode") || "auto";
+  }
+  tell = (name, detail = {}) =>
+    this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
+
+  // The life of the element
+
+  connectedCallback() {
+    this.#wide ??= matchMedia("(min-width: 48.01em)");
+    if (!this.#button) this.#begin();
+    addEventListener("keydown", this.#shortcut);
+    this.#wide.addEventListener("change", this.#resized);
+    const asked = new URLSearchParams(location.search).get("ask");
+    if (this.hasAttribute("open")) this.open();
+    if (asked) this.prefill(asked);
+  }
+  disconnectedCallback() {
+    this.stop();
+    removeEventListener("keydown", this.#shortcut);
+    this.#wide.removeEventListener("change", this.#resized);
+  }
+  attributeChangedCallback(name, before, now) {
+    if (!this.#button) return;
+    this.#button.hidden = this.mode === "off";
+    if (this.mode === "off" || (name === "open" && now === null)) this.close();
+    else if (name === "open") this.open();
+    else this.#draw();
+  }
+  #resized = () => {
+    if (!this.#dialog?.open) return;
+    this.#dialog.close();
+    this.#show();
+  };
+  #shortcut = (event) => {
+    const key = this.getAttribute("shortcut") ?? "i";
+    if (!event[MODIFIER] || event.altKey || event.shiftKey || event.key.toLowerCase() !== key) return;
+    if (event.defaultPrevented || event.target.isContentEditable || this.mode === "off") return;
+    event.preventDefault();
+    this.#dialog?.open ? this.close() : this.open();
+  };
+
+  /** Makes the button; the panel is made when it is opened first. */
+  #begin() {
+    const root = this.attachShadow({ mode: "open" });
+    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
+    root.adoptedStyleSheets = [sheet];
+    const given = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
+    this.#button = this.#action(this.#words.button, () => this.open(), given);
+    root.append(this.#button);
+    // Keys that are typed here are nobody else's: "s" would open the site's search. With Ctrl or Meta they pass.
+    for (const kind of ["keydown", "keypress", "keyup"])
+      root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
+    root.addEventListener("click", this.#follow);
+    this.#translate();
+  }
+  async #translate() {
+    const load = async (address) => (await this.fetch(address)).json();
+    const given = this.getAttribute("strings"); // an address, or the words themselves
+    const theirs = TRANSLATED.includes(this.#language) && new URL(`ask.${this.#language}.json`, HERE);
+    try {
+      const words = { ...ENGLISH, ...(theirs && (await load(theirs))) };
+      this.#words = { ...words, ...(given && (given[0] === "{" ? JSON.parse(given) : await load(given))) };
+    } catch {
+      return; // English will do
+    }
+    this.#button.textContent = this.#words.button;
+    if (!this.#dialog || this.#turns.length) return;
+    const { open } = this.#dialog; // before its words were there
+    this.#dialog.remove();
+    this.#dialog = this.#view = undefined;
+    this.#build();
+    if (open) this.#show();
+  }
+  #build() {
+    if (this.#dialog) return;
+    const words = this.#words;
+    const title = this.getAttribute("label") || words.title;
+    const icon = (sign, part, act) => this.#action(sign, act, { part, title: words[part], "aria-label": words[part] });
+    this.#input = el("textarea", {
+      part: "input", rows: 1, maxlength: 1000, enterkeyhint: "send", dir: "auto",
+      onkeydown: (event) => this.#typed(event),
+      oninput: () => {
+        this.#found = undefined;
+        this.#draw();
+      },
+    });
+    this.#send = el("button", { part: "send" });
+    const submit = (event) => {
+      event.preventDefault();
+      this.#submit();
+    };
+    this.#intro = el("div", { part: "suggestions", class: "suggest" });
+    this.#hits = el("div");
+    this.#log = el(
+      "div", { class: "log", part: "log", tabindex: 0, role: "region", "aria-label": words.log }, this.#intro, this.#hits,
+    );
+    this.#polite = el("div", { class: "said", role: "status" });
+    this.#alert = el("div", { class: "said", role: "alert" });
+    this.#dialog = el(
+      "dialog",
+      { part: "panel", "aria-label": title, onkeydown: this.#escape, oncancel: (event) => event.preventDefault() },
+      this.#edge(),
+      el(
+        "header", { part: "header" }, el("h2", { part: "title" }, title),
+        icon("↺", "reset", () => this.reset()), icon("✕", "close", () => this.close()),
+      ),
+      this.#log,
+      el("form", { part: "form", onsubmit: submit }, this.#input, this.#send),
+      this.#polite,
+      this.#alert,
+    );
+    this.shadowRoot.append(this.#dialog);
+    this.#restore();
+  }
+  #show() {
+    this.#wide.matches ? this.#dialog.show() : this.#dialog.showModal();
+    this.#button.ariaExpanded = "true";
+    this.#draw();
+    this.#input.focus();
+  }
+  /** Makes the edge that sets the panel's width, by pointer and by arrow keys. */
+  #edge() {
+    const rightwards = () => (this.matches(":dir(rtl)") ? 1 : -1);
+    const set = (width) => {
+      edge.ariaValueNow = Math.round(Math.max(280, Math.min(width, innerWidth - 40)));
+      this.style.setProperty("--roaming-width", `${edge.ariaValueNow}px`);
+    };
+    const edge = el("div", {
+      class: "resize", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": this.#words.resize,
+      "aria-valuenow": 416, "aria-valuemin": 280, "aria-valuemax": 2000,
+      onpointerdown: (event) => edge.setPointerCapture(event.pointerId),
+      onpointermove: ({ pointerId, clientX }) =>
+        edge.hasPointerCapture(pointerId) && set(rightwards() > 0 ? clientX : innerWidth - clientX),
+      onkeydown: ({ key }) => {
+        const step = { ArrowLeft: -24, ArrowRight: 24 }[key];
+        if (step) set(this.#dialog.offsetWidth + step * rightwards());
+      },
+    });
+    return edge;
+  }
+  #action(text, onclick, given = {}) {
+    return el("button", { type: "button", onclick, ...given }, text);
+  }
+
+  // Keys and clicks
+
+  #typed(event) {
+    const { key, isComposing, keyCode, shiftKey } = event;
+    const last = this.#turns.at(-1);
+    if (isComposing || keyCode === 229) return; // a key of an input method
+    if (key === "Enter" && !shiftKey) this.#submit();
+    else if (key === "ArrowUp" && !this.#input.value && last) this.prefill(last.question);
+    else return;
+    event.preventDefault();
+  }
+  #escape = (event) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    this.#running ? this.stop() : this.close();
+  };
+  #submit() {
+    if (this.#running) this.stop();
+    else if (this.#finds) this.#hits.querySelector("summary")?.focus();
+    else this.ask(this.#input.value);
+  }
+  /** Follows a link of this site by an anchor on the page, so that a theme can navigate without loading anew. */
+  #follow = (event) => {
+    const href = event.target.closest("a")?.href;
+    if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const inside = new URL(href).origin === location.origin;
+    const goes = this.tell("navigate", { url: href });
+    if (inside || !goes) event.preventDefault();
+    if (!inside || !goes) return;
+    const anchor = el("a", { href, hidden: true });
+    this.append(anchor);
+    if (!this.#wide.matches) this.close();
+    anchor.click();
+    anchor.remove();
+  };
+  #say = (text) => {
+    this.#polite.textContent = text;
+  };
+
+  // Where this is
+
+  get #endpoint() {
+    const given = this.getAttribute("endpoint");
+    return given && new URL(given.replace(/\/?$/, "/"), document.baseURI);
+  }
+  get #finds() {
+    if (this.#found !== undefined || this.mode === "finder") return true;
+    return this.mode === "auto" && (!this.#endpoint || Date.now() < this.#down);
+  }
+  get #language() {
+    return (this.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
+  }
+  /** What the build wrote on the page that is shown now. */
+  get #page() {
+    const given = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
+    const address = this.getAttribute("manifest") || given.manifest || new URL("manifest.json", HERE);
+    const manifest = new URL(address, document.baseURI);
+    return { path: location.pathname, ...given, manifest, base: new URL("../", manifest) };
+  }
+  /** Gives the address that a link may lead to: of this site, of a section, or allowed. Anything else is no link. */
+  #link = (address) => {
+    const { base, site } = this.#page;
+    if (!URL.canParse(address, base)) return;
+    let url = new URL(address, base);
+    if (site && url.href.startsWith(site)) url = new URL(url.href.slice(site.length), base); // a preview, a mirror
+    const allowed = [location.origin, ...(this.getAttribute("allow-links") ?? "").split(" ").filter(Boolean)];
+    const fits = this.#known.has(address) || allowed.some((one) => `${url.href}/`.startsWith(one.replace(/\/?$/, "/")));
+    if (fits && /^https?:$/.test(url.protocol) && !url.username) return url.href;
+  };
+  #anchor = ({ url }, text) => {
+    const href = url && this.#link(url);
+    return el(href ? "a" : "span", { href }, text);
+  };
+  #post(path, body, signal) {
+    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    return this.fetch(new URL(path, this.#endpoint), { method: "POST", headers, body: JSON.stringify(body), signal });
+  }
+
+  // A turn: question, trail, answer, sources, status, actions
+
+  #begun(question) {
+    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], cites: [], text: "" };
+    turn.summary = el("summary", {}, this.#words.outline);
+    turn.list = el("ul");
+    turn.trail = el("details", { class: "trail", part: "trail", open: true }, turn.summary, turn.list);
+    turn.answer = el("div", { class: "answer", part: "answer" });
+    turn.sources = el("div");
+    turn.state = el("p", { class: "muted", part: "status" });
+    turn.actions = el("div", { class: "row", part: "actions" });
+    const given = { class: "turn", part: "turn", "aria-busy": "true" };
+    const heading = el("h3", { part: "question", dir: "auto" }, question);
+    turn.article = el("article", given, heading, turn.trail, turn.answer, turn.sources, turn.state, turn.actions);
+    turn.markdown = new Markdown(turn.answer, {
+      link: this.#link, words: this.#words, cite: (id) => this.#cite(turn, id),
+    });
+    this.#hits.before(turn.article);
+    this.#turns.push(turn);
+    if (this.#turns.length > TURNS) this.#turns.shift().article.remove();
+    return turn;
+  }
+  async #answer(question) {
+    const words = this.#words;
+    const turns = this.#turns.map((one) => one.turn).filter(Boolean);
+    const turn = this.#begun(question);
+    const { signal } = (this.#running = new AbortController());
+    const step = (text) => turn.text || this.#step(turn, text);
+    const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
+    const page = this.getAttribute("page-context") === "off" ? undefined : this.#page.path;
+    step(words.outline);
+    this.#draw();
+    turn.article.scrollIntoView();
+    this.tell("ask", { question });
+    let problem;
+    try {
+      const response = await this.request({ question, page, lang: this.#language, turns }, signal);
+      if (!response.ok) problem = await refusal(response);
+      else for await (const data of events(response.body)) if (data !== "[DONE]") this.#part(turn, JSON.parse(data), true);
+    } catch {
+      problem = { code: signal.aborted ? "stopped" : turn.parts.length ? "lost" : "down" };
+    }
+    if (!turn.status) problem ??= { code: "lost" };
+    late.forEach(clearTimeout);
+    this.#running = undefined;
+    if (problem?.code === "down" && this.mode === "auto") {
+      this.#turns.pop().article.remove();
+      this.#down = Date.now() + 60_000;
+      this.#alert.textContent = words.down;
+      return this.prefill(question);
+    }
+    this.#finish(turn, problem);
+    if (problem || turn.status.state === "error") this.#input.value ||= question;
+    this.#keep();
+    this.#draw();
+  }
+  #step(turn, shown, said = shown) {
+    turn.state.textContent = shown;
+    this.#say(plain(said));
+  }
+
+  /** Shows one part of the stream; of a turn that was kept, nothing is said nor told. */
+  #part(turn, part, live) {
+    const words = this.#words;
+    const { type, id, data } = part;
+    const step = (...texts) => live && this.#step(turn, ...texts);
+    turn.parts.push(part);
+    if (type === "data-outline") {
+      turn.outline = data;
+      step(fill(words.outlineOf, { n: data.sections }), words.outline);
+    } else if (type === "data-section") {
+      turn.sections.set(id, { id, ...data });
+      this.#known.add(data.url);
+      if (data.state === "open" && !turn.text) step(plain(fill(words.opening, data)));
+      this.#trace(turn, id);
+    } else if (type === "text-delta") {
+      if (!turn.text) step(words.writing);
+      turn.text += part.delta;
+      turn.markdown.push(part.delta);
+    } else if (type === "data-support") turn.support = data;
+    else if (type === "data-status") turn.status = data;
+    else if (type === "finish") turn.turn = part.messageMetadata?.turn;
+    if (turn.text) turn.cited.forEach((cited) => this.#trace(turn, cited));
+    const told = { "data-outline": "outline", "data-section": "section", "text-delta": "delta" }[type];
+    if (live && told) this.tell(told, { id, text: part.delta, ...data });
+  }
+  /** Shows a section in the trail, below the titles above it, and gives its citations address and title. */
+  #trace(turn, id) {
+    const words = this.#words;
+    const section = turn.sections.get(id);
+    if (!section) return; // of a site that was read whole, sections are told after the text that cites them
+    const above = section.path.slice(0, -1).join(" › ");
+    const place = (key, make, into) => {
+      if (!turn.places.has(key)) into.append(turn.places.set(key, make()).get(key));
+      return turn.places.get(key);
+    };
+    const group = above ? place(above, () => el("li", {}, el("span", { class: "muted" }, above), el("ul")), turn.list) : turn.list;
+    const row = place(id, () => el("li", { part: "trail-item" }), group.querySelector("ul") ?? group);
+    const n = turn.cited.indexOf(id) + 1;
+    const told = [words[section.state === "cited" ? "read" : section.state]];
+    if (section.tokens) told.push(fill(words.tokens, { n: section.tokens }));
+    if (n) told.push(fill(words.cited, { n }));
+    row.classList.toggle("cited", n);
+    row.replaceChildren(this.#anchor(section, section.title), el("span", { class: "muted" }, ` ${told.join(" · ")}`));
+    for (const cite of turn.cites) {
+      const href = cite.id === id && !cite.anchor.href && this.#link(section.url);
+      if (!href) continue;
+      cite.anchor.href = href;
+      cite.anchor.title = plain(section.path.join(" › "));
+      cite.anchor.ariaLabel = plain(fill(words.source, { n, title: section.title }));
+    }
+  }
+  #cite(turn, id) {
+    const number = turn.cited.indexOf(id) + 1 || turn.cited.push(id);
+    const anchor = el("a", { class: "cite", part: "cite" }, number);
+    turn.cites.push({ id, anchor });
+    return el("sup", {}, anchor);
+  }
+
+  /** Says how a turn ended, and what can be done now. */
+  #finish(turn, problem, live = true) {
+    const words = this.#words;
+    const { status = {}, question } = turn;
+    const state = problem?.code ?? status.state;
+    const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
+    const bad = Boolean(problem) || ["error", "refused", "budget"].includes(state);
+    const n = state === "answered" ? sources.length : status.sections;
+    const said = fill(words[state] ?? words.error, { n });
+    turn.article.ariaBusy = "false";
+    turn.trail.open = false;
+    turn.trail.hidden = !turn.outline;
+    const counts = { n: turn.sections.size, all: turn.outline?.sections, cited: sources.length };
+    turn.summary.textContent = fill(turn.outline?.whole ? words.whole : words.opened, counts);
+    const list = (title, tag, sections = []) => {
+      if (!sections.length || turn.sources.firstChild) return;
+      const items = sections.map((one) => el("li", {}, this.#anchor(one, one.path.join(" › ") || one.title)));
+      turn.sources.append(el("h4", { class: "muted" }, title), el(tag, { class: "sources", part: "sources" }, ...items));
+    };
+    list(words.sources, "ol", sources);
+    list(words.nearest, "ul", status.nearest);
+    list(words.looked, "ul", status.looked_at);
+    this.#mark(turn);
+
+    const details = [status.model, status.tokens_read && fill(words.tokens, { n: status.tokens_read })];
+    if (status.cost) details.push(`${status.cost.toPrecision(2)} ${status.currency}`);
+    if (bad) turn.state = this.#alerted(turn.state);
+    turn.state.textContent = state === "answered" ? details.filter(Boolean).join(" · ") : said;
+
+    const again = () => this.ask(question);
+    const search = () => {
+      this.#found = question;
+      this.prefill(question);
+    };
+    if (turn.text) {
+      turn.actions.append(this.#copier(words.copy, () => asText(turn, sources)));
+      const link = () => new URL(`?${new URLSearchParams({ ask: question })}`, location.href).href;
+      turn.actions.append(this.#copier(words.link, link));
+      if (turn.turn && (this.getAttribute("feedback") ?? "off") !== "off") this.#opinions(turn);
+    }
+    turn.actions.append(this.#action(["partial", "budget"].includes(state) ? words.continue : words.again, again));
+    if (["not_found", "refused", "error"].includes(state)) turn.actions.append(this.#action(words.search, search));
+    if (!live) return;
+    this.#say(bad ? "" : said);
+    if (bad) this.#alert.textContent = said;
+    const retryAfter = problem?.seconds;
+    if (!problem && state !== "error") this.tell("answer", { question, answer: turn.text, sources, status });
+    else this.tell(retryAfter ? "ratelimit" : "error", { question, code: state, retryAfter });
+    if (retryAfter) this.#countDown(turn, said, retryAfter);
+  }
+  #alerted(line) {
+    line.className = "alert";
+    line.setAttribute("part", "status error");
+    return line;
+  }
+  #countDown(turn, said, seconds) {
+    this.#wait = Date.now() + seconds * 1000;
+    const tick = () => {
+      const left = Math.ceil((this.#wait - Date.now()) / 1000);
+      const n = left > 90 ? `${Math.ceil(left / 60)} min` : `${left} s`;
+      turn.state.textContent = `${said} ${left > 0 ? fill(this.#words.wait, { n }) : this.#words.now}`;
+      if (left > 0) setTimeout(tick, 1000);
+      else this.#say(this.#words.now);
+    };
+    tick();
+    this.#alert.textContent = turn.state.textContent;
+  }
+  #copier = (text, what) => {
+    const button = this.#action(text, async () => {
+      await navigator.clipboard.writeText(what());
+      button.textContent = this.#words.copied;
+      this.#say(this.#words.copied);
+    });
+    return button;
+  };
+  #opinions({ question, turn, actions }) {
+    const opinion = (sign, label, helpful) => {
+      const send = () => {
+        for (const button of buttons) button.disabled = true;
+        this.tell("feedback", { question, helpful });
+        this.#post("v1/feedback", { turn, helpful }).catch(() => {});
+        this.#say(this.#words.thanks);
+      };
+      return this.#action(sign, send, { title: label, "aria-label": label });
+    };
+    const buttons = [opinion("👍", this.#words.good, true), opinion("👎", this.#words.bad, false)];
+    actions.append(...buttons);
+  }
+  /** Underlines what no section supports: spans count in the answer's Markdown without its citations. */
+  #mark({ text, support, answer }) {
+    const marks = support?.sentences.flatMap((sentence) => sentence.marks) ?? [];
+    if (!marks.length) return;
+    const source = text.replace(CITATION, "");
+    const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) if (!walker.currentNode.parentNode.closest(".cite")) nodes.push(walker.currentNode);
+    let at = 0;
+    for (const node of nodes) {
+      // Where each character stands in the source: what is shown is the source without its signs.
+      const places = Array.from({ length: node.length }, (_, next) => {
+        const found = source.indexOf(node.data[next], at);
+        if (found >= 0 && found < at + 300) return (at = found + 1) - 1;
+      });
+      for (const { start, end, kind } of [...marks].reverse()) {
+        const inside = (place) => place >= start && place < end;
+        const from = places.findIndex(inside);
+        const to = places.findLastIndex(inside) + 1;
+        if (from < 0 || to > node.length) continue;
+        const marked = node.splitText(from);
+        marked.splitText(to - from);
+        const label = kind === "polarity" ? this.#words.opposite : this.#words.unsupported;
+        marked.replaceWith(el("mark", { title: label }, marked.data, el("span", { class: "said" }, ` (${label})`)));
+      }
+    }
+    answer.append(el("p", { class: "muted" }, fill(this.#words.legend, { n: marks.length })));
+  }
+
+  // What is kept for the next page
+
+  get #store() {
+    return { session: sessionStorage, local: localStorage }[this.getAttribute("persist") ?? "session"];
+  }
+  get #key() {
+    return `roaming:${this.#page.base}`;
+  }
+  #keep() {
+    const turns = this.#turns.filter((turn) => turn.status).map(({ question, parts }) => ({ question, parts }));
+    try {
+      this.#store?.setItem(this.#key, JSON.stringify(turns));
+    } catch {} // it is full, or forbidden
+  }
+  #restore() {
+    try {
+      for (const { question, parts } of JSON.parse(this.#store?.getItem(this.#key) ?? "[]")) {
+        const turn = this.#begun(question);
+        for (const part of parts) this.#part(turn, part);
+        this.#finish(turn, undefined, false);
+      }
+    } catch {} // forbidden, or of another version
+  }
+
+  // What is shown while nothing is answered: suggestions, and what the finder lists
+
+  #draw() {
+    if (!this.#dialog) return;
+    const words = this.#words;
+    const finds = this.#finds;
+    const asked = finds ? this.#found ?? this.#input.value : "";
+    this.#input.placeholder = this.#input.ariaLabel = finds ? words.findPlaceholder : words.placeholder;
+    this.#send.textContent = this.#running ? words.stop : words.send;
+    this.#send.hidden = finds;
+    this.#intro.hidden = this.#turns.length || asked.trim();
+    const suggest = (text) => this.#action(text, () => (finds ? this.prefill(text) : this.ask(text)));
+    const suggestions = JSON.parse(this.#page.suggestions ?? "[]").slice(0, 4);
+    this.#intro.replaceChildren(el("p", {}, finds ? words.findIntro : words.intro), ...suggestions.map(suggest));
+    this.#find(asked);
+  }
+  async #find(asked) {
+    if (!asked && !this.#view) return;
+    const { View } = await import(new URL("roaming-find.js", HERE));
+    this.#view ??= new View(this.#host, this.#hits);
+    this.#view.list(asked, Date.now() < this.#down && this.#words.down);
+  }
+  /** What the finder needs of the element. */
+  get #host() {
+    const host = { el, fill, Markdown, link: this.#link, anchor: this.#anchor, copier: this.#copier };
+    Object.assign(host, { say: this.#say, tell: this.tell, fetch: (...what) => this.fetch(...what) });
+    return Object.defineProperties(host, { words: { get: () => this.#words }, page: { get: () => this.#page } });
+  }
+}
+const CITATION = /\[\^([0-9a-f]{8})\]/g;
+/** Gives an answer with its sources as Markdown that stands alone. */
+function asText({ text, cited }, sources) {
+  const numbered = text.replace(CITATION, (all, id) => `[${cited.indexOf(id) + 1}]`);
+  return [numbered, "", ...sources.map(({ path, url }, at) => `[${at + 1}] ${path.join(" › ")}: ${url}`), ""].join("\n");
+}
+
+if (globalThis.customElements && !customElements.get("roaming-ask")) customElements.define("roaming-ask", RoamingAsk);
