@@ -82,15 +82,15 @@ def test_an_answer_arrives_while_it_is_made(start: Start, folder: Path, ids: dic
     assert seen.endswith(b"data: [DONE]\n\n")
 
 
-def test_the_first_part_comes_at_once(start: Start, folder: Path) -> None:
-    """Nobody waits for 45 milliseconds because of small packets: the median of ten is well below."""
+def test_small_parts_are_sent_at_once(start: Start, folder: Path) -> None:
+    """No part waits 40 milliseconds for the last one's receipt: a kept answer of many parts arrives well before."""
     endpoint = start(folder)
+    endpoint.ask(PORT)
     took = []
-    for at in range(10):
+    for _ in range(10):
         begun = time.perf_counter()
-        with endpoint.http.stream("POST", "/v1/ask", json={"question": f"{PORT} {at}"}) as response:
-            next(response.iter_bytes())
-            took.append(time.perf_counter() - begun)
+        assert len(endpoint.ask(PORT)) > 10
+        took.append(time.perf_counter() - begun)
     assert sorted(took)[5] < 0.035
 
 
