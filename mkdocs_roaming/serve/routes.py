@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.resources.abc import Traversable
 from typing import TypeVar
@@ -14,10 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mkdocs_roaming.expand import expand
-from mkdocs_roaming.expand import render as render_expansion
-from mkdocs_roaming.roam.navigator import Misused, Outlined
-from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
 from mkdocs_roaming.serve.deployments import Deployment
@@ -32,7 +27,7 @@ from mkdocs_roaming.serve.problems import Refused
 from mkdocs_roaming.serve.question import Question, checked_language, checked_page, checked_question, read_question
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
-from mkdocs_roaming.words import estimate_tokens
+from mkdocs_roaming.serve.walking import Told, as_json, tell_health, tell_hits, tell_outline, tell_section
 
 _T = TypeVar("_T")
 
@@ -76,56 +71,18 @@ class Routes:
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
         here, id_ = self._here(request), request.query_params.get("id")
-        found = await _in_thread(lambda: _branch(here, id_) if id_ else _outline(here))
-        if isinstance(found, Misused):
-            raise Refused(404, "no_section", " ".join(found.message.split()))
-        told = {"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}
-        return _negotiated(request, told, found.text)
+        return _negotiated(request, await _in_thread(lambda: tell_outline(here, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
-        here, id_ = self._here(request), request.path_params["id"]
-        places = here.library.places
-        place = places.get(id_) or places.get(id_.lower())
-        if place is None:
-            raise Refused(404, "no_section", f"No section {id_[:60]!r}; the outline and search give ids.")
-        part = _number(request, "part", 1, 10**6)
-        found = await _in_thread(lambda: expand(places, place, here.library.text, part=part))
-        told = {
-            "id": found.id,
-            "title": place.section.title,
-            "path": list(places.breadcrumb(place)),
-            "url": places.url(place),
-            "tokens": estimate_tokens(found.text),
-            "text": found.text,
-            "shown": list(dict.fromkeys(one.id for one in found.shown)),
-            "listed": [_listed(one) for one in found.listed],
-            "part": found.part,
-            "parts": found.parts,
-            "before": _listed(found.before) if found.before else None,
-            "after": _listed(found.after) if found.after else None,
-            "digest": here.digest,
-        }
-        return _negotiated(request, told, render_expansion(found))
+        here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
+        return _negotiated(request, await _in_thread(lambda: tell_section(here, id_, part)))
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
-        here = self._here(request)
-        query, limit = checked_question(request.query_params.get("q", "")), _number(request, "limit", 5, MOST_HITS)
-        hits = await _in_thread(lambda: here.search.find(query, limit=limit))
-        places = here.library.places
-        told = [
-            {
-                "id": hit.place.id,
-                "title": hit.place.section.title,
-                "path": list(places.breadcrumb(hit.place)),
-                "url": places.url(hit.place),
-                "snippet": hit.snippet,
-                "score": round(hit.score, 4),
-            }
-            for hit in hits
-        ]
-        return _tagged(request, _json({"query": query, "hits": told, "digest": here.digest}), JSON)
+        here, query = self._here(request), request.query_params
+        told = await _in_thread(lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
+        return _tagged(request, as_json(told.data), JSON)
 
     def _here(self, request: Request) -> Deployment:
         return self._desk.site.now(checked_language(request.query_params.get("lang")))
@@ -143,15 +100,8 @@ class Routes:
 
     async def health(self, request: Request) -> Response:
         """Tell whether questions can be answered."""
-        here = self._desk.site.now()
-        told = {
-            "status": "stale" if self._desk.site.main.problem else "ok",
-            "site": here.library.manifest.site.name,
-            "digest": here.digest,
-            "sections": len(here.library.places),
-            "model": self._desk.way.model.name,
-        }
-        return Response(_json(told), media_type=JSON, headers={"cache-control": "no-store"})
+        told = tell_health(self._desk.site, self._desk.way.model.name)
+        return Response(as_json(told.data), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def metrics(self, request: Request) -> Response:
         """Give the counters."""
@@ -206,7 +156,7 @@ class Asked:
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
         if self._form == "markdown":
             return Response(as_markdown(told), media_type=f"{MARKDOWN}; charset=utf-8", headers=headers)
-        return Response(_json(told), media_type=JSON, headers=headers)
+        return Response(as_json(told), media_type=JSON, headers=headers)
 
 
 async def _json_body(request: Request) -> bytes:
@@ -225,37 +175,11 @@ async def _in_thread(work: Callable[[], _T]) -> _T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def _outline(here: Deployment) -> Outlined | Misused:
-    """Give the whole outline, drawn once for each deployment."""
-    return here.library.kept("/v1/outline", lambda: _branch(here))
-
-
-def _branch(here: Deployment, id_: str | None = None) -> Outlined | Misused:
-    return here.navigator().read_outline(id_)
-
-
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:8]) <= most:
-        raise Refused(422, "bad_number", f"`{name}` is a number from 1 to {most}.")
-    return int(text)
-
-
-def _listed(entry: object) -> Mapping[str, object]:
-    return {name: getattr(entry, name) for name in ("id", "title", "tokens", "inside")}
-
-
-def _json(told: object) -> bytes:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-
-
-def _negotiated(request: Request, told: object, markdown: str) -> Response:
+def _negotiated(request: Request, told: Told) -> Response:
     wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
-    if wanted == MARKDOWN:
-        return _tagged(request, markdown.encode("utf-8"), f"{MARKDOWN}; charset=utf-8", vary="Accept")
-    return _tagged(request, _json(told), JSON, vary="Accept")
+    if wanted == MARKDOWN and told.markdown is not None:
+        return _tagged(request, told.markdown.encode("utf-8"), f"{MARKDOWN}; charset=utf-8", vary="Accept")
+    return _tagged(request, as_json(told.data), JSON, vary="Accept")
 
 
 def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Response:
