@@ -11,6 +11,7 @@ from functools import lru_cache
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place
+from mkdocs_roaming.roam.history import is_history
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.section import github_slug
 from mkdocs_roaming.words import groups, terms
@@ -28,6 +29,9 @@ class Index:
         self.titles: list[frozenset[str]] = []
         """The terms of each title, stop words left out where others remain."""
         self.page_of = [rows.setdefault(place.page.path, len(rows)) for place in self.places]
+        pages = {place.page.path: place.page for place in self.places}
+        self.history = [is_history(pages[path]) for path in rows]
+        """Whether each page tells of what changed once."""
         self._language = library.manifest.site.language
         self._table = sqlite3.connect(":memory:", check_same_thread=False)
         # Our terms hold no spaces and no quotes; whatever else they hold belongs to them.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place
+from mkdocs_roaming.roam.history import asks_for_history
 from mkdocs_roaming.roam.index import Index
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.snippets import snippet
@@ -38,7 +39,8 @@ class Weights:
     subsections' titles, `links` the words of links that lead to it. `page` is the share of what the whole page says;
     `entire` is added, as a share, for a title all of whose words are asked for. A chatty word (*want*, *often*)
     counts as the share `chatty` of any other, a word guessed for one that the site never uses as `guess`, a word of
-    the same meaning as `synonym`. Measured by benchmarks/search_quality.py.
+    the same meaning as `synonym`. A change log counts as the share `history`, unless changes are asked for. Measured
+    by benchmarks/search_quality.py.
     """
 
     title: float = 12.0
@@ -53,6 +55,7 @@ class Weights:
     chatty: float = 0.4
     guess: float = 0.7
     synonym: float = 0.2
+    history: float = 0.65
 
 
 class Search:
@@ -113,6 +116,9 @@ class Search:
             entire = len(titled & asked_for) / len(titled) if titled else 0.0
             scores[row] += self.weights.page * pages.get(index.page_of[row], 0.0)
             scores[row] *= 1 + self.weights.entire * entire
+        if not asks_for_history(words):
+            for row in scores:
+                scores[row] *= self.weights.history if index.history[index.page_of[row]] else 1.0
         return [(index.places[row], scores[row]) for row in sorted(scores, key=lambda row: (-scores[row], row))]
 
     def _sums(self, index: Index, words: Sequence[Word]) -> tuple[dict[int, float], dict[int, float]]:

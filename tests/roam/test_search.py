@@ -187,6 +187,17 @@ def test_the_words_of_a_link_find_the_section_it_leads_to(make_site: Callable) -
     assert set(titles(library, "moor")) == {"Fasten", "Start"}
 
 
+@pytest.mark.parametrize("title", ["Release notes", "Changelog", "What's new", "Änderungen", "変更履歴"])
+def test_a_change_log_stands_behind_what_it_tells_of(make_site: Callable, title: str) -> None:
+    """Who asks how a thing works is led to it, not to the release that brought it; who asks for a version, there."""
+    log = f"# {title}\n\n## Middleware\n\nVersion 2.1 has middleware.\n"
+    guide = "# Guide\n\n## Middleware in use\n\nPut your middleware into the list; each middleware wraps the next.\n"
+    search = Search(make_site([("log/", log), ("guide/", guide)]).library())
+    assert search.find("how does middleware work")[0].place.page.path == "guide/"
+    assert search.find("middleware in which version")[0].place.page.path == "log/"
+    assert search.find("middleware in 2.1")[0].place.page.path == "log/"
+
+
 def test_ranking_can_be_changed(make_site: Callable) -> None:
     """Without titles, the section that says a word most often is first."""
     library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
