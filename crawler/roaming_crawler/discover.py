@@ -1,0 +1,250 @@
+"""Finds out which pages a site has: by its manifest, its llms.txt, its sitemap; what its pages link to comes later."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urljoin
+
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest import PATH, Manifest, load
+from roaming_crawler.fetch import MEGABYTE, Answer, FetchError
+from roaming_crawler.fulltext import Pieces, split_full
+from roaming_crawler.llms import Index, read_index
+from roaming_crawler.looking import kind_of, text_of
+from roaming_crawler.pages import Entry, entry_of, replaced
+from roaming_crawler.scope import Scope, canonical, host_of, looks_like_a_page
+from roaming_crawler.session import Session
+from roaming_crawler.sitemap import CAP, read_sitemap
+
+MOST_NESTED = 50
+"""The llms.txt files that one crawl follows from others."""
+MOST_SITEMAPS = 200
+LARGEST_FULL = 50 * MEGABYTE
+LARGEST_MANIFEST = 100 * MEGABYTE
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found out about a site before its pages are asked for. `notes` tell what was not understood."""
+
+    scope: Scope
+    manifest: Manifest | None = None
+    root: str = ""
+    """Where the manifest's paths start."""
+    indexes: list[tuple[str, Index]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
+    """How many pages each source listed."""
+    notes: list[str] = field(default_factory=list)
+    _loosely: dict[str, str] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Add a page, or what is new about a known one."""
+        loose = loosely(entry.url)
+        known = self.entries.get(entry.url) or self.entries.get(self._loosely.get(loose, ""))
+        if known is not None and (known.url == entry.url or known.guessed or entry.guessed):
+            del self.entries[known.url]
+            entry = replaced(known, entry)
+        self.entries[entry.url] = entry
+        self._loosely.setdefault(loose, entry.url)
+        if known is not None and known.guessed:
+            self._loosely[loose] = entry.url
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Which sources are asked."""
+
+    manifest: bool = True
+    llms: bool = True
+    sitemap: bool = True
+
+
+async def discover(session: Session, scope: Scope, given: str, sources: Sources) -> Found:
+    """Find the pages of a site by what it publishes for that; `given` is the address that was asked for."""
+    found = Found(scope)
+    if sources.manifest:
+        await _manifest(session, found)
+        if found.manifest:
+            return found
+    if sources.llms:
+        await _llms(session, found, given)
+    if sources.sitemap:
+        await _sitemaps(session, found)
+    return found
+
+
+def loosely(url: str) -> str:
+    """Give what the spellings that one page may have, `guide`, `guide/` and `guide.html`, have in common."""
+    return url.rstrip("/").removesuffix(".html")
+
+
+async def _get(session: Session, url: str, cap: int | None = None) -> Answer | None:
+    try:
+        answer = await session.get(url, probe=True, cap=cap)
+    except FetchError:
+        return None
+    return answer if answer.good else None
+
+
+async def _manifest(session: Session, found: Found) -> None:
+    answer = await _get(session, found.scope.url + PATH, LARGEST_MANIFEST)
+    if answer is None or kind_of(answer) != "json":
+        return
+    try:
+        found.manifest = load(answer.body, where=answer.url)
+        found.root = urljoin(answer.url, "../")
+    except ManifestError as error:
+        found.notes.append(f"{error}; the site is read as any other")
+
+
+# llms.txt
+
+
+async def _llms(session: Session, found: Found, given: str) -> None:
+    origin = host_of(found.scope.url)
+    spots = [f"{found.scope.url}llms.txt", f"{origin}/llms.txt", f"{origin}/docs/llms.txt"]
+    spots.append(f"{origin}/.well-known/llms.txt")
+    if given.endswith(".txt"):
+        spots.insert(0, given)
+    for spot in dict.fromkeys(spots):
+        if spot.startswith("file:") and not found.scope.contains(spot):
+            continue
+        if await _one_llms(session, found, spot, MOST_NESTED) and found.entries:
+            break
+    if found.entries:
+        await _full(session, found)
+
+
+async def _one_llms(session: Session, found: Found, spot: str, most: int) -> bool:
+    """Read an llms.txt and those that it names; tell whether it is one."""
+    todo, seen = [spot], {spot}
+    before = len(found.indexes)
+    outside: dict[str, int] = {}
+    while todo:
+        url = todo.pop(0)
+        answer = await _get(session, url)
+        if answer is None:
+            if url != spot:
+                found.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
+            continue
+        if kind_of(answer) != "markdown":
+            if kind_of(answer) != "html" or url != spot:
+                found.notes.append(f"{url}: is {kind_of(answer)}, not an llms.txt")
+            continue
+        index = read_index(text_of(answer.body, answer.charset), answer.url)
+        found.indexes.append((answer.url, index))
+        found.notes += index.faults if url == spot else ()
+        _entries(found, index, outside)
+        for nested in index.nested:
+            if nested in seen:
+                continue
+            if host_of(nested) != host_of(spot):
+                outside[host_of(nested)] = outside.get(host_of(nested), 0) + 1
+            elif len(seen) > most:
+                found.notes.append(f"{url}: names more than {most} other llms.txt files; the rest is not read")
+                break
+            else:
+                seen.add(nested)
+                todo.append(nested)
+    for host, count in outside.items():
+        found.notes.append(
+            f"{spot}: {count} of its links lead out of {found.scope.url}, to {host}; crawl that address to have them"
+        )
+    return len(found.indexes) > before
+
+
+def _entries(found: Found, index: Index, outside: dict[str, int]) -> None:
+    for entry in index.entries:
+        if not found.scope.contains(entry.url):
+            host = host_of(entry.url)
+            outside[host] = outside.get(host, 0) + 1
+        elif looks_like_a_page(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
+            found.add(entry_of(entry.url, title=entry.title, description=entry.description))
+            found.sources["llms.txt"] = found.sources.get("llms.txt", 0) + 1
+
+
+async def _full(session: Session, found: Found) -> None:
+    """Take the pages from llms-full.txt, where it holds all that llms.txt lists."""
+    named = [url for _, index in found.indexes for url in index.full]
+    beside = [urljoin(url, "llms-full.txt") for url, _ in found.indexes[:1]]
+    for url in dict.fromkeys([*named, *beside]):
+        if host_of(url) != host_of(found.scope.url):
+            continue
+        answer = await _get(session, url, LARGEST_FULL)
+        if answer is None or kind_of(answer) != "markdown":
+            continue
+        pieces = split_full(text_of(answer.body, answer.charset), answer.url)
+        texts = matched(pieces, found.entries)
+        if len(texts) == len(found.entries):
+            for key, text in texts.items():
+                found.entries[key].text = text
+            found.sources["llms-full.txt"] = len(texts)
+            return
+        found.notes.append(
+            f"{url}: {len(pieces.pieces)} pages in it by the convention “{pieces.convention}”, {len(texts)} of the "
+            f"{len(found.entries)} that llms.txt lists; not used, every page is fetched"
+        )
+
+
+def matched(pieces: Pieces, entries: dict[str, Entry]) -> dict[str, str]:
+    """Give the text of each entry that exactly one piece is about: by its address, else by its title."""
+    by_url = {loosely(entry_of(url).url): piece for url, piece in pieces.by_url().items()}
+    if by_url:
+        found = {key: by_url.get(loosely(entry.url)) for key, entry in entries.items()}
+        return {key: piece.markdown for key, piece in found.items() if piece}
+    listed = Counter(_folded(entry.title) for entry in entries.values())
+    held = Counter(_folded(piece.title) for piece in pieces.pieces)
+    by_title = {_folded(piece.title): piece.markdown for piece in pieces.pieces}
+    return {
+        key: by_title[title]
+        for key, entry in entries.items()
+        if listed[title := _folded(entry.title)] == 1 and held[title] == 1
+    }
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.casefold().split())
+
+
+# Sitemaps
+
+
+async def _sitemaps(session: Session, found: Found) -> None:
+    scope = found.scope
+    local = scope.url.startswith("file:")
+    named = () if local else (await session.robots(scope.url)).sitemaps
+    spots = [url for name in named if (url := canonical(name, scope.url))]
+    spots += [scope.url + "sitemap.xml", *([] if local else [host_of(scope.url) + "/sitemap.xml"])]
+    todo, seen = list(dict.fromkeys(spots)), set(spots)
+    count = 0
+    inside: Callable[[str], bool] = scope.contains
+    while todo:
+        url = todo.pop(0)
+        answer = await _get(session, url, CAP)
+        if answer is None or kind_of(answer) == "html":
+            if url in named:
+                found.notes.append(f"{url}: named by robots.txt, but is no sitemap")
+            continue
+        sitemap = read_sitemap(answer.body)
+        if sitemap.fault:
+            found.notes.append(f"{url}: {sitemap.fault}")
+        for address in sitemap.urls:
+            page = canonical(address, answer.url)
+            if page and inside(page) and looks_like_a_page(page):
+                found.add(Entry(page))
+                count += 1
+        for address in sitemap.sitemaps:
+            further = canonical(address, answer.url)
+            if further and further not in seen and host_of(further) == host_of(answer.url):
+                if len(seen) >= MOST_SITEMAPS:
+                    found.notes.append(f"{url}: more than {MOST_SITEMAPS} sitemaps; the rest is not read")
+                    todo.clear()
+                    break
+                seen.add(further)
+                todo.append(further)
+    if count:
+        found.sources["sitemap"] = count

@@ -1,0 +1,89 @@
+"""A folder on this machine as a site to crawl: a built site, or an llms.txt with its pages beside it."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from mkdocs_roaming.errors import ManifestError, UsageError
+from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.page import path_of
+from roaming_crawler.fetch import Answer, FetchError, Request
+from roaming_crawler.llms import read_index
+from roaming_crawler.looking import text_of
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSite:
+    """A folder, the address that its site has elsewhere, and the one to start at."""
+
+    folder: Path
+    url: str
+    start: str
+
+
+def folder_site(given: str) -> FolderSite | None:
+    """Give the folder that a `file:` address or a path names; None for an address on the web.
+
+    Raises UsageError where there is no such folder or file.
+    """
+    if re.match(r"https?://", given, re.IGNORECASE):
+        return None
+    path = Path(unquote(urlsplit(given).path) if given.startswith("file:") else given).expanduser()
+    if not path.exists():
+        if "/" not in given and not given.startswith("file:"):
+            raise UsageError(f"{given}: neither an address (https://…) nor a folder here")
+        raise UsageError(f"{given}: no such file or folder")
+    folder = (path if path.is_dir() else path.parent).resolve()
+    url = _address(folder)
+    start = url if path.is_dir() else url + path.name
+    return FolderSite(folder, url, start)
+
+
+class FolderFetcher:
+    """Answers from a folder as a static host would."""
+
+    def __init__(self, site: FolderSite) -> None:
+        self._site = site
+
+    async def get(self, request: Request) -> Answer:
+        """Give the file at an address; a folder's is its index.html."""
+        path = path_of(self._site.url, request.url)
+        if path is None:
+            raise FetchError(f"{request.url}: lies outside of {self._site.folder}; crawl its own address")
+        for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
+            file = (self._site.folder / name).resolve()
+            if not file.is_relative_to(self._site.folder) or not file.is_file():
+                continue
+            stat = file.stat()
+            etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
+            kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
+            if request.etag == etag:
+                return Answer(request.url, 304, kind=kind, etag=etag)
+            if stat.st_size > request.cap:
+                raise FetchError(f"{request.url}: {stat.st_size} bytes; if that is right: --max-page-bytes")
+            return Answer(request.url, 200, file.read_bytes(), kind, etag=etag)
+        return Answer(request.url, 404)
+
+
+def _address(folder: Path) -> str:
+    """Give the address that a folder's site has elsewhere: by its manifest, else by what its llms.txt lists."""
+    try:
+        return load((folder / PATH).read_bytes()).site.url
+    except (OSError, ManifestError):
+        pass
+    own = folder.as_uri() + "/"
+    try:
+        index = read_index(text_of((folder / "llms.txt").read_bytes()), own)
+    except OSError:
+        return own
+    urls = [entry.url for entry in index.entries]
+    if not urls or not all(url.startswith("http") for url in urls):
+        return own
+    least, most = min(urls), max(urls)
+    same = next((at for at, (one, other) in enumerate(zip(least, most, strict=False)) if one != other), len(least))
+    shared = least[:same]
+    return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else own

@@ -1,0 +1,142 @@
+"""Keeps connections off private networks: a name is resolved once, and the connection goes to what was checked.
+
+It sits below the HTTP client, so no request gets past it: not a redirect's, nor one for robots.txt or a sitemap.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from ipaddress import IPv4Address, IPv6Network, ip_address
+
+import anyio
+import httpcore2
+import httpx2
+
+from mkdocs_roaming.errors import RoamingError
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives the addresses of a host name."""
+
+
+class RefusedAddress(RoamingError):  # noqa: N818 -- says what became of it
+    """A host's address is not one of the public internet."""
+
+
+def why_refused(text: str) -> str | None:
+    """Tell why an IP address is not connected to; None where it is a public one."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return "no address"
+    if isinstance(address, IPv4Address):
+        return None if _public(address) else _NOT_PUBLIC
+    for network, name in _WRAPPING.items():
+        if address in network:
+            return f"an IPv4 address in {name}"
+    if address.packed[8:12] in _ISATAP:
+        return "an IPv4 address in ISATAP"
+    return None if address.is_global and not address.is_multicast and not address.is_site_local else _NOT_PUBLIC
+
+
+def literal(host: str) -> str | None:
+    """Give the address that a host spells out, in any notation that resolvers read; None for a name."""
+    host = host.strip("[]")
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        pass
+    if not _NUMERIC.fullmatch(host):
+        return None
+    try:
+        return str(IPv4Address(socket.inet_aton(host)))  # decimal, octal, hexadecimal, fewer than four parts
+    except (OSError, ValueError):
+        return None
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Ask the system's resolver."""
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"{host}: no such host ({getattr(error, 'strerror', None) or error})") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Guard(httpcore2.AsyncNetworkBackend):
+    """Connects to public addresses only. Raises RefusedAddress where a name has any other."""
+
+    def __init__(self, resolve: Resolve = resolve, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        self._resolve = resolve
+        self._inner = inner or httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to the host at one of its addresses, all of which were seen to be public."""
+        found = literal(host)
+        addresses = [found] if found else list(await self._resolve(host, port))
+        for address in addresses:
+            if why := why_refused(address):
+                raise RefusedAddress(
+                    f"{host}: {address} is {why}; to crawl a host of your own, say so: --allow-private"
+                )
+        last: Exception = httpcore2.ConnectError(f"{host}: has no address")
+        for address in addresses:
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                last = error
+        raise last
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Refuse: there is no site behind a socket in the file system."""
+        raise RefusedAddress(f"{path}: a socket in the file system; give an http(s) address")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await anyio.sleep(seconds)
+
+
+class GuardedTransport(httpx2.AsyncHTTPTransport):
+    """httpx2's transport over a guard; no proxy and nothing else from the environment stands between."""
+
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend, *, connections: int) -> None:
+        super().__init__(trust_env=False)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=httpx2.create_ssl_context(trust_env=False),
+            max_connections=max(10, connections),
+            max_keepalive_connections=connections,
+            keepalive_expiry=15,
+            network_backend=backend,
+        )
+
+
+_NOT_PUBLIC = "not a public address"
+_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
+_WRAPPING = {
+    IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
+    IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
+    IPv6Network("::/96"): "IPv4-compatible form",
+    IPv6Network("64:ff9b::/96"): "NAT64",
+    IPv6Network("64:ff9b:1::/48"): "NAT64",
+    IPv6Network("2002::/16"): "6to4",
+    IPv6Network("2001::/32"): "Teredo",
+}
+_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
+_RELAYS = ("192.88.99.",)  # 6to4's anycast relays, which Python calls global
+
+
+def _public(address: IPv4Address) -> bool:
+    return address.is_global and not address.is_multicast and not str(address).startswith(_RELAYS)

@@ -1,0 +1,113 @@
+"""Mirrors a site that publishes the contract itself: ids and nav unchanged, pages byte for byte, its rules left out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urljoin
+
+import anyio
+
+from mkdocs_roaming.manifest import Manifest, PageEntry
+from mkdocs_roaming.publish.llms_txt import FULL
+from mkdocs_roaming.publish.publisher import Options, mirror
+from roaming_crawler.discover import LARGEST_FULL, Found
+from roaming_crawler.fetch import FetchError
+from roaming_crawler.pages import Skipped
+from roaming_crawler.publishing import Outcome, compared, old_digests
+from roaming_crawler.session import Session
+from roaming_crawler.store import apart, stored_path
+
+
+async def mirrored(
+    session: Session, found: Found, folder: Path, options: Options, tell: Callable[[str, dict[str, Any]], None]
+) -> Outcome:
+    """Fetch what a manifest speaks of, and publish it as it is. A page that does not fit its digest is left out."""
+    assert found.manifest is not None
+    manifest, skipped = _harmless(found.manifest)
+    notes = list(found.notes)
+    if manifest.rules:
+        notes.append(
+            f"{found.root}: its {len(manifest.rules)} rules are left out; rules are followed of one's own sites"
+        )
+        manifest = replace(manifest, rules=())
+    texts = await _from_full(session, manifest, found.root)
+    left = [page for page in manifest.pages if page.path not in texts]
+
+    async def one(page: PageEntry) -> None:
+        text, why = await _page(session, page, found.root)
+        if text is not None:
+            texts[page.path] = text
+            tell("page", {"url": page.url or manifest.site.url + page.path, "path": page.path, "markdown": None})
+        else:
+            skipped.append(Skipped(page.path, why))
+            tell("skipped", {"url": page.path, "why": why})
+
+    todo = iter(left)
+
+    async def work() -> None:
+        for page in todo:
+            await one(page)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(work)
+    before = old_digests(folder)
+    report = mirror(manifest, texts, folder, options)
+    outcome = compared(
+        before, folder, report, sorted(skipped, key=lambda one: one.url), [*notes, *report.notes], session
+    )
+    return replace(outcome, markdown=outcome.pages)
+
+
+def _harmless(manifest: Manifest) -> tuple[Manifest, list[Skipped]]:
+    """Leave out pages whose paths a folder cannot hold as they are: ids are made of paths, so none is changed."""
+    places = apart(page.path for page in manifest.pages)
+    kept: dict[str, PageEntry] = {}
+    skipped: list[Skipped] = []
+    for page in manifest.pages:
+        if stored_path(page.path) != page.path or places[page.path] != page.path or page.path in kept:
+            skipped.append(Skipped(page.path, "its path cannot be a file's here"))
+        else:
+            kept[page.path] = page
+    return replace(manifest, pages=tuple(kept.values())), skipped
+
+
+async def _from_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
+    """Give the pages that llms-full.txt holds where the manifest says: one request for a whole library."""
+    if not any(page.full is not None for page in manifest.pages):
+        return {}
+    try:
+        answer = await session.get(urljoin(root, FULL), cap=2 * LARGEST_FULL)
+    except FetchError:
+        return {}
+    found: dict[str, bytes] = {}
+    for page in manifest.pages if answer.good else ():
+        if page.full is not None:
+            text = answer.body[page.full : page.full + page.bytes]
+            if _fits(text, page):
+                found[page.path] = text
+    return found
+
+
+async def _page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
+    url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
+    if not url.startswith(root):
+        return None, "its Markdown lies outside of its site"
+    for address in (url, f"{url}?v={page.digest.removeprefix('sha256:')[:16]}"):
+        try:
+            answer = await session.get(address)
+        except FetchError as error:
+            return None, str(error).removeprefix(f"{address}: ")
+        if not answer.good:
+            return None, "not found" if answer.status in (404, 410) else f"answers {answer.status}"
+        if _fits(answer.body, page):
+            return answer.body, ""
+    return None, "its Markdown is not the one that the manifest speaks of; try again later"
+
+
+def _fits(text: bytes, page: PageEntry) -> bool:
+    return page.digest == "sha256:" + hashlib.sha256(text).hexdigest()

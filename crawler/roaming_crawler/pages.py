@@ -1,0 +1,292 @@
+"""Gets one page: as Markdown where its site has any, with the anchors of its HTML; else as an article to convert."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from urllib.parse import urljoin
+
+from mkdocs_roaming.page import Heading, NavItem
+from mkdocs_roaming.publish.markdown import without_front_matter
+from roaming_crawler.fetch import Answer, FetchError
+from roaming_crawler.looking import kind_of, text_of
+from roaming_crawler.reading import Seen
+from roaming_crawler.scope import Scope, canonical
+from roaming_crawler.session import HTML, MARKDOWN, LimitError, Session
+
+Read = Callable[[Answer], Awaitable[Seen]]
+"""Reads a page's HTML, in another process or here."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A page to get: its address, its Markdown's where something told it, and what was said of it."""
+
+    url: str
+    markdown: str = ""
+    title: str = ""
+    description: str = ""
+    depth: int = 0
+    guessed: bool = False
+    """Whether the page's own address was made out of its Markdown's."""
+    text: str | None = None
+    """Its Markdown, where llms-full.txt had it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A page as it was got. `markdown` is None where its article is to be converted."""
+
+    url: str
+    path: str
+    title: str
+    description: str = ""
+    article: str = ""
+    markdown: str | None = None
+    markdown_url: str = ""
+    headings: tuple[Heading, ...] = ()
+    links: tuple[str, ...] = ()
+    nav_links: tuple[str, ...] = ()
+    nav: tuple[NavItem, ...] = ()
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A page that is not published, and why. `gone` says that its address has nothing any more."""
+
+    url: str
+    why: str
+    gone: bool = False
+    links: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Ways:
+    """How a host gives Markdown, learned on its first pages: which spellings of a twin, whether it negotiates."""
+
+    forms: list[str] = field(default_factory=list)
+    negotiates: bool = False
+    learning: bool = True
+    missing: frozenset[str] = frozenset()
+    """The words of the page that the host shows for an address that does not exist, where it says 200 of it."""
+    missing_text: frozenset[str] = frozenset()
+    """The same of its Markdown."""
+
+
+@dataclass(slots=True)
+class Getter:
+    """Gets the pages of one crawl."""
+
+    session: Session
+    scope: Scope
+    read: Read
+    ways: Ways = field(default_factory=Ways)
+    prefer_markdown: bool = True
+    anchors: bool = True
+
+    async def get(self, entry: Entry) -> Got | Skipped:
+        """Give the page of an entry, or why there is none."""
+        try:
+            return await self._get(entry)
+        except LimitError:
+            return Skipped(entry.url, self.session.stopped)
+        except FetchError as error:
+            return Skipped(entry.url, str(error).removeprefix(f"{entry.url}: "))
+
+    async def learn_what_is_missing(self) -> None:
+        """See what the host answers for an address that cannot exist: many say 200."""
+        for url, accept in ((self.scope.url + _NOWHERE + "/", HTML), (f"{self.scope.url}{_NOWHERE}.md", MARKDOWN)):
+            try:
+                answer = await self.session.get(url, accept, probe=True)
+            except FetchError:
+                continue
+            if not answer.good:
+                continue
+            if kind_of(answer) == "html" and accept == HTML:
+                self.ways.missing = (await self.read(answer)).words
+            elif kind_of(answer) == "markdown":
+                self.ways.missing_text = _words(text_of(answer.body, answer.charset))
+
+    async def _get(self, entry: Entry) -> Got | Skipped:
+        text, at = entry.text, entry.markdown
+        if text is None and entry.markdown and self.prefer_markdown:
+            text = await self._markdown(entry.markdown)
+        found, seen, why = None, None, ""
+        if text is None or self.anchors or not entry.guessed:
+            found, seen, why = await self._html(entry)
+        if text is None and found is not None and seen is not None and self.prefer_markdown:
+            text, at = await self._twin(entry, found, seen)
+        if text is None and why:
+            return Skipped(entry.url, why, gone=why == _GONE, links=_all(seen))
+        if text is not None and seen is not None and seen.left_out and "JavaScript" not in seen.left_out:
+            return Skipped(entry.url, seen.left_out, links=_all(seen))
+        return self._page(entry, text, at, found, seen)
+
+    def _page(self, entry: Entry, text: str | None, at: str, found: Answer | None, seen: Seen | None) -> Got | Skipped:
+        url = entry.url
+        if found is not None:
+            url = found.url
+            if seen is not None and seen.canonical and self.scope.contains(seen.canonical):
+                url = seen.canonical
+        path = self.scope.path(url)
+        if path is None:
+            return Skipped(entry.url, "lies outside of what is crawled")
+        seen = seen or Seen()
+        front = without_front_matter(text)[1] if text is not None else {}
+        title = entry.title if text is not None and not seen.title else seen.title or entry.title
+        return Got(
+            url=url,
+            path=path,
+            title=front.get("title") or title or path or "Home",
+            description=front.get("description") or entry.description or seen.description,
+            article="" if text is not None else seen.article,
+            markdown=text,
+            markdown_url=at if text is not None else "",
+            headings=seen.headings if text is not None else (),
+            links=seen.links or _markdown_links(text, at or url),
+            nav_links=seen.nav_links,
+            nav=seen.nav,
+            seen=seen,
+        )
+
+    async def _html(self, entry: Entry) -> tuple[Answer | None, Seen | None, str]:
+        """Give the page's HTML, what it says, and why it counts for nothing where that is so."""
+        why = "nothing there"
+        for url in _spellings(entry):
+            answer = await self.session.get(url, HTML, probe=entry.guessed, stays=self._stays)
+            if not answer.good:
+                why = _GONE if answer.status in (404, 410) else f"answers {answer.status}"
+                continue
+            kind = kind_of(answer)
+            if kind != "html":
+                why = f"is {kind}, not a page"
+                continue
+            seen = await self.read(answer)
+            if self.scope.path(answer.url) != "" and alike(seen.words, self.ways.missing):
+                why = "says 200, but shows what this host shows for pages that do not exist"
+                continue
+            return answer, seen, seen.left_out
+        return None, None, why
+
+    async def _twin(self, entry: Entry, found: Answer, seen: Seen) -> tuple[str | None, str]:
+        """Give the page's Markdown and where it was: as the page says, by a twin's name, by negotiation."""
+        named = [url for url in (seen.markdown, _link_header(found)) if url and self.scope.contains(url)]
+        for url in named:
+            if (text := await self._markdown(url)) is not None:
+                return text, url
+        if named:
+            return None, ""
+        forms = _FORMS if self.ways.learning else self.ways.forms
+        for form in forms:
+            url = twin(found.url, form)
+            if url and (text := await self._markdown(url, probe=True)) is not None:
+                if form not in self.ways.forms:
+                    self.ways.forms.append(form)
+                return text, url
+        if self.ways.learning or self.ways.negotiates:
+            answer = await self._quietly(found.url, probe=False)
+            if answer is not None and "markdown" in answer.kind and kind_of(answer) == "markdown":
+                self.ways.negotiates = True
+                return text_of(answer.body, answer.charset), found.url
+        return None, ""
+
+    async def _markdown(self, url: str, *, probe: bool = False) -> str | None:
+        """Give the Markdown at an address; None where there is anything else, whatever it calls itself."""
+        answer = await self._quietly(url, probe=probe)
+        if answer is None or not answer.good or kind_of(answer) != "markdown":
+            return None
+        text = text_of(answer.body, answer.charset)
+        if alike(_words(text), self.ways.missing_text) or _NOT_FOUND.match(text):
+            return None
+        return text
+
+    async def _quietly(self, url: str, *, probe: bool) -> Answer | None:
+        try:
+            return await self.session.get(url, MARKDOWN, probe=probe, stays=self._stays)
+        except FetchError:
+            return None
+
+    def _stays(self, url: str) -> bool:
+        return self.scope.contains(url)
+
+
+def entry_of(url: str, *, title: str = "", description: str = "") -> Entry:
+    """Give the entry of an address that something lists: a page's, or its Markdown's."""
+    if not url.endswith((".md", ".mdx", ".markdown")):
+        return Entry(url, title=title, description=description)
+    stem = re.sub(r"\.(md|mdx|markdown)$", "", url)
+    page = re.sub(r"(?<=/)index(\.html?)?$", "", stem)
+    return Entry(page, url, title, description, guessed=not page.endswith("/"))
+
+
+def twin(url: str, form: str) -> str:
+    """Give the address that a page's Markdown would have in a form: `…/index.md`, `….md`, `….html.md`."""
+    if form == "index.md":
+        return url + "index.md" if url.endswith("/") else ""
+    if form == ".html.md":
+        return url + "index.html.md" if url.endswith("/") else url + ".md" if url.endswith(".html") else ""
+    stem = re.sub(r"\.html?$", "", url.rstrip("/"))
+    return "" if stem.count("/") < 3 else stem + ".md"
+
+
+def alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Tell whether two texts are of nearly the same words."""
+    if len(others) < 3 or not words:
+        return False
+    return len(words & others) / len(words | others) >= 0.85
+
+
+def replaced(entry: Entry, other: Entry) -> Entry:
+    """Give two entries of one page as one: what something tells wins over what was guessed."""
+    known = entry if not entry.guessed else other
+    return replace(
+        entry,
+        url=known.url,
+        guessed=known.guessed,
+        markdown=entry.markdown or other.markdown,
+        title=entry.title or other.title,
+        description=entry.description or other.description,
+        depth=min(entry.depth, other.depth),
+        text=entry.text if entry.text is not None else other.text,
+    )
+
+
+_NOWHERE = "roaming-asks-for-what-is-not-there"
+_GONE = "not found"
+_FORMS = ("index.md", ".md", ".html.md")
+_NOT_FOUND = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
+_LINK = re.compile(r"<([^<>]*)>([^<]*)")
+_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")
+
+
+def _spellings(entry: Entry) -> list[str]:
+    """Give the addresses that a page may have, where only its Markdown's is known."""
+    if not entry.guessed:
+        return [entry.url]
+    return [entry.url + "/", entry.url, entry.url + ".html"]
+
+
+def _link_header(answer: Answer) -> str:
+    for url, parameters in _LINK.findall(answer.link):
+        rel = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
+        words = ((rel[1] or rel[2] or "") if rel else "").lower().split()
+        if "alternate" in words and "text/markdown" in parameters.lower():
+            return canonical(urljoin(answer.url, url)) or ""
+    return ""
+
+
+def _markdown_links(text: str | None, base: str) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    links = (canonical(link, base) for link in _MARKDOWN_LINK.findall(text) if not link.startswith("#"))
+    return tuple(dict.fromkeys(link for link in links if link))
+
+
+def _all(seen: Seen | None) -> tuple[str, ...]:
+    return (*seen.links, *seen.nav_links) if seen else ()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.casefold()))

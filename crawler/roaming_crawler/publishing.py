@@ -1,0 +1,231 @@
+"""Publishes what a crawl got, by the same contract and the same hands as a build; tells what became of each page."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mkdocs_roaming import site_nav
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.page import NavItem, Page, Site, url_of
+from mkdocs_roaming.publish.cache import Cache, Converted
+from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.publisher import Report, convert_pages, publish
+from roaming_crawler.discover import Found
+from roaming_crawler.pages import Got, Skipped
+from roaming_crawler.session import Session
+from roaming_crawler.store import STATE, apart, stored_path
+
+if TYPE_CHECKING:
+    from roaming_crawler.crawl import Crawl
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a crawl came to: pages by what became of them, and what it cost."""
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    same: int
+    gone: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Pages that failed this time, and stand as they were."""
+    skipped: tuple[tuple[str, str], ...]
+    """Addresses that are not published, and why."""
+    notes: tuple[str, ...]
+    pages: int
+    markdown: int
+    """How many pages came as Markdown."""
+    sections: int
+    written: int
+    requests: int = 0
+    unchanged: int = 0
+    """Requests answered by “not modified”."""
+    bytes: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+    """Which limit ended the crawl early, and how to go on."""
+
+    def with_costs(self, *, requests: int, unchanged: int, size: int, seconds: float, stopped: str) -> Outcome:
+        """Give the outcome with what the crawl cost."""
+        return replace(self, requests=requests, unchanged=unchanged, bytes=size, seconds=seconds, stopped=stopped)
+
+
+def published(
+    session: Session, found: Found, got: Sequence[Got], skipped: list[Skipped], folder: Path, how: Crawl
+) -> Outcome:
+    """Publish the pages of a crawl into a folder."""
+    notes = list(found.notes)
+    pages = _pages(got, found.scope.url)
+    site = _site(found, got, pages, how)
+    before = old_digests(folder)
+    previous = read_previous(str(folder), Path.cwd(), notes.append) if before else None
+    cache = Cache(folder / STATE / "cache")
+    with _processes(how.workers) as many:
+        batch = convert_pages(site, pages, cache=cache, warn=notes.append, apart=many)
+    report = publish(batch, folder, how.options, previous=previous)
+    return compared(before, folder, report, skipped, [*notes, *report.notes], session)
+
+
+def old_digests(folder: Path) -> dict[str, str]:
+    """Give the digest of each page that stands in a folder, by its path."""
+    try:
+        return {page.path: page.digest for page in load((folder / PATH).read_bytes()).pages}
+    except (OSError, ManifestError):
+        return {}
+
+
+def compared(
+    before: dict[str, str],
+    folder: Path,
+    report: Report,
+    skipped: Sequence[Skipped],
+    notes: Sequence[str],
+    session: Session,
+) -> Outcome:
+    """Give what became of each page, by what stood in the folder before."""
+    manifest = load((folder / PATH).read_bytes())
+    now = {page.path: page.digest for page in manifest.pages}
+    return Outcome(
+        new=tuple(path for path in now if path not in before),
+        changed=tuple(path for path in now if path in before and before[path] != now[path]),
+        same=sum(1 for path in now if before.get(path) == now[path]),
+        gone=tuple(path for path in before if path not in now),
+        kept=tuple(sorted(session.kept)) if not session.stopped else (),
+        skipped=tuple((one.url, one.why) for one in skipped),
+        notes=tuple(dict.fromkeys(notes)),
+        pages=len(now),
+        markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
+        sections=report.sections,
+        written=report.written,
+    )
+
+
+def _pages(got: Sequence[Got], site_url: str) -> list[Page]:
+    """Give the pages to publish: each under a path that a folder can hold, with its own address where that differs."""
+    shared = Counter(one.description for one in got)
+    places = apart(stored_path(one.path) for one in got)
+    pages = []
+    for one in sorted(got, key=lambda one: one.path):
+        path = places[stored_path(one.path)]
+        url = one.url if one.url != url_of(site_url, path) else None
+        pages.append(
+            Page(
+                path=path,
+                title=one.title,
+                article=one.article,
+                description=one.description if shared[one.description] == 1 else "",
+                url=url,
+                markdown=one.markdown,
+                headings=one.headings,
+            )
+        )
+    return pages
+
+
+def _site(found: Found, got: Sequence[Got], pages: Sequence[Page], how: Crawl) -> Site:
+    url = found.scope.url
+    home = next((one for one in got if one.path == ""), None)
+    seen = [one.seen for one in ([home] if home else []) + list(got) if one and one.seen is not None]
+    index = found.indexes[0][1] if found.indexes else None
+    nav, source = _nav(found, got, pages)
+    return Site(
+        name=how.name
+        or (index.title if index else "")
+        or next((one.site_name for one in seen if one.site_name), "")
+        or urlsplit(url).netloc
+        or urlsplit(url).path.rstrip("/").rpartition("/")[2],
+        url=url,
+        description=how.description
+        or (index.summary if index else "")
+        or (home.seen.site_description if home and home.seen else ""),
+        language=next((one.language for one in seen if one.language), "en"),
+        nav=nav,
+        nav_source=source,
+    )
+
+
+def _nav(found: Found, got: Sequence[Got], pages: Sequence[Page]) -> tuple[tuple[NavItem, ...], str]:
+    """Give the nav and what it was taken from: llms.txt, the theme's sidebar, or the folders."""
+    url = found.scope.url
+    titles = {page.path: page.title for page in pages}
+    at = {one.markdown_url: one.path for one in got if one.markdown_url}
+
+    def resolve(href: str) -> str | None:
+        if href in at:
+            return at[href]
+        return site_nav.resolver(url, url, titles)(href)
+
+    groups: dict[str, list[NavItem]] = {}
+    taken: set[str] = set()
+    for _, index in found.indexes:
+        for entry in index.entries:
+            path = resolve(entry.url)
+            if path is None:
+                path = resolve(_of_markdown(entry.url))
+            if path is not None and path in titles and path not in taken:
+                taken.add(path)
+                groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
+    if len(taken) > 1 and len(taken) >= len(pages) // 2:
+        nav = [
+            item
+            for group, items in groups.items()
+            for item in ([NavItem(group, children=tuple(items))] if group else items)
+        ]
+        return tuple(nav), "llms.txt"
+    bars = [_known(one.nav, titles) for one in sorted(got, key=lambda one: one.path)]
+    nav_of = {one.path: one.nav for one in got}
+    bar = site_nav.together(bars, sorted(titles), lambda path: _known(nav_of.get(path, ()), titles))
+    if len(site_nav.paths(bar)) > 1:
+        home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.paths(bar) else []
+        return (*home, *bar), "sidebar"
+    return site_nav.from_folders(titles), "folders"
+
+
+def _of_markdown(url: str) -> str:
+    stem = url.removesuffix(".md")
+    return stem.removesuffix("index") if stem.endswith("/index") else stem
+
+
+def _known(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, ...]:
+    """Give a nav's items with the paths that are published, in their spelling."""
+    found = []
+    for item in items:
+        path = item.path
+        if path is not None:
+            forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html", path.removesuffix(".html"))
+            path = next((form for form in forms if form in titles), None)
+        found.append(NavItem(item.title, path, item.url, _known(item.children, titles)))
+    return tuple(found)
+
+
+Apply = Callable[[Callable[[Page], Converted | str], Sequence[Page]], Iterable[Converted | str]]
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Apply]:
+    """Give a `map` that works in other processes; in this one where there are few pages."""
+    pools: list[ProcessPoolExecutor] = []
+
+    def apply(convert: Callable[[Page], Converted | str], pages: Sequence[Page]) -> Iterable[Converted | str]:
+        if workers < 2 or len(pages) < _WORTH_A_PROCESS:
+            return map(convert, pages)
+        pools.append(ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")))
+        return pools[-1].map(convert, pages, chunksize=8)
+
+    try:
+        yield apply
+    finally:
+        for pool in pools:
+            pool.shutdown(cancel_futures=True)
+
+
+_WORTH_A_PROCESS = 60

@@ -1,0 +1,128 @@
+"""What a fetched page says: its article, its links, its nav. Runs in worker processes, so nothing here waits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from mkdocs_roaming import site_nav
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.page import Heading, NavItem, path_of
+from mkdocs_roaming.publish.final import left_out
+from mkdocs_roaming.publish.html import article_of, convert
+from mkdocs_roaming.site_page import canonical_of, describes_the_site, meta_of, parsed, site_name_of, title_of
+from roaming_crawler.looking import text_of
+from roaming_crawler.scope import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one HTML page holds. `links` are those of the article, `nav_links` all others, in their one spelling."""
+
+    title: str = ""
+    description: str = ""
+    article: str = ""
+    language: str = ""
+    site_name: str = ""
+    site_description: str = ""
+    canonical: str = ""
+    markdown: str = ""
+    """The address of the page's Markdown, as its `<link>` says."""
+    links: tuple[str, ...] = ()
+    nav_links: tuple[str, ...] = ()
+    nav: tuple[NavItem, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    words: frozenset[str] = frozenset()
+    left_out: str = ""
+    """Why it is no page to publish: a redirect, `noindex`, a JavaScript shell."""
+
+
+def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
+    """Read a page that was found at `url`."""
+    text = text_of(data, charset)
+    try:
+        tree = parsed(text)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        return Seen(left_out="nothing in it")
+    for ours in tree.cssselect("[data-roaming]"):
+        if ours.tag != "link" and isinstance(ours, lxml_html.HtmlElement):
+            ours.drop_tree()
+    base = _base(tree, url)
+    article = article_of(tree)
+    words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
+    title = title_of(tree)
+    about = meta_of(tree, "description")
+    links = _links(article, base)
+    return Seen(
+        title=title,
+        description="" if describes_the_site(tree) else about,
+        article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
+        language=str(tree.get("lang") or ""),
+        site_name=site_name_of(tree),
+        site_description=about,
+        canonical=canonical(canonical_of(tree), base) or "" if canonical_of(tree) else "",
+        markdown=_alternate(tree, base),
+        links=tuple(links),
+        nav_links=tuple(link for link in _links(tree, base) if link not in links),
+        nav=_nav(tree, base, site_url),
+        headings=_headings(article, title),
+        words=words,
+        left_out=left_out(text) or _shell(tree, words),
+    )
+
+
+def _base(tree: lxml_html.HtmlElement, url: str) -> str:
+    href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
+    return urljoin(url, href) if href else url
+
+
+def _links(tree: etree._Element, base: str) -> dict[str, None]:
+    """Give where a tree's links lead; those that ask not to be followed aside."""
+    found: dict[str, None] = {}
+    for link in tree.iter("a"):
+        href = link.get("href") or ""
+        if href and not href.startswith("#") and "nofollow" not in (link.get("rel") or "").lower().split():
+            url = canonical(href, base)
+            if url:
+                found[url] = None
+    return found
+
+
+def _alternate(tree: lxml_html.HtmlElement, base: str) -> str:
+    for link in tree.iter("link"):
+        words = (link.get("rel") or "").lower().split()  # a list of words, in any order, with spaces around
+        kind = (link.get("type") or "").partition(";")[0].strip().lower()
+        if "alternate" in words and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
+            return canonical(link.get("href") or "", base) or ""
+    return ""
+
+
+def _nav(tree: lxml_html.HtmlElement, base: str, site_url: str) -> tuple[NavItem, ...]:
+    def resolve(href: str) -> str | None:
+        url = canonical(href, base)
+        return path_of(site_url, url) if url else None
+
+    return site_nav.from_sidebar(tree, resolve)
+
+
+def _headings(article: etree._Element, title: str) -> tuple[Heading, ...]:
+    try:
+        return convert(article, title=title).headings
+    except RoamingError:
+        return ()
+
+
+def _shell(tree: lxml_html.HtmlElement, words: frozenset[str]) -> str:
+    if len(words) < 20 and tree.xpath("//script") and tree.xpath(_ROOTS):
+        return "a JavaScript shell: its text is not in its HTML"
+    return ""
+
+
+_ROOTS = (
+    "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
+    "[not(normalize-space()) or string-length(normalize-space()) < 200]"
+)

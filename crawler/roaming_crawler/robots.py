@@ -1,0 +1,56 @@
+"""What a host's robots.txt asks of crawlers, by RFC 9309.
+
+Protego reads it. Where it differs from the RFC's reference reader, tests/crawler/test_robots.py says so case by case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protego import Protego
+
+AGENT = "mkdocs-roaming"
+"""The name that robots.txt calls us by."""
+LONGEST_DELAY = 30.0
+"""The most seconds between two requests that a Crawl-delay is followed to."""
+READ = 512 * 1024
+"""The bytes of a robots.txt that are read; the RFC asks for 500 KiB at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """What a host's robots.txt says to us."""
+
+    rules: Protego | None = None
+    closed: bool = False
+    """Whether nothing may be fetched, since robots.txt itself could not be."""
+
+    def allows(self, url: str) -> bool:
+        """Tell whether an address may be fetched."""
+        if self.closed:
+            return False
+        return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
+
+    @property
+    def delay(self) -> float:
+        """The seconds between two requests that it asks for, 0 where it does not."""
+        asked = self.rules.crawl_delay(AGENT) if self.rules else None
+        return min(max(float(asked or 0), 0.0), LONGEST_DELAY)
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The sitemaps that it names."""
+        return tuple(self.rules.sitemaps) if self.rules else ()
+
+
+def robots_of(status: int, body: bytes) -> Robots:
+    """Read an answer for robots.txt; status 0 stands for no answer at all.
+
+    None there (4xx): everything is allowed. A server in trouble (5xx), or none: nothing is, until it answers.
+    """
+    if 400 <= status < 500 and status != 429:
+        return Robots()
+    if status != 200:
+        return Robots(closed=True)
+    text = body[:READ].decode("utf-8-sig", "replace")
+    return Robots(Protego.parse(text))

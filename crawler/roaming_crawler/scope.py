@@ -1,0 +1,112 @@
+"""Which addresses belong to a crawl, and the one spelling that each of them is known by."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.page import path_of
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of a host that is crawled: everything below `url`, which ends in a slash."""
+
+    url: str
+
+    def contains(self, url: str) -> bool:
+        """Tell whether an address in its one spelling lies inside."""
+        return url.startswith(self.url) or url + "/" == self.url
+
+    def path(self, url: str) -> str | None:
+        """Give the path that an address has below the site's; None outside."""
+        return path_of(self.url, url) if self.contains(url) else None
+
+
+def canonical(url: str, base: str = "") -> str | None:
+    """Give the one spelling of an address: no fragment, tracking, default port or `index.html`; None for what is none.
+
+    Case and trailing slash stay as they are: only the site knows whether they tell pages apart.
+    """
+    if len(url) > _LONGEST or _CONTROL.search(url):
+        return None
+    try:
+        parts = urlsplit(urljoin(base, url.strip()))
+        port = parts.port
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if scheme == "file":
+        return urlunsplit(("file", "", _path(parts), "", ""))
+    if scheme not in _PORTS or not host or parts.username is not None:
+        return None
+    if ":" in host:
+        host = f"[{host}]"
+    netloc = host if port in (None, _PORTS[scheme]) else f"{host}:{port}"
+    path = _path(parts)
+    if _climbs(path):
+        return None
+    return urlunsplit((scheme, netloc, path, _query(parts.query), ""))
+
+
+def scope_of(url: str) -> Scope:
+    """Give the scope that the address of a site, of a page or of one of its files stands for."""
+    found = canonical(url)
+    if found is None:
+        raise UsageError(f"{url}: not an http(s) address; give the one that the documentation lives at")
+    parts = urlsplit(found)
+    path = re.sub(r"(\.well-known/llms\.txt|roaming/manifest\.json)$", "", parts.path)
+    folder, _, last = path.rpartition("/")
+    path = f"{folder}/" if not last or _FILE.search(last) else f"{path}/"
+    return Scope(urlunsplit((parts.scheme, parts.netloc, path, "", "")))
+
+
+def looks_like_a_page(url: str) -> bool:
+    """Tell whether an address could lead to a page: it has no query and does not end as files do."""
+    parts = urlsplit(url)
+    return not parts.query and not _NO_PAGE.search(parts.path)
+
+
+def host_of(url: str) -> str:
+    """Give scheme, host and port: what robots.txt and politeness are about."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+_LONGEST = 2_000
+_PORTS = {"http": 80, "https": 443}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
+_FILE = re.compile(r"\.(html?|md|txt|json|xml|php|gz)$", re.IGNORECASE)
+_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
+_NO_PAGE = re.compile(
+    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
+    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
+    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
+    re.IGNORECASE,
+)
+_KEPT = "/-._~!$&'()*+,;=:@%"
+
+
+def _path(parts: SplitResult) -> str:
+    """Give a path percent-encoded in one way: what needs no escape has none, hex digits are large."""
+    path = re.sub(r"%([0-9A-Fa-f]{2})", _unescaped, quote(parts.path or "/", safe=_KEPT))
+    return re.sub(r"(?<=/)index\.html?$", "", path)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    sign = chr(int(found[1], 16))
+    return sign if sign.isascii() and (sign.isalnum() or sign in "-._~") else found[0].upper()
+
+
+def _climbs(path: str) -> bool:
+    """Tell whether a segment means a folder above once it is decoded, however often it was encoded."""
+    for _ in range(3):
+        path = unquote(path)
+    return any(segment in (".", "..") for segment in re.split(r"[/\\]", path)) or "\0" in path
+
+
+def _query(query: str) -> str:
+    return "&".join(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))

@@ -1,0 +1,168 @@
+"""One crawl's way to the network: robots.txt is asked first, limits are kept, and what is known is not asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from roaming_crawler.fetch import MEGABYTE, Answer, Clock, Fetcher, FetchError, Request
+from roaming_crawler.robots import READ, Robots, robots_of
+from roaming_crawler.scope import host_of
+from roaming_crawler.store import Record, Store
+
+MARKDOWN = "text/markdown, text/plain;q=0.5"
+HTML = "text/html, application/xhtml+xml, */*;q=0.1"
+ANY = "*/*"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a crawl ends, however large a site is; None sets no limit."""
+
+    pages: int | None = 5_000
+    depth: int | None = 20
+    seconds: float | None = None
+    page_bytes: int = 10 * MEGABYTE
+    total_bytes: int | None = 1_000 * MEGABYTE
+
+
+class LimitError(FetchError):
+    """A limit of the whole crawl is reached."""
+
+
+class ForbiddenError(FetchError):
+    """robots.txt forbids an address."""
+
+
+_DAY = 24 * 3600.0
+"""The longest that the RFC lets a robots.txt be taken as known."""
+_WEEK = 7 * _DAY
+
+
+@dataclass(slots=True)
+class Session:
+    """A crawl while it goes on."""
+
+    store: Store
+    fetcher: Fetcher
+    limits: Limits
+    clock: Clock
+    slow_down: Callable[[str, float], None] = lambda host, delay: None
+    requests: int = 0
+    unchanged: int = 0
+    bytes: int = 0
+    stopped: str = ""
+    """Which limit bit; from then on, only what an earlier crawl knows is given."""
+    kept: set[str] = field(default_factory=set)
+    """Addresses whose last good answer stands in for one that failed."""
+    _began: float = 0.0
+    _robots: dict[str, Robots] = field(default_factory=dict)
+    _locks: dict[str, anyio.Lock] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock.monotonic()
+
+    async def get(
+        self,
+        url: str,
+        accept: str = ANY,
+        *,
+        probe: bool = False,
+        cap: int | None = None,
+        stays: Callable[[str], bool] = lambda url: True,
+    ) -> Answer:
+        """Give what is at an address. A probe is not repeated for a week where it found nothing.
+
+        Raises ForbiddenError, LimitError, or FetchError where neither the address nor an earlier crawl has an answer.
+        """
+        key = f"{accept.partition(',')[0]} {url}"
+        async with self._locks.setdefault(key, anyio.Lock()):
+            known = self._known(self.store.new.get(key))
+            if known is not None:
+                return known
+            if not url.startswith("file:") and not (await self.robots(url)).allows(url):
+                raise ForbiddenError(f"{url}: robots.txt forbids it")
+            old = self.store.old.get(key)
+            if probe and old and old.status in (404, 410) and self.clock.wall() - old.at < _WEEK:
+                self.store.new[key] = old
+                return Answer(old.url, old.status)
+            request = Request(url, accept, cap=cap or self.limits.page_bytes, stays=self._stays(stays))
+            return await self._asked(key, request, old)
+
+    async def robots(self, url: str) -> Robots:
+        """Give what the host of an address asks of crawlers."""
+        host = host_of(url)
+        async with self._locks.setdefault(host, anyio.Lock()):
+            if host not in self._robots:
+                self._robots[host] = found = await self._read_robots(f"{host}/robots.txt")
+                self.slow_down(host, found.delay)
+        return self._robots[host]
+
+    async def _read_robots(self, url: str) -> Robots:
+        key = f"{ANY} {url}"
+        known, old = self._known(self.store.new.get(key)), self.store.old.get(key)
+        if known is None and old and old.status in (404, 410) and self.clock.wall() - old.at < _DAY:
+            self.store.new[key] = old
+            known = Answer(old.url, old.status)
+        if known is None:
+            try:
+                known = await self._asked(key, Request(url, ANY, cap=8 * READ), old)
+            except LimitError:
+                raise
+            except FetchError:
+                return robots_of(0, b"")
+        return robots_of(known.status, known.body)
+
+    async def _asked(self, key: str, request: Request, old: Record | None) -> Answer:
+        last = self._known(old) if old and old.status == 200 else None
+        if self._over_a_limit():
+            if last is None:
+                raise LimitError(self.stopped)
+            return self._stand_in(key, request.url, last)
+        if last is not None:
+            request = replace(request, etag=last.etag, modified=last.modified)
+        self.requests += 1
+        try:
+            answer = await self.fetcher.get(request)
+        except FetchError:
+            if last is None:
+                raise
+            return self._stand_in(key, request.url, last)
+        if answer.status == 304:
+            if last is None or not (last.etag or last.modified):
+                raise FetchError(f"{request.url}: says 304, not modified, without having been asked")
+            self.unchanged += 1
+            answer = replace(last, etag=answer.etag or last.etag, modified=answer.modified or last.modified)
+        elif last is not None and not answer.good and answer.status not in (404, 410):
+            return self._stand_in(key, request.url, last)
+        self.bytes += len(answer.body) if answer.good else 0
+        if answer.good or answer.status in (404, 410):
+            self.store.keep(key, answer, self.clock.wall())
+        return answer
+
+    def _stand_in(self, key: str, url: str, last: Answer) -> Answer:
+        self.kept.add(url)
+        self.store.new[key] = self.store.old[key]
+        return last
+
+    def _known(self, record: Record | None) -> Answer | None:
+        return self.store.answer(record) if record else None
+
+    def _stays(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
+        def stays(url: str) -> bool:
+            robots = self._robots.get(host_of(url))
+            return inner(url) and (robots is None or robots.allows(url))
+
+        return stays
+
+    def _over_a_limit(self) -> bool:
+        limits = self.limits
+        if self.stopped:
+            return True
+        if limits.seconds is not None and self.clock.monotonic() - self._began > limits.seconds:
+            self.stopped = f"stopped after {limits.seconds:g} seconds (--max-seconds)"
+        elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
+            self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
+        return bool(self.stopped)

@@ -1,0 +1,160 @@
+"""`roaming crawl`: a site that somebody else made, as a published folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
+
+if TYPE_CHECKING:
+    from roaming_crawler.crawl import Crawl
+    from roaming_crawler.publishing import Outcome
+
+_MOST_SHOWN = 12
+
+
+@click.command()
+@click.argument("url")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Publish into this folder."
+)
+@click.option("--name", help="The site's name. Else its llms.txt or its pages say.")
+@click.option("--description", help="One sentence on the site, for llms.txt.")
+@click.option("--resume", is_flag=True, help="Go on with a crawl that was interrupted; an error where none was.")
+@click.option("--refresh", is_flag=True, help="Ask for news, also where a crawl was interrupted.")
+@click.option("--max-pages", type=click.IntRange(min=1), default=5000, show_default=True)
+@click.option("--max-depth", type=click.IntRange(min=0), default=20, show_default=True, help="Links followed in a row.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), help="Stop after this time.")
+@click.option(
+    "--max-page-bytes",
+    type=click.IntRange(min=1000),
+    default=10_000_000,
+    show_default=True,
+    help="Of one page, unpacked.",
+)
+@click.option(
+    "--max-bytes", type=click.IntRange(min=1000), default=1_000_000_000, show_default=True, help="Of all pages."
+)
+@click.option("--max-redirects", type=click.IntRange(min=0, max=20), default=5, show_default=True)
+@click.option("--max-header-bytes", type=click.IntRange(min=1000, max=100_000), default=65_536, show_default=True)
+@click.option("--delay", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Seconds between requests.")
+@click.option("--connections", type=click.IntRange(1, 8), default=2, show_default=True, help="At once, to one host.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for one answer."
+)
+@click.option("--contact", default="", envvar="ROAMING_CONTACT", help="Your address or page, told to the host.")
+@click.option("--allow-private", is_flag=True, help="Crawl hosts of your own: on this machine, on private networks.")
+@click.option("--no-llms", is_flag=True, help="Do not ask for llms.txt.")
+@click.option("--no-manifest", is_flag=True, help="Do not mirror a site that publishes a manifest; crawl it.")
+@click.option("--no-sitemap", is_flag=True, help="Do not ask for sitemaps.")
+@click.option("--no-links", is_flag=True, help="Do not follow the links on pages.")
+@click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
+@click.option("--no-anchors", is_flag=True, help="Do not fetch a page's HTML where its Markdown is there.")
+@click.option("--workers", type=click.IntRange(0, 64), default=2, show_default=True, help="Processes that read pages.")
+@click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON, a line each.")
+def crawl(url: str, folder: Path, as_json: bool, **given: Any) -> None:
+    """Publish a site that somebody else made into a folder.
+
+    URL is where its documentation lives, or a built site's folder. The same command again asks only for what has
+    changed, or goes on where it was interrupted.
+    """
+    import anyio
+    from roaming_crawler.crawl import crawl as crawl_site
+
+    how = _how(given)
+    with _told(as_json) as tell:
+        outcome = anyio.run(lambda: crawl_site(url, folder, how, tell=tell))
+    if not as_json:
+        _show(outcome, folder)
+    if outcome.stopped:
+        warn(outcome.stopped)
+    if not outcome.pages:
+        sys.exit(NOTHING_FOUND)
+
+
+def _how(given: dict[str, Any]) -> Crawl:
+    from roaming_crawler.crawl import Crawl
+    from roaming_crawler.discover import Sources
+    from roaming_crawler.fetch import Manners
+    from roaming_crawler.session import Limits
+
+    return Crawl(
+        name=given["name"],
+        description=given["description"],
+        limits=Limits(
+            pages=given["max_pages"],
+            depth=given["max_depth"],
+            seconds=given["max_seconds"],
+            page_bytes=given["max_page_bytes"],
+            total_bytes=given["max_bytes"],
+        ),
+        manners=Manners(
+            delay=given["delay"],
+            connections=given["connections"],
+            seconds=given["timeout"],
+            redirects=given["max_redirects"],
+            header_bytes=given["max_header_bytes"],
+            contact=given["contact"],
+        ),
+        sources=Sources(not given["no_manifest"], not given["no_llms"], not given["no_sitemap"]),
+        links=not given["no_links"],
+        prefer_markdown=not given["no_markdown"],
+        anchors=not given["no_anchors"],
+        resume=given["resume"],
+        refresh=given["refresh"],
+        allow_private=given["allow_private"],
+        workers=given["workers"],
+    )
+
+
+@contextmanager
+def _told(as_json: bool) -> Iterator[Callable[[str, dict[str, Any]], None]]:
+    """Give what shows events: JSON lines, a count on a terminal, nothing elsewhere."""
+    counts = {"page": 0, "skipped": 0}
+
+    def tell(name: str, data: dict[str, Any]) -> None:
+        if as_json:
+            click.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
+        elif name in counts and sys.stderr.isatty():
+            counts[name] += 1
+            click.echo(f"\rCrawling: {counts['page']} pages, {counts['skipped']} skipped ", err=True, nl=False)
+
+    try:
+        yield tell
+    finally:
+        if any(counts.values()):
+            click.echo(err=True)
+
+
+def _show(outcome: Outcome, folder: Path) -> None:
+    from mkdocs_roaming.terminal import clean
+
+    for note in outcome.notes:
+        click.echo(clean(note), err=True)
+    reasons: dict[str, list[str]] = {}
+    for address, why in outcome.skipped:
+        reasons.setdefault(why, []).append(address)
+    click.echo(f"{folder}: {outcome.pages} pages, {outcome.sections} sections; {outcome.markdown} came as Markdown")
+    for name, count in (
+        ("new", len(outcome.new)),
+        ("changed", len(outcome.changed)),
+        ("same", outcome.same),
+        ("gone", len(outcome.gone)),
+        ("kept", len(outcome.kept)),
+        ("skipped", len(outcome.skipped)),
+    ):
+        if count or name in ("new", "changed", "same", "skipped"):
+            click.echo(f"  {name:<8}{count:>6}")
+    for why, addresses in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MOST_SHOWN]:
+        click.echo(f"    {len(addresses):>4}  {clean(why)}: {clean(addresses[0])}{' …' if len(addresses) > 1 else ''}")
+    click.echo(
+        f"  {outcome.requests} requests ({outcome.unchanged} not modified), {outcome.bytes / 1e6:.1f} MB, "
+        f"{outcome.seconds:g} s; {outcome.written} files written"
+    )
