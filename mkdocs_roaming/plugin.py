@@ -7,11 +7,13 @@ Pages are converted when all plugins have had their say on the articles (`on_env
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mkdocs.config import config_options as option
 from mkdocs.config.base import Config
@@ -40,6 +42,7 @@ from mkdocs_roaming.mkdocs_site import (
     in_language,
     is_inner_build,
     site_of,
+    url_of_site,
 )
 from mkdocs_roaming.outline import BUDGET, SMALLEST
 from mkdocs_roaming.page import markdown_path
@@ -72,6 +75,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     cache = option.Type(bool, default=True)
     rules = option.Type(object, default=[])  # read by publish.rules, which tells the line of what is wrong
     rules_mode = option.Choice(("each", "pool"), default="each")
+    serve_model = option.Optional(option.Type(str))
 
 
 class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]  # as above
@@ -179,6 +183,28 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._nav = None
         if self.config.cache and not self._dirty:
             forget_languages(config)
+
+    def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
+        """Answer questions on the dev server's own port. Whatever goes wrong with that, the docs are served."""
+        if self.config.enabled:
+            try:
+                self._answer_on(server, config)
+            except Exception as error:
+                log.warning(f"questions are not answered here: {' '.join(str(error).split()) or type(error).__name__}")
+        return server
+
+    def _answer_on(self, server: Any, config: MkDocsConfig) -> None:
+        from mkdocs_roaming.serve.wsgi import OFFLINE, Endpoint, way_of  # a build has no use for it
+
+        base = Path(config.config_file_path or ".").parent
+        try:
+            way = way_of(self.config.serve_model, base, os.environ)
+        except RoamingError as error:
+            log.warning(f"questions are answered offline: {error}")
+            way = OFFLINE
+        url = url_of_site(config)
+        server.set_app(Endpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), way))
+        log.info(f"questions are answered at {url}v1/ask ({way.model.name})")
 
     def _publish(self, batch: Batch, folder: str, config: MkDocsConfig) -> None:
         started = time.perf_counter()

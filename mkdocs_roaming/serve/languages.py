@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
-from anyio.abc import TaskGroup
 
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.serve.deployments import Deployment, Deployments
@@ -45,16 +44,24 @@ class Languages:
         async with anyio.create_task_group() as group:
             group.start_soon(self.main.run)
             while True:
-                self._begin(group)
+                for new in self._new():
+                    group.start_soon(new.run)
                 await anyio.sleep(min(self.main.every, _SOON))
 
-    def _begin(self, group: TaskGroup) -> None:
-        if self.main.current is None:
-            return
-        for language, where in self._places(self.main.current):
+    async def look(self) -> None:
+        """Look at all of them once, where nobody watches."""
+        await self.main.look()
+        for _ in self._new():
+            pass
+        for other in self._others.values():
+            await other.look()
+
+    def _new(self) -> Iterator[Deployments]:
+        """Take in languages that were not known yet, and give what is to be watched for each."""
+        for language, where in self._places(self.main.current) if self.main.current else ():
             if language not in self._others and len(self._others) < MOST:
                 self._others[language] = self._make(where)
-                group.start_soon(self._others[language].run)
+                yield self._others[language]
 
     def _places(self, main: Deployment) -> Iterator[tuple[str, str | Path]]:
         """Give the other languages, and where each lies below what was opened."""

@@ -7,7 +7,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,6 +119,32 @@ class Project:
         return self.build(site)
 
 
+@dataclass
+class Server:
+    """A running `mkdocs serve`."""
+
+    url: str
+    log: Path
+
+    def get(self, path: str) -> tuple[str, str]:
+        """Give a file's text and type."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            return answer.read().decode("utf-8"), answer.headers["Content-Type"]
+
+    def wait(self, text: str, times: int = 1) -> None:
+        """Wait until a text has been logged that often."""
+        end = time.monotonic() + 60
+        while self.log.read_text("utf-8").count(text) < times:
+            assert time.monotonic() < end, self.log.read_text("utf-8")
+            time.sleep(0.05)
+
+    def said(self) -> list[str]:
+        return [line for line in self.log.read_text("utf-8").splitlines() if "roaming: " in line]
+
+
+Serving = Callable[..., AbstractContextManager[Server]]
+
+
 @pytest.fixture
 def mkdocs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Project:
     """Builds a project of these source files with the plugin, and gives what came out."""
@@ -138,3 +167,27 @@ def free_port() -> Callable[[], int]:
             return int(found.getsockname()[1])
 
     return port
+
+
+@pytest.fixture
+def serving(free_port: Callable[[], int]) -> Serving:
+    """Serves a project's folder as its author does; with a `command` of the same family, options, environment."""
+
+    @contextmanager
+    def served(project: Path, *options: str, command: str = "mkdocs", **environment: str) -> Iterator[Server]:
+        port, log = free_port(), project / "serve.log"
+        line = [sys.executable, "-m", command, "serve", "-a", f"127.0.0.1:{port}", *options]
+        quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+        with log.open("w") as stream:
+            process = subprocess.Popen(
+                line, cwd=project, stdout=stream, stderr=stream, env={**os.environ, **quiet, **environment}
+            )
+        server = Server(f"http://127.0.0.1:{port}/sub/", log)
+        try:
+            server.wait("Serving on")
+            yield server
+        finally:
+            process.terminate()
+            process.wait(30)
+
+    return served

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +10,7 @@ from mkdocs_roaming.roam.check import check
 from mkdocs_roaming.roam.library import open_library
 
 if TYPE_CHECKING:
-    from .conftest import Project
+    from .conftest import Project, Serving
 
 HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode). Grüße.\n"
 INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
@@ -26,48 +18,10 @@ SOURCES = {"index.md": HOME, "guide/install.md": INSTALL, "other.md": "# Other\n
 REBUILT = "Reloading browsers"
 
 
-@dataclass
-class Server:
-    """A running `mkdocs serve`."""
-
-    url: str
-    log: Path
-
-    def get(self, path: str) -> tuple[str, str]:
-        """Give a file's text and type."""
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
-            return answer.read().decode("utf-8"), answer.headers["Content-Type"]
-
-    def wait(self, text: str, times: int = 1) -> None:
-        """Wait until a text has been logged that often."""
-        end = time.monotonic() + 60
-        while self.log.read_text("utf-8").count(text) < times:
-            assert time.monotonic() < end, self.log.read_text("utf-8")
-            time.sleep(0.05)
-
-    def said(self) -> list[str]:
-        return [line for line in self.log.read_text("utf-8").splitlines() if "roaming: " in line]
-
-
-@contextmanager
-def served(project: Path, port: int, *options: str) -> Iterator[Server]:
-    log = project / "serve.log"
-    command = [sys.executable, "-m", "mkdocs", "serve", "-a", f"127.0.0.1:{port}", *options]
-    with log.open("w") as stream:
-        process = subprocess.Popen(command, cwd=project, stdout=stream, stderr=stream)
-    server = Server(f"http://127.0.0.1:{port}/sub/", log)
-    try:
-        server.wait("Serving on")
-        yield server
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """Every rebuild publishes: what was edited is new, the rest is reused, and all links stay on the server."""
     mkdocs.write(SOURCES)
-    with served(tmp_path, free_port()) as server:
+    with serving(tmp_path) as server:
         home, kind = server.get("index.md")
         assert kind.startswith(("text/markdown", "text/plain"))
         assert "Grüße" in home
@@ -90,10 +44,10 @@ def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, fre
         assert check(open_library(server.url)).faults == ()
 
 
-def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """With `--dirty` the first build publishes; the pages that are edited then still point to their Markdown."""
     mkdocs.write(SOURCES)
-    with served(tmp_path, free_port(), "--dirty") as server:
+    with serving(tmp_path, "--dirty") as server:
         before = server.get("roaming/manifest.json")
         (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
         server.wait(REBUILT)
@@ -104,13 +58,11 @@ def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path
         assert "nothing is published; build without --dirty" in server.said()[-1]
 
 
-def test_a_build_that_fails_leaves_nothing_to_the_next(
-    mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]
-) -> None:
+def test_a_build_that_fails_leaves_nothing_to_the_next(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """After a mistake in mkdocs.yml is mended, the site is published as if it had never been."""
     file = mkdocs.write(SOURCES, plugins=[{"roaming": {"include": ["*"]}}])
     good = file.read_text()
-    with served(tmp_path, free_port()) as server:
+    with serving(tmp_path) as server:
         file.write_text(good.replace("'*'", "nothing.md"))
         server.wait("no page to publish")
         file.write_text(good)
@@ -119,12 +71,12 @@ def test_a_build_that_fails_leaves_nothing_to_the_next(
         assert "3 pages, 4 sections" in server.said()[-1]
 
 
-def test_every_language_is_served(mkdocs: Project, tmp_path: Path, free_port: Callable[[], int]) -> None:
+def test_every_language_is_served(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """An edit in one language is published in that language's folder."""
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     sources = {"index.md": "# Welcome\n", "index.fr.md": "# Bienvenue\n"}
     mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
-    with served(tmp_path, free_port()) as server:
+    with serving(tmp_path) as server:
         assert "# Bienvenue" in server.get("fr/index.md")[0]
         (tmp_path / "docs/index.fr.md").write_text("# Bonjour\n")
         server.wait(REBUILT)
