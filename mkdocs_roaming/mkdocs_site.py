@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 
@@ -41,6 +42,12 @@ def url_of_site(config: MkDocsConfig, given: str | None = None) -> str:
     if canonical and os.environ.get(_MIKE_VERSION):
         url = url.removesuffix(f"/{canonical}") + "/" + os.environ[_MIKE_VERSION]
     return url + "/"
+
+
+def path_of_dev_server(config: MkDocsConfig) -> str:
+    """Give the path that `mkdocs serve` serves the site at, nothing in a build: it sets the address to its own."""
+    url = urlsplit(config.site_url or "")
+    return url.path if url.netloc == str(config.dev_addr) else ""
 
 
 def i18n_of(config: MkDocsConfig) -> Any:

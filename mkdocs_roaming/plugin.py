@@ -41,6 +41,7 @@ from mkdocs_roaming.mkdocs_site import (
     forget_languages,
     in_language,
     is_inner_build,
+    path_of_dev_server,
     site_of,
     url_of_site,
 )
@@ -54,6 +55,7 @@ from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, conv
 
 if TYPE_CHECKING:
     from mkdocs_roaming.publish.rules import RuleBook
+    from mkdocs_roaming.publish.widget import Widget
 
 log = get_plugin_logger("roaming")
 
@@ -75,6 +77,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     cache = option.Type(bool, default=True)
     rules = option.Type(object, default=[])  # read by publish.rules, which tells the line of what is wrong
     rules_mode = option.Choice(("each", "pool"), default="each")
+    widget = option.Type(object, default=False)  # read by publish.widget
     serve_model = option.Optional(option.Type(str))
 
 
@@ -90,6 +93,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._rules: dict[str, RuleBook | None] = {}
         self._seconds: dict[str, float] = {}
         self._dirty = False
+        self._widget: Widget | None = None
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Check what can be checked before anything is built."""
@@ -103,6 +107,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if self.config.outline_tokens < SMALLEST:
             raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
         self._rules_of((), config)
+        self._widget = self._widget_of(config)
         return config
 
     @event_priority(LAST)
@@ -139,7 +144,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     @event_priority(LAST)  # encryption plugins replace articles here
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
-        """Leave out what the final HTML hides; point from the others to their Markdown."""
+        """Leave out what the final HTML hides; point from the others to their Markdown; add the widget."""
+        html = self._checked(output, page, config)
+        return self._with_widget(html, page, config) if self._widget and html.strip() else html
+
+    def _checked(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         folder = folder_of(config)
         path = path_of_page(page, folder)
         batch = self._batches.get(folder)
@@ -215,6 +224,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         section_files: Any = self.config.section_files
         options = Options(self.config.llms_full, section_files, self.config.outline_tokens)
+        if self._widget:
+            from mkdocs_roaming.publish.widget import write_widget  # not every site has it
+
+            write_widget(Path(config.site_dir) / folder, batch.site.language)
         previous = None
         if where := self.config.previous:
             base = Path(config.config_file_path or ".").parent
@@ -228,6 +241,28 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = self._seconds[folder] + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+
+    def _widget_of(self, config: MkDocsConfig) -> Widget | None:
+        if not self.config.widget:
+            return None
+        from mkdocs_roaming.publish.widget import widget_of
+
+        try:
+            return widget_of(self.config.widget, own_endpoint=path_of_dev_server(config))
+        except RoamingError as error:
+            raise PluginError(f"roaming: {error}") from error
+
+    def _with_widget(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Put the widget on a page; `ask: false` in its front matter keeps it away."""
+        folder, given = folder_of(config), page.meta.get("ask")
+        batch, path = self._batches.get(folder), path_of_page(page, folder)
+        if self._widget is None or batch is None or path is None or given is False:
+            return html
+        from mkdocs_roaming.publish.widget import suggestions_of, with_widget
+
+        converted = batch.converted.get(path)
+        suggestions = suggestions_of(given, converted.sections if converted else ())
+        return with_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
 
     def _rules_of(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleBook | None:
         """Read the rules of mkdocs.yml and of the pages' front matter; most sites have none."""

@@ -23,7 +23,8 @@ from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.html import article_of
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Batch, Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.widget import Widget, suggestions_of, with_widget, without_widget, write_widget
 from mkdocs_roaming.site_page import (
     canonical_of,
     describes_the_site,
@@ -50,6 +51,7 @@ class Index:
     previous: str | None = None
     cache: Path | None = None
     rules: Path | None = None
+    widget: Widget | None = None
     options: Options = field(default_factory=Options)
 
 
@@ -73,10 +75,12 @@ def index(
     previous = read_previous(how.previous, Path.cwd(), warn) if how.previous else None
     built = read_site(folder, how, warn)
     batch = convert_pages(built.site, built.pages, cache=Cache(how.cache), warn=warn, step=steps(len(built.pages)))
+    if how.widget:
+        write_widget(folder, built.site.language)
     report = publish(batch, folder, how.options, previous=previous, rules=rules)
     if how.html:
         for path in batch.pages:
-            _decorate(built.files[path], path)
+            _decorate(built.files[path], path, batch, how.widget)
     return report
 
 
@@ -306,9 +310,11 @@ def _hidden(file: Path) -> bool:
     return any(part.startswith((".", "_static", "_sources", "_modules")) for part in file.parts)
 
 
-def _decorate(file: Path, path: str) -> None:
-    html = _decoded(file.read_bytes())
-    write_atomically(file, decorate(html, path).encode("utf-8", "surrogateescape"))
+def _decorate(file: Path, path: str, batch: Batch, widget: Widget | None) -> None:
+    html = without_widget(decorate(_decoded(file.read_bytes()), path))
+    if widget:
+        html = with_widget(html, widget, path, batch.site.url, suggestions_of(None, batch.converted[path].sections))
+    write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
 
 def _decoded(data: bytes) -> str:

@@ -31,6 +31,8 @@ from mkdocs_roaming.errors import UsageError
     metavar="FILE",
     help="Publish the rules in this YAML file: which sections a question opens first.",
 )
+@click.option("--widget", is_flag=True, help="Put the widget on every page; without an endpoint it finds sections.")
+@click.option("--endpoint", metavar="URL", help="Where the widget asks its questions; implies --widget.")
 @click.option("--outline-tokens", type=click.IntRange(min=200), default=8000, show_default=True)
 @click.option(
     "--section-files",
@@ -46,6 +48,7 @@ from mkdocs_roaming.errors import UsageError
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish any built site in place: Markdown, llms.txt, manifest."""
     from mkdocs_roaming.publish.publisher import Options
+    from mkdocs_roaming.publish.widget import widget_of
     from mkdocs_roaming.site import Index
     from mkdocs_roaming.site import index as index_site
 
@@ -60,6 +63,7 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         previous=given["previous"],
         cache=given["cache"],
         rules=given["rules"],
+        widget=widget_of({"endpoint": given["endpoint"]} if given["endpoint"] else given["widget"]),
         options=Options(not given["no_full"], section_files, given["outline_tokens"]),
     )
     with progress("Converting") as steps:

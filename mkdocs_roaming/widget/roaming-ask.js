@@ -17,13 +17,12 @@ const ENGLISH = {
   button: "Ask",
   close: "Close",
   reset: "Start over",
-  intro: "Answers are put together from this documentation. Every source can be opened.",
-  findIntro: "Type a few words. The sections that fit are listed, and open right here.",
+  intro: "Answers come from this documentation, with their sources.",
+  findIntro: "Type a few words: the sections that fit open right here.",
   placeholder: "Ask a question",
   findPlaceholder: "Find a section",
   send: "Send",
   stop: "Stop",
-  resize: "Width of the panel",
   log: "Conversation",
   outline: "Reading the outline",
   outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
@@ -56,12 +55,12 @@ const ENGLISH = {
   partial:
     "Stopped after {n} section. The answer may be incomplete.|Stopped after {n} sections. The answer may be incomplete.",
   not_found: "The docs do not seem to answer this.",
-  refused: "The model declined to answer this. Try other words.",
-  budget: "The answer reached its limit and may be incomplete. Ask for one thing at a time.",
-  error: "The answer could not be finished. Please ask again in a moment.",
-  lost: "The connection was lost. Please send the question again.",
+  refused: "The model declined to answer this.",
+  budget: "The answer reached its limit and may be incomplete.",
+  error: "The answer could not be finished. Please ask again.",
+  lost: "The connection was lost. Please ask again.",
   stopped: "Stopped. Your question is back in the input.",
-  invalid: "The question was not accepted. Shorten it, or use other words.",
+  invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
   money: "Today's budget for answers is spent.",
   wait: "You can ask again in {n}.",
@@ -69,7 +68,7 @@ const ENGLISH = {
   down: "No answers at the moment. Here is what the outline finds.",
   unsupported: "not in the sections that were read",
   opposite: "the sections say otherwise",
-  legend: "Dotted: {n} place that no section supports.|Dotted: {n} places that no section supports.",
+  legend: "Dotted: {n} × not in the sections that were read",
   table: "Table",
   code: "Code",
   rows: "{n} more row|{n} more rows",
@@ -100,7 +99,7 @@ const STYLE = `
   direction: inherit;
   font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
 }
-:host([hidden]), [hidden] { display: none !important }
+:host([hidden]), [hidden], :empty:not(hr, textarea, [role], .resize), dialog:modal .resize { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--roaming-focus, var(--_link)); outline-offset: 2px }
 button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
@@ -111,21 +110,17 @@ ul, ol { padding-inline-start: 1.4em }
 .muted, summary { color: var(--_muted); font-size: .875em }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .opener, dialog { position: fixed; z-index: var(--roaming-z, 90) }
-.opener { inset: auto var(--roaming-offset-inline, 1.25em) var(--roaming-offset-block, 1.25em) auto; padding: .6em 1.2em;
-  border-radius: 2em; box-shadow: 0 2px 8px #0004 }
-.opener:dir(rtl) { inset-inline: auto var(--roaming-offset-inline, 1.25em) }
+.opener { inset-block-end: var(--roaming-offset-block, 1.25em); inset-inline-end: var(--roaming-offset-inline, 1.25em);
+  padding: .6em 1.2em; border-radius: 2em; box-shadow: 0 2px 8px #0004 }
 .opener, form button { font-weight: 600; color: var(--_on-accent); background: var(--_accent);
   border-color: var(--_on-accent) }
 .opener:hover, form button:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_on-accent)) }
-dialog { inset: 0 0 0 auto; width: var(--roaming-width, 26em); max-width: 100%; height: var(--roaming-height, 100dvh);
-  max-height: none; border: 0 solid var(--_border); border-inline-start-width: 1px; color: var(--_fg);
-  background: var(--_bg); box-shadow: 0 0 24px #0003; animation: come .15s }
-dialog:dir(rtl) { inset: 0 auto 0 0 }
+dialog { inset-block: 0; inset-inline: auto 0; width: var(--roaming-width, 26em); min-width: 18em; max-width: 100%;
+  height: var(--roaming-height, 100dvh); max-height: none; border: 0 solid var(--_border); border-inline-start-width: 1px;
+  color: var(--_fg); background: var(--_bg); box-shadow: 0 0 24px #0003 }
 dialog[open] { display: flex; flex-direction: column }
 dialog:modal { width: 100%; height: 100dvh }
 .resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
-.resize:hover, .resize:focus { background: var(--_border) }
-dialog:modal .resize { display: none }
 header, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
 header { border-block-end-width: 1px }
 form { border-block-start-width: 1px; align-items: end }
@@ -137,10 +132,8 @@ h2, h3, h4, strong, th { font-weight: 700 }
 h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
 summary { cursor: pointer; min-height: 2em }
 .trail ul { list-style: none; border-inline-start: 2px solid var(--_border); padding-inline-start: .9em }
-.trail li, .sources li { padding-block: .2em; font-size: .9em }
-.trail li li { font-size: 1em }
-.trail a, .sources a { display: inline-block; min-height: 24px }
-.cited a { font-weight: 600 }
+.trail > ul { font-size: .9em }
+.trail a, ol > li > a { display: inline-block; min-height: 24px }
 .answer > * + *, blockquote > * + *, li > * + * { margin-block-start: .7em }
 li + li { margin-block-start: .25em }
 em { font-style: italic }
@@ -157,20 +150,13 @@ table { border-collapse: collapse; font-size: .9em }
 th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start; overflow-wrap: normal }
 sup { font-size: .75em; line-height: 0; vertical-align: super }
 .cite { padding: .6em .5em; margin: 0 -.15em; font-weight: 600; text-decoration: none }
-.cite::before { content: "[" } .cite::after { content: "]" }
 mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 .suggest button { display: block; text-align: start; width: 100%; padding: .5em .8em; margin-block-start: .5em }
-.hit { border: 1px solid var(--_border); border-radius: var(--_radius); margin-block: .5em }
-.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35 }
-.hit > summary > * { display: block }
-.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
 textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em .7em; field-sizing: content;
   background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
 textarea::placeholder { color: var(--_muted); opacity: 1 }
 form button { padding: .6em .9em }
-@keyframes come { from { opacity: 0; transform: translateY(.5em) } }
-@media (prefers-reduced-motion: reduce) { dialog { animation: none } }
 @media (forced-colors: active) { button, dialog { border: 1px solid } }
 @media print { :host { display: none } }
 `;
@@ -181,12 +167,12 @@ let sheet; // made once for all elements, when the first of them stands on a pag
 // Characters that turn the direction of what follows could make a text read as what it isn't.
 const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
 
-/** Makes an element: `on…` listens, the rest are attributes; what is undefined or false is left out. */
+/** Makes an element: `on…` listens, the rest are attributes, if there is something in them. */
 function el(tag, given = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(given)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value || value === 0) made.setAttribute(name, value === true ? "" : plain(value));
+    else if (value) made.setAttribute(name, value === true ? "" : plain(value));
   }
   made.append(...children.filter(Boolean).map((child) => (child.nodeType ? child : plain(child))));
   return made;
@@ -262,8 +248,8 @@ export class Markdown {
   #last; // the text of the block that may still grow, and its element
   #tail;
   /** `link(address)` gives the address that a link may lead to; `cite(id)` gives the element of a citation. */
-  constructor(into, { link = () => {}, cite = () => {}, words = ENGLISH } = {}) {
-    Object.assign(this, { into, link, cite, words });
+  constructor(into, given) {
+    Object.assign(this, { into, words: ENGLISH, link() {}, cite() {} }, given);
   }
   push(more) {
     this.#text = (this.#text + more).slice(0, LONGEST);
@@ -298,7 +284,7 @@ export class Markdown {
   }
   /** Makes what can be scrolled sideways: by keyboard too. */
   #wide(tag, given, label, ...children) {
-    return el(tag, { ...given, tabindex: 0, role: "region", "aria-label": label }, ...children);
+    return el(tag, { ...given, tabindex: "0", role: "region", "aria-label": label }, ...children);
   }
   /** Shows blocks inside of another; a paragraph that comes first in a list's item stands there without one of its own. */
   #nested(into, lines, depth, bare = false) {
@@ -318,7 +304,7 @@ export class Markdown {
     }
     const start = parseInt(sign) > 1 && parseInt(sign);
     const made = items.map((item) => this.#nested(el("li", { dir: "auto" }), item, depth, true));
-    return el(isOrdered([0, 0, sign]) ? "ol" : "ul", { start }, ...made);
+    return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...made);
   }
   #table(lines) {
     const [head, , ...rows] = lines.map((line) =>
@@ -341,8 +327,8 @@ export class Markdown {
     let at = 0;
     const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
     for (const { 0: all, index, groups } of found) {
-      const { escaped, entity, code, id, image, label, address, bare, strong, em, em2, del } = groups;
-      put(text.slice(at, index));
+      const { escaped, entity, code, id, image, label, address, bare, strong, em, del } = groups;
+      put(id ? text.slice(at, index).trimEnd() : text.slice(at, index));
       at = index + all.length;
       const anchor = (to, shown, deeper) => {
         const href = this.link(to);
@@ -353,8 +339,8 @@ export class Markdown {
       else if (id) into.append(this.cite(id) ?? "");
       else if (label) into.append(anchor(address, label, depth + 1));
       else if (bare) into.append(anchor(bare, bare, DEEPEST));
-      else if (strong ?? em ?? em2 ?? del)
-        into.append(this.#inline(el(strong ? "strong" : del ? "del" : "em"), strong ?? em ?? em2 ?? del, depth + 1));
+      else if (strong ?? em ?? del)
+        into.append(this.#inline(el(strong ? "strong" : em ? "em" : "del"), strong ?? em ?? del, depth + 1));
       else put(escaped ?? image);
     }
     put(text.slice(at));
@@ -376,7 +362,6 @@ const INLINE = new RegExp(
     "<?(?<bare>https?://[^\\s<>()\\]`*]*[^\\s<>()\\]`*.,;:!?'\"])>?",
     "\\*\\*(?=\\S)(?<strong>[^]*?[^\\s*])\\*\\*",
     "\\*(?=[^\\s*])(?<em>[^*]*[^\\s*])\\*",
-    "(?<![\\p{L}\\p{N}])_(?=[^\\s_])(?<em2>[^_]*[^\\s_])_(?![\\p{L}\\p{N}])",
     "~~(?=\\S)(?<del>[^~]*\\S)~~",
   ].join("|"),
   "gu",
@@ -421,14 +406,15 @@ async function refusal(response) {
 // ------------------------------------------------------------------------------------------------------------- Element
 
 const TURNS = 6; // are kept, and sent along as memory
-const MODIFIER = /^(Mac|iP)/.test(globalThis.navigator?.platform) ? "metaKey" : "ctrlKey";
+const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
 /** The element. Whatever happens is told as a bubbling event `roaming:…`; `request` and `fetch` may be overridden. */
-export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
+export class RoamingAsk extends HTMLElement {
   static observedAttributes = ["open", "mode", "endpoint"];
-  #words = ENGLISH;
+  _words = ENGLISH;
   #turns = [];
   #known = new Set(); // addresses of sections that the endpoint named
+  #ready;
   #button;
   #dialog;
   #log;
@@ -456,7 +442,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#show();
     this.toggleAttribute("open", true);
-    this.tell("open");
+    this._tell("open");
   }
   /** Closes the panel; the focus returns to where it was. */
   close() {
@@ -466,7 +452,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     this.#button.ariaExpanded = "false";
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     back.focus({ preventScroll: true });
-    this.tell("close");
+    this._tell("close");
   }
   /** Puts a question into the input. */
   prefill(question) {
@@ -478,6 +464,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
   }
   /** Asks; where nothing answers, it lists what the outline finds. */
   async ask(question) {
+    await this.#ready;
     question = String(question).trim().slice(0, 1000);
     this.open();
     if (!question || !this.#dialog || this.#running || Date.now() < this.#wait) return;
@@ -507,19 +494,17 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
   get mode() {
     return this.getAttribute("mode") || "auto";
   }
-  tell = (name, detail = {}) =>
-    this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
+  _tell(name, detail = {}) {
+    return this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
+  }
 
   // The life of the element
 
   connectedCallback() {
     this.#wide ??= matchMedia("(min-width: 48.01em)");
-    if (!this.#button) this.#begin();
+    this.#ready ??= this.#begin();
     addEventListener("keydown", this.#shortcut);
     this.#wide.addEventListener("change", this.#resized);
-    const asked = new URLSearchParams(location.search).get("ask");
-    if (this.hasAttribute("open")) this.open();
-    if (asked) this.prefill(asked);
   }
   disconnectedCallback() {
     this.stop();
@@ -546,42 +531,31 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     this.#dialog?.open ? this.close() : this.open();
   };
 
-  /** Makes the button; the panel is made when it is opened first. */
-  #begin() {
+  /** Makes the button when its words are there; the panel is made when it is opened first. */
+  async #begin() {
+    const load = async (address) => (await this.fetch(address)).json();
+    const given = this.getAttribute("strings"); // an address, or the words themselves
+    const language = this.#language;
+    try {
+      if (TRANSLATED.includes(language)) this._words = { ...ENGLISH, ...(await load(new URL(`ask.${language}.json`, HERE))) };
+      if (given) this._words = { ...this._words, ...(given[0] === "{" ? JSON.parse(given) : await load(given)) };
+    } catch {} // English will do
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
-    const given = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
-    this.#button = this.#action(this.#words.button, () => this.open(), given);
-    root.append(this.#button);
+    const attributes = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
+    root.append((this.#button = this.#action(this._words.button, () => this.open(), attributes)));
     // Keys that are typed here are nobody else's: "s" would open the site's search. With Ctrl or Meta they pass.
     for (const kind of ["keydown", "keypress", "keyup"])
       root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     root.addEventListener("click", this.#follow);
-    this.#translate();
-  }
-  async #translate() {
-    const load = async (address) => (await this.fetch(address)).json();
-    const given = this.getAttribute("strings"); // an address, or the words themselves
-    const theirs = TRANSLATED.includes(this.#language) && new URL(`ask.${this.#language}.json`, HERE);
-    try {
-      const words = { ...ENGLISH, ...(theirs && (await load(theirs))) };
-      this.#words = { ...words, ...(given && (given[0] === "{" ? JSON.parse(given) : await load(given))) };
-    } catch {
-      return; // English will do
-    }
-    this.#button.textContent = this.#words.button;
-    if (!this.#dialog || this.#turns.length) return;
-    const { open } = this.#dialog; // before its words were there
-    this.#dialog.remove();
-    this.#dialog = this.#view = undefined;
-    this.#build();
-    if (open) this.#show();
+    const asked = new URLSearchParams(location.search).get("ask");
+    if (this.hasAttribute("open")) this.open();
+    if (asked) this.prefill(asked);
   }
   #build() {
     if (this.#dialog) return;
-    const words = this.#words;
-    const title = this.getAttribute("label") || words.title;
+    const words = this._words;
     const icon = (sign, part, act) => this.#action(sign, act, { part, title: words[part], "aria-label": words[part] });
     this.#input = el("textarea", {
       part: "input", rows: 1, maxlength: 1000, enterkeyhint: "send", dir: "auto",
@@ -599,16 +573,16 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     this.#intro = el("div", { part: "suggestions", class: "suggest" });
     this.#hits = el("div");
     this.#log = el(
-      "div", { class: "log", part: "log", tabindex: 0, role: "region", "aria-label": words.log }, this.#intro, this.#hits,
+      "div", { class: "log", part: "log", tabindex: "0", role: "region", "aria-label": words.log }, this.#intro, this.#hits,
     );
     this.#polite = el("div", { class: "said", role: "status" });
     this.#alert = el("div", { class: "said", role: "alert" });
     this.#dialog = el(
       "dialog",
-      { part: "panel", "aria-label": title, onkeydown: this.#escape, oncancel: (event) => event.preventDefault() },
+      { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: (event) => event.preventDefault() },
       this.#edge(),
       el(
-        "header", { part: "header" }, el("h2", { part: "title" }, title),
+        "header", { part: "header" }, el("h2", { part: "title" }, words.title),
         icon("↺", "reset", () => this.reset()), icon("✕", "close", () => this.close()),
       ),
       this.#log,
@@ -625,22 +599,14 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     this.#draw();
     this.#input.focus();
   }
-  /** Makes the edge that sets the panel's width, by pointer and by arrow keys. */
+  /** Makes the edge that is drawn to set the panel's width. */
   #edge() {
-    const rightwards = () => (this.matches(":dir(rtl)") ? 1 : -1);
-    const set = (width) => {
-      edge.ariaValueNow = Math.round(Math.max(280, Math.min(width, innerWidth - 40)));
-      this.style.setProperty("--roaming-width", `${edge.ariaValueNow}px`);
-    };
     const edge = el("div", {
-      class: "resize", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": this.#words.resize,
-      "aria-valuenow": 416, "aria-valuemin": 280, "aria-valuemax": 2000,
+      class: "resize",
       onpointerdown: (event) => edge.setPointerCapture(event.pointerId),
-      onpointermove: ({ pointerId, clientX }) =>
-        edge.hasPointerCapture(pointerId) && set(rightwards() > 0 ? clientX : innerWidth - clientX),
-      onkeydown: ({ key }) => {
-        const step = { ArrowLeft: -24, ArrowRight: 24 }[key];
-        if (step) set(this.#dialog.offsetWidth + step * rightwards());
+      onpointermove: ({ pointerId, clientX }) => {
+        const width = this.matches(":dir(rtl)") ? clientX : innerWidth - clientX;
+        if (edge.hasPointerCapture(pointerId)) this.style.setProperty("--roaming-width", `${width}px`);
       },
     });
     return edge;
@@ -675,7 +641,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     const href = event.target.closest("a")?.href;
     if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const inside = new URL(href).origin === location.origin;
-    const goes = this.tell("navigate", { url: href });
+    const goes = this._tell("navigate", { url: href });
     if (inside || !goes) event.preventDefault();
     if (!inside || !goes) return;
     const anchor = el("a", { href, hidden: true });
@@ -684,9 +650,9 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     anchor.click();
     anchor.remove();
   };
-  #say = (text) => {
+  _say(text) {
     this.#polite.textContent = text;
-  };
+  }
 
   // Where this is
 
@@ -702,15 +668,15 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     return (this.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
   }
   /** What the build wrote on the page that is shown now. */
-  get #page() {
+  get _page() {
     const given = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
     const address = this.getAttribute("manifest") || given.manifest || new URL("manifest.json", HERE);
     const manifest = new URL(address, document.baseURI);
     return { path: location.pathname, ...given, manifest, base: new URL("../", manifest) };
   }
   /** Gives the address that a link may lead to: of this site, of a section, or allowed. Anything else is no link. */
-  #link = (address) => {
-    const { base, site } = this.#page;
+  _link = (address) => {
+    const { base, site } = this._page;
     if (!URL.canParse(address, base)) return;
     let url = new URL(address, base);
     if (site && url.href.startsWith(site)) url = new URL(url.href.slice(site.length), base); // a preview, a mirror
@@ -718,10 +684,10 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     const fits = this.#known.has(address) || allowed.some((one) => `${url.href}/`.startsWith(one.replace(/\/?$/, "/")));
     if (fits && /^https?:$/.test(url.protocol) && !url.username) return url.href;
   };
-  #anchor = ({ url }, text) => {
-    const href = url && this.#link(url);
+  _anchor({ url }, text) {
+    const href = url && this._link(url);
     return el(href ? "a" : "span", { href }, text);
-  };
+  }
   #post(path, body, signal) {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
     return this.fetch(new URL(path, this.#endpoint), { method: "POST", headers, body: JSON.stringify(body), signal });
@@ -731,7 +697,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
 
   #begun(question) {
     const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], cites: [], text: "" };
-    turn.summary = el("summary", {}, this.#words.outline);
+    turn.summary = el("summary", {}, this._words.outline);
     turn.list = el("ul");
     turn.trail = el("details", { class: "trail", part: "trail", open: true }, turn.summary, turn.list);
     turn.answer = el("div", { class: "answer", part: "answer" });
@@ -742,7 +708,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     const heading = el("h3", { part: "question", dir: "auto" }, question);
     turn.article = el("article", given, heading, turn.trail, turn.answer, turn.sources, turn.state, turn.actions);
     turn.markdown = new Markdown(turn.answer, {
-      link: this.#link, words: this.#words, cite: (id) => this.#cite(turn, id),
+      link: this._link, words: this._words, cite: (id) => this.#cite(turn, id),
     });
     this.#hits.before(turn.article);
     this.#turns.push(turn);
@@ -750,17 +716,17 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     return turn;
   }
   async #answer(question) {
-    const words = this.#words;
+    const words = this._words;
     const turns = this.#turns.map((one) => one.turn).filter(Boolean);
     const turn = this.#begun(question);
     const { signal } = (this.#running = new AbortController());
     const step = (text) => turn.text || this.#step(turn, text);
     const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
-    const page = this.getAttribute("page-context") === "off" ? undefined : this.#page.path;
+    const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
     step(words.outline);
     this.#draw();
     turn.article.scrollIntoView();
-    this.tell("ask", { question });
+    this._tell("ask", { question });
     let problem;
     try {
       const response = await this.request({ question, page, lang: this.#language, turns }, signal);
@@ -785,12 +751,12 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
   }
   #step(turn, shown, said = shown) {
     turn.state.textContent = shown;
-    this.#say(plain(said));
+    this._say(plain(said));
   }
 
   /** Shows one part of the stream; of a turn that was kept, nothing is said nor told. */
   #part(turn, part, live) {
-    const words = this.#words;
+    const words = this._words;
     const { type, id, data } = part;
     const step = (...texts) => live && this.#step(turn, ...texts);
     turn.parts.push(part);
@@ -810,12 +776,12 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     else if (type === "data-status") turn.status = data;
     else if (type === "finish") turn.turn = part.messageMetadata?.turn;
     if (turn.text) turn.cited.forEach((cited) => this.#trace(turn, cited));
-    const told = { "data-outline": "outline", "data-section": "section", "text-delta": "delta" }[type];
-    if (live && told) this.tell(told, { id, text: part.delta, ...data });
+    const [told] = /outline|section|delta/.exec(type) ?? [];
+    if (live && told) this._tell(told, { id, text: part.delta, ...data });
   }
   /** Shows a section in the trail, below the titles above it, and gives its citations address and title. */
   #trace(turn, id) {
-    const words = this.#words;
+    const words = this._words;
     const section = turn.sections.get(id);
     if (!section) return; // of a site that was read whole, sections are told after the text that cites them
     const above = section.path.slice(0, -1).join(" › ");
@@ -829,138 +795,126 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     const told = [words[section.state === "cited" ? "read" : section.state]];
     if (section.tokens) told.push(fill(words.tokens, { n: section.tokens }));
     if (n) told.push(fill(words.cited, { n }));
-    row.classList.toggle("cited", n);
-    row.replaceChildren(this.#anchor(section, section.title), el("span", { class: "muted" }, ` ${told.join(" · ")}`));
+    row.replaceChildren(this._anchor(section, section.title), el("span", { class: "muted" }, ` ${told.join(" · ")}`));
     for (const cite of turn.cites) {
-      const href = cite.id === id && !cite.anchor.href && this.#link(section.url);
+      const href = cite.id === id && !cite.anchor.href && this._link(section.url);
       if (!href) continue;
       cite.anchor.href = href;
-      cite.anchor.title = plain(section.path.join(" › "));
       cite.anchor.ariaLabel = plain(fill(words.source, { n, title: section.title }));
     }
   }
   #cite(turn, id) {
     const number = turn.cited.indexOf(id) + 1 || turn.cited.push(id);
-    const anchor = el("a", { class: "cite", part: "cite" }, number);
+    const anchor = el("a", { class: "cite", part: "cite" }, `[${number}]`);
     turn.cites.push({ id, anchor });
     return el("sup", {}, anchor);
   }
 
   /** Says how a turn ended, and what can be done now. */
   #finish(turn, problem, live = true) {
-    const words = this.#words;
-    const { status = {}, question } = turn;
+    const words = this._words;
+    const { question, text, outline, actions, status = {} } = turn;
     const state = problem?.code ?? status.state;
+    const is = (...states) => states.includes(state);
+    const bad = !is("answered", "partial", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const bad = Boolean(problem) || ["error", "refused", "budget"].includes(state);
-    const n = state === "answered" ? sources.length : status.sections;
-    const said = fill(words[state] ?? words.error, { n });
+    const said = fill(words[state] ?? words.error, { n: is("answered") ? sources.length : status.sections });
     turn.article.ariaBusy = "false";
     turn.trail.open = false;
-    turn.trail.hidden = !turn.outline;
-    const counts = { n: turn.sections.size, all: turn.outline?.sections, cited: sources.length };
-    turn.summary.textContent = fill(turn.outline?.whole ? words.whole : words.opened, counts);
-    const list = (title, tag, sections = []) => {
-      if (!sections.length || turn.sources.firstChild) return;
-      const items = sections.map((one) => el("li", {}, this.#anchor(one, one.path.join(" › ") || one.title)));
-      turn.sources.append(el("h4", { class: "muted" }, title), el(tag, { class: "sources", part: "sources" }, ...items));
-    };
-    list(words.sources, "ol", sources);
-    list(words.nearest, "ul", status.nearest);
-    list(words.looked, "ul", status.looked_at);
+    turn.trail.hidden = !outline;
+    const counts = { n: turn.sections.size, all: outline?.sections, cited: sources.length };
+    turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
+    const lists = { sources, nearest: status.nearest, looked: status.looked_at };
+    const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
+    const items = listed?.map((one) => el("li", {}, this._anchor(one, one.path.join(" › ") || one.title)));
+    if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
     this.#mark(turn);
 
-    const details = [status.model, status.tokens_read && fill(words.tokens, { n: status.tokens_read })];
-    if (status.cost) details.push(`${status.cost.toPrecision(2)} ${status.currency}`);
-    if (bad) turn.state = this.#alerted(turn.state);
-    turn.state.textContent = state === "answered" ? details.filter(Boolean).join(" · ") : said;
-
-    const again = () => this.ask(question);
-    const search = () => {
-      this.#found = question;
-      this.prefill(question);
-    };
-    if (turn.text) {
-      turn.actions.append(this.#copier(words.copy, () => asText(turn, sources)));
-      const link = () => new URL(`?${new URLSearchParams({ ask: question })}`, location.href).href;
-      turn.actions.append(this.#copier(words.link, link));
-      if (turn.turn && (this.getAttribute("feedback") ?? "off") !== "off") this.#opinions(turn);
+    const spent = [status.model, fill(words.tokens, { n: status.tokens_read }), status.cost && `${status.cost.toPrecision(2)} ${status.currency}`];
+    turn.state.textContent = is("answered") ? spent.filter(Boolean).join(" · ") : said;
+    if (!is("answered")) {
+      turn.sources.before(turn.state);
+      turn.state.className = bad ? "alert" : "";
     }
-    turn.actions.append(this.#action(["partial", "budget"].includes(state) ? words.continue : words.again, again));
-    if (["not_found", "refused", "error"].includes(state)) turn.actions.append(this.#action(words.search, search));
+    if (bad) turn.state.setAttribute("part", "status error");
+
+    const act = (name, what) => actions.append(this.#action(words[name], what));
+    if (text) {
+      actions.append(this._copier(words.copy, () => asText(turn, sources)));
+      actions.append(this._copier(words.link, () => new URL(`?ask=${encodeURIComponent(question)}`, location.href).href));
+    }
+    if (text && turn.turn && (this.getAttribute("feedback") ?? "off") !== "off") this.#opinions(turn);
+    act(is("partial", "budget") ? "continue" : "again", () => this.ask(question));
+    if (is("not_found", "refused", "error"))
+      act("search", () => {
+        this.#found = question;
+        this.prefill(question);
+      });
     if (!live) return;
-    this.#say(bad ? "" : said);
-    if (bad) this.#alert.textContent = said;
+    (bad ? this.#alert : this.#polite).textContent = said;
     const retryAfter = problem?.seconds;
-    if (!problem && state !== "error") this.tell("answer", { question, answer: turn.text, sources, status });
-    else this.tell(retryAfter ? "ratelimit" : "error", { question, code: state, retryAfter });
+    const kind = retryAfter ? "ratelimit" : problem || is("error") ? "error" : "answer";
+    this._tell(kind, { question, answer: text, sources, status, code: state, retryAfter });
     if (retryAfter) this.#countDown(turn, said, retryAfter);
-  }
-  #alerted(line) {
-    line.className = "alert";
-    line.setAttribute("part", "status error");
-    return line;
   }
   #countDown(turn, said, seconds) {
     this.#wait = Date.now() + seconds * 1000;
     const tick = () => {
       const left = Math.ceil((this.#wait - Date.now()) / 1000);
       const n = left > 90 ? `${Math.ceil(left / 60)} min` : `${left} s`;
-      turn.state.textContent = `${said} ${left > 0 ? fill(this.#words.wait, { n }) : this.#words.now}`;
+      turn.state.textContent = `${said} ${left > 0 ? fill(this._words.wait, { n }) : this._words.now}`;
       if (left > 0) setTimeout(tick, 1000);
-      else this.#say(this.#words.now);
+      else this._say(this._words.now);
     };
     tick();
     this.#alert.textContent = turn.state.textContent;
   }
-  #copier = (text, what) => {
+  _copier(text, what) {
     const button = this.#action(text, async () => {
       await navigator.clipboard.writeText(what());
-      button.textContent = this.#words.copied;
-      this.#say(this.#words.copied);
+      button.textContent = this._words.copied;
+      this._say(this._words.copied);
     });
     return button;
-  };
+  }
   #opinions({ question, turn, actions }) {
     const opinion = (sign, label, helpful) => {
       const send = () => {
         for (const button of buttons) button.disabled = true;
-        this.tell("feedback", { question, helpful });
+        this._tell("feedback", { question, helpful });
         this.#post("v1/feedback", { turn, helpful }).catch(() => {});
-        this.#say(this.#words.thanks);
+        this._say(this._words.thanks);
       };
       return this.#action(sign, send, { title: label, "aria-label": label });
     };
-    const buttons = [opinion("👍", this.#words.good, true), opinion("👎", this.#words.bad, false)];
+    const buttons = [opinion("👍", this._words.good, true), opinion("👎", this._words.bad, false)];
     actions.append(...buttons);
   }
   /** Underlines what no section supports: spans count in the answer's Markdown without its citations. */
   #mark({ text, support, answer }) {
     const marks = support?.sentences.flatMap((sentence) => sentence.marks) ?? [];
-    if (!marks.length) return;
     const source = text.replace(CITATION, "");
     const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
-    const nodes = [];
-    while (walker.nextNode()) if (!walker.currentNode.parentNode.closest(".cite")) nodes.push(walker.currentNode);
     let at = 0;
-    for (const node of nodes) {
-      // Where each character stands in the source: what is shown is the source without its signs.
-      const places = Array.from({ length: node.length }, (_, next) => {
-        const found = source.indexOf(node.data[next], at);
+    // What is shown is the source without its signs: so each character is found again from where the last one stood.
+    while (marks.length && walker.nextNode()) {
+      const node = walker.currentNode;
+      if (node.parentNode.closest(".cite, mark")) continue;
+      const places = Array.from(node.data, (character) => {
+        const found = source.indexOf(character, at);
         if (found >= 0 && found < at + 300) return (at = found + 1) - 1;
       });
-      for (const { start, end, kind } of [...marks].reverse()) {
-        const inside = (place) => place >= start && place < end;
-        const from = places.findIndex(inside);
-        const to = places.findLastIndex(inside) + 1;
-        if (from < 0 || to > node.length) continue;
-        const marked = node.splitText(from);
-        marked.splitText(to - from);
-        const label = kind === "polarity" ? this.#words.opposite : this.#words.unsupported;
-        marked.replaceWith(el("mark", { title: label }, marked.data, el("span", { class: "said" }, ` (${label})`)));
-      }
+      const mark = marks.find(({ start, end }) => places.some((place) => place >= start && place < end));
+      if (!mark) continue;
+      const inside = (place) => place >= mark.start && place < mark.end;
+      const marked = node.splitText(places.findIndex(inside));
+      const rest = marked.splitText(places.filter(inside).length);
+      at = places[places.findLastIndex(inside)] + 1;
+      const label = this._words[mark.kind === "polarity" ? "opposite" : "unsupported"];
+      marked.replaceWith(el("mark", { title: label }, marked.data, el("span", { class: "said" }, ` (${label})`)));
+      walker.currentNode = rest.previousSibling.lastChild.firstChild;
     }
-    answer.append(el("p", { class: "muted" }, fill(this.#words.legend, { n: marks.length })));
+    if (marks.length) answer.append(el("p", { class: "muted" }, fill(this._words.legend, { n: marks.length })));
   }
 
   // What is kept for the next page
@@ -969,7 +923,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     return { session: sessionStorage, local: localStorage }[this.getAttribute("persist") ?? "session"];
   }
   get #key() {
-    return `roaming:${this.#page.base}`;
+    return `roaming:${this._page.base}`;
   }
   #keep() {
     const turns = this.#turns.filter((turn) => turn.status).map(({ question, parts }) => ({ question, parts }));
@@ -991,7 +945,7 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
 
   #draw() {
     if (!this.#dialog) return;
-    const words = this.#words;
+    const words = this._words;
     const finds = this.#finds;
     const asked = finds ? this.#found ?? this.#input.value : "";
     this.#input.placeholder = this.#input.ariaLabel = finds ? words.findPlaceholder : words.placeholder;
@@ -999,21 +953,15 @@ export class RoamingAsk extends (globalThis.HTMLElement ?? Object) {
     this.#send.hidden = finds;
     this.#intro.hidden = this.#turns.length || asked.trim();
     const suggest = (text) => this.#action(text, () => (finds ? this.prefill(text) : this.ask(text)));
-    const suggestions = JSON.parse(this.#page.suggestions ?? "[]").slice(0, 4);
+    const suggestions = JSON.parse(this._page.suggestions ?? "[]").slice(0, 4);
     this.#intro.replaceChildren(el("p", {}, finds ? words.findIntro : words.intro), ...suggestions.map(suggest));
     this.#find(asked);
   }
   async #find(asked) {
     if (!asked && !this.#view) return;
     const { View } = await import(new URL("roaming-find.js", HERE));
-    this.#view ??= new View(this.#host, this.#hits);
-    this.#view.list(asked, Date.now() < this.#down && this.#words.down);
-  }
-  /** What the finder needs of the element. */
-  get #host() {
-    const host = { el, fill, Markdown, link: this.#link, anchor: this.#anchor, copier: this.#copier };
-    Object.assign(host, { say: this.#say, tell: this.tell, fetch: (...what) => this.fetch(...what) });
-    return Object.defineProperties(host, { words: { get: () => this.#words }, page: { get: () => this.#page } });
+    this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
+    this.#view.list(asked, Date.now() < this.#down && this._words.down);
   }
 }
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
@@ -1023,4 +971,4 @@ function asText({ text, cited }, sources) {
   return [numbered, "", ...sources.map(({ path, url }, at) => `[${at + 1}] ${path.join(" › ")}: ${url}`), ""].join("\n");
 }
 
-if (globalThis.customElements && !customElements.get("roaming-ask")) customElements.define("roaming-ask", RoamingAsk);
+customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);

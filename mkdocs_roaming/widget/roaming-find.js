@@ -306,28 +306,35 @@ const ENGLISH = {
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
 const MOST_SHOWN = 8;
+const STYLE = `
+.hit { border: 1px solid var(--_border); border-radius: var(--_radius); margin-block: .5em }
+.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35 }
+.hit > summary > * { display: block }
+.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
+`;
 
-/** Lists in `into` the sections that fit what is typed. `host` is the element's side: how it makes, links, tells, says. */
+/** Lists in `into` the sections that fit what is typed. `host` is the element, `made` what its module makes things by. */
 export class View {
   #library; // the manifest that is loaded, and its finder
   #latest;
   #counting;
-  constructor(host, into) {
-    this.host = host;
-    this.into = into;
+  constructor(host, into, made) {
+    Object.assign(this, { host, into }, made);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+    host.shadowRoot.adoptedStyleSheets.push(sheet);
   }
   get words() {
-    return { ...ENGLISH, ...this.host.words };
+    return { ...ENGLISH, ...this.host._words };
   }
   /** Lists; what was typed meanwhile wins. */
   async list(question, notice) {
-    const { el, fill, say } = this.host;
-    const { words } = this;
+    const { el, fill, words } = this;
     const latest = (this.#latest = {});
-    if (words.stop) addStopWords(words.language, words.stop);
+    if (words.stopWords) addStopWords(words.language, words.stopWords);
     clearTimeout(this.#counting);
     if (!question.trim()) return this.into.replaceChildren();
-    const note = (text) => el("p", { class: "state muted", text });
+    const note = (text) => el("p", { class: "muted" }, text);
     let library;
     try {
       if (!this.#library) this.into.replaceChildren(note(words.loading));
@@ -342,21 +349,21 @@ export class View {
     const found = library.finder.find(question);
     const told = found.length ? fill(words.results, { n: found.length }) : words.none;
     this.into.replaceChildren(
-      ...(notice ? [el("p", { class: "state alert", part: "error", text: notice })] : []),
+      ...(notice ? [el("p", { class: "alert", part: "error" }, notice)] : []),
       note(told),
       ...found.slice(0, MOST_SHOWN).map((section) => this.#hit(section)),
-      el("p", { class: "row" }, this.host.copier(words.prompt, () => this.#prompt(question.trim(), found))),
+      el("p", { class: "row" }, this.host._copier(words.prompt, () => this.#prompt(question.trim(), found))),
     );
-    this.#counting = setTimeout(() => say(told), 600); // when typing has paused
+    this.#counting = setTimeout(() => this.host._say(told), 600); // when typing has paused
   }
   /** Loads the manifest of the page that is shown, and indexes it bit by bit, so that typing never waits. */
   async #load() {
-    const address = this.host.page.manifest.href;
+    const address = this.host._page.manifest.href;
     if (this.#library?.address !== address) {
       const manifest = await (await this.host.fetch(address)).json();
       if (manifest.version > 1) throw new Error(`a manifest of version ${manifest.version}`);
       this.#library = { address, manifest, finder: new Finder(manifest) };
-      this.host.tell("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
+      this.host._tell("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
     }
     const { finder } = this.#library;
     if (finder.sections.length <= MOST) while (!finder.index()) await new Promise((next) => setTimeout(next));
@@ -364,37 +371,36 @@ export class View {
   }
   #address({ page, anchor }) {
     const path = page.path.split("/").map(encodeURIComponent).join("/");
-    const url = new URL(page.url ?? path, this.host.page.base);
+    const url = new URL(page.url ?? path, this.host._page.base);
     if (anchor && anchor !== page.sections[0].anchor) url.hash = anchor;
     return url.href;
   }
   #hit(section) {
-    const { el, tell, link, Markdown } = this.host;
-    const { words } = this;
+    const { el, words, host } = this;
     const { id, title, path, tokens, opening = "" } = section;
     const url = this.#address(section);
     const body = el("div", { class: "open answer" });
     const read = async (event) => {
       if (!event.target.open || body.firstChild) return;
-      tell("section", { id, title, path, url, tokens, state: "open" });
+      host._tell("section", { id, title, path, url, tokens, state: "open" });
       body.append(words.loading);
       const text = await this.#text(section).catch(() => words.unread);
       body.replaceChildren();
-      new Markdown(body, { link, words }).push(text);
-      body.append(el("p", {}, this.host.anchor({ url }, words.page)));
-      tell("section", { id, title, path, url, tokens, state: "read" });
+      new this.Markdown(body, { link: host._link, words }).push(text);
+      body.append(el("p", {}, host._anchor({ url }, words.page)));
+      host._tell("section", { id, title, path, url, tokens, state: "read" });
     };
-    const muted = (text) => el("span", { class: "muted", text });
+    const muted = (text) => el("span", { class: "muted" }, text);
     return el(
       "details",
       { class: "hit", part: "trail-item", ontoggle: read },
-      el("summary", {}, muted(path.slice(0, -1).join(" › ")), el("strong", { text: title }), muted(opening)),
+      el("summary", {}, muted(path.slice(0, -1).join(" › ")), el("strong", {}, title), muted(opening)),
       body,
     );
   }
   /** Reads a section with its subsections: a slice of its page's Markdown, which has to be what the manifest tells of. */
   async #text({ id, page, start, level }) {
-    const { base } = this.host.page;
+    const { base } = this.host._page;
     const after = page.sections.find((other) => other.start > start && other.level <= level);
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
       const response = await this.host.fetch(new URL(page.markdown + fresh, base));
@@ -408,7 +414,7 @@ export class View {
     const { site } = this.#library.manifest;
     const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${site.url}${page.markdown}`);
     const values = { site: site.name, question, llms: `${site.url}llms.txt`, sections: sections.join("\n") };
-    return this.host.fill(this.words.promptText, values);
+    return this.fill(this.words.promptText, values);
   }
 }
 

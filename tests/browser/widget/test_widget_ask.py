@@ -15,7 +15,7 @@ def test_an_answer_comes_with_sources(page: Page, stage: Stage, widget: Widget) 
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     turn = widget.open().ask("Which port is the default?")
-    assert "It listens on port 8642 1." in turn.inner_text()
+    assert "It listens on port 8642[1]." in turn.inner_text()
     assert turn.locator(".cite").first.get_attribute("href") == stage.url
     assert stage.asked[0]["question"] == "Which port is the default?"
     assert stage.asked[0]["page"] == "settings/"
