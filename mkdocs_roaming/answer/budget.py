@@ -8,12 +8,13 @@ from math import isfinite
 from typing import TypeVar
 
 import anyio
-import anyio.to_thread
 
 from mkdocs_roaming.answer.models import UNUSED, Usage
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.errors import UsageError
 
 MILLION = 1_000_000
+_LONGEST = 86_400.0  # seconds: without an end nothing would be a deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not self.seconds > 0:
-            raise UsageError("a budget is at least 1 round, 1 character, 1 token and more than 0 seconds")
+        if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not 0 < self.seconds <= _LONGEST:
+            raise UsageError("a budget is at least 1 round, 1 character, 1 token, and more than 0 seconds up to a day")
         if self.cost is not None and not self.cost > 0:
             raise UsageError("a budget of money is more than 0")
         if self.cost is not None and self.prices is None:
@@ -109,11 +110,7 @@ class Deadline:
 
     async def work(self, work: Callable[[], _T]) -> _T:
         """Do in a thread what may itself wait for a disk or a server; what comes too late is left to itself."""
-
-        async def in_thread() -> _T:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-        return await self.wait(in_thread)
+        return await self.wait(lambda: in_thread(work))
 
     def _left(self) -> float:
         return self._end - self._clock()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 import anyio
-import anyio.to_thread
 
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import NotFound, Reference
 from mkdocs_roaming.answer.support import Support, support
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.roam.navigator import Found, Navigator
 
 
@@ -27,7 +27,7 @@ async def not_found(question: str, navigator: Navigator, conversation: Conversat
     nearest: tuple[Reference, ...] = ()
     with anyio.move_on_after(_LAST_SECOND):
         try:
-            found = await anyio.to_thread.run_sync(lambda: navigator.search_sections(question), abandon_on_cancel=True)
+            found = await in_thread(lambda: navigator.search_sections(question))
         except Exception:
             _log.debug("no nearest sections", exc_info=True)
         else:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 import anyio
-import anyio.to_thread
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Deadline
@@ -41,6 +40,7 @@ from mkdocs_roaming.answer.models import (
 )
 from mkdocs_roaming.answer.reply import MOST_CALLS, Reply
 from mkdocs_roaming.answer.telling import Telling
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.answer.whole import Whole, whole
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.roam.library import Library
@@ -286,11 +286,10 @@ class Run:
 
 
 _SITE = "reading the site"
-_LAST_SECOND = 1.0
 _MOST_KEPT = 8  # what one call may ask for
 _AT_ONCE = 6  # requests
 _MOST_FETCHED = 16  # pages of one reply: more than there is room for; others are fetched as they come
 
 
 async def _fetch(library: Library, page: PageEntry, limit: anyio.CapacityLimiter) -> None:
-    await anyio.to_thread.run_sync(library.prefetch, [page], abandon_on_cancel=True, limiter=limit)
+    await in_thread(lambda: library.prefetch([page]), limit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -390,6 +392,20 @@ def test_a_library_that_hangs_meets_the_deadline_too(ask: Ask, library: Library)
             return ""
 
     assert last(ask(Scripted([]), navigator=Stuck(library), budget=Budget(seconds=0.05))).spent == "seconds"
+
+
+def test_nor_does_it_hold_the_program() -> None:
+    """What still waits for a site when the answer is over is not waited for."""
+    program = """
+import time, anyio
+from mkdocs_roaming.answer.budget import Deadline, OutOfTime
+try:
+    anyio.run(Deadline(0.05, time.monotonic).work, lambda: time.sleep(60))
+except OutOfTime:
+    print("out of time")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    assert (ended.stdout, ended.stderr) == ("out of time\n", "")
 
 
 class Clock:
