@@ -112,11 +112,11 @@ def _text(answer: Answer) -> str:
     """Give the text with numbered citations, and with what no section supports between marks."""
     numbers = {section.id: f"[{at}]" for at, section in enumerate(answer.citations, 1)}
     if answer.support is None:
-        return _CITATION.sub(lambda found: numbers.get(found[1], "[?]"), clean(answer.text)).strip()
+        return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), clean(answer.text)).strip()
     notes: list[tuple[int, str]] = []
     taken = 0
     for found in _CITATION.finditer(answer.text):
-        notes.append((_utf16(answer.text[: found.start()]) - taken, numbers.get(found[1], "[?]")))
+        notes.append((_utf16(answer.text[: found.start()]) - taken, numbers.get(found[1], found[0])))
         taken += len(found[0])
     return _marked(answer.support, notes)
 

@@ -54,7 +54,7 @@ class Release:
 
     def feed(self, text: str) -> Iterator[Outcome]:
         """Take more text; give what comes of it."""
-        self._waiting += text
+        self._waiting = _ONE_END.sub("\n", self._waiting + text)
         yield from self._take(last=False)
 
     def cite(self, id_: str) -> None:
@@ -66,6 +66,7 @@ class Release:
 
     def end(self) -> Iterator[Outcome]:
         """End the answer: what is still unfinished is all there will be. Tells last what was withheld."""
+        self._waiting = self._waiting.replace("\r", "\n")
         yield from self._take(last=True)
         self._withhold()
         yield from self._withheld
@@ -105,7 +106,7 @@ class Release:
         self._held = ""
 
     def _cleaned(self, paragraph: str) -> tuple[str, list[str], list[str]]:
-        """Give the paragraph with its valid citations alone, in their one form; code is left as it stands."""
+        """Give the paragraph with its valid citations alone, in their one form; code is left as it stands otherwise."""
         cited: list[str] = []
         dropped: list[str] = []
 
@@ -132,17 +133,27 @@ class Release:
             cited.extend(kept)
             return (match["space"] or "" if kept else "") + "".join(f"[^{id_}]" for id_ in kept)
 
-        text = _REPEATED.sub(r"\1", _MARKS.sub(replace, paragraph))
-        return text.strip("\n").rstrip(), cited, dropped
+        def refuse(match: re.Match[str]) -> str:
+            if self._resolve(match["id"]) is not None:
+                return match[0]
+            dropped.append(match["id"])
+            return ""
+
+        text, before = _MARKS.sub(replace, paragraph), ""
+        while text != before:  # whoever shows it knows nothing of code, and what is taken out may leave a mark behind
+            text, before = _ANY_CITATION.sub(refuse, text), text
+        return _REPEATED.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
 
 
 _WORD = re.compile(r"\w")
 _CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
+_ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
+_ONE_END = re.compile(r"\r\n|\r(?!\Z)")
 _REPEATED = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
-_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?![^\n]*`)|~{3,})(?P<info>[^\n]*)", re.MULTILINE)
 _FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
 _MARKS = re.compile(
-    r"(?P<code>^ {0,3}(?P<fence>`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"(?P<code>^ {0,3}(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?P<tick>`+)(?!`)[\s\S]*?(?<!`)(?P=tick)(?!`))"
     r"|(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
     r"|(?P<space>[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
@@ -189,6 +200,6 @@ def _in_fence(text: str) -> bool:
         mark = match["mark"]
         if not opened:
             opened = mark
-        elif mark[0] == opened[0] and len(mark) >= len(opened):
+        elif mark[0] == opened[0] and len(mark) >= len(opened) and not match["info"].strip():
             opened = ""
     return bool(opened)
