@@ -23,6 +23,9 @@ from mkdocs_roaming.section import Section
 CONVERTER_VERSION = "3"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
+KEYWORDS_VERSION = "2"
+"""Changes whenever the same sections give other keywords."""
+
 _FORMAT = "1"
 _KEYWORDS = "keywords.json"
 
@@ -75,7 +78,7 @@ class Cache:
         """Give the sections' keywords: as found last time where all texts are the same."""
         if self._folder is None:
             return _keywords(texts, language, shown=shown)
-        parts = (_FORMAT, __version__, language, *texts, *shown)
+        parts = (_FORMAT, __version__, KEYWORDS_VERSION, language, *texts, *shown)
         key = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         file = self._folder / _KEYWORDS
         try:
