@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
+import build_cost
 import pytest
 import yaml
 from build_cost import Cost, derived, kinds, run, table
@@ -43,13 +46,27 @@ def test_ratios_are_of_the_same_environment() -> None:
     assert [row.split(" s")[1].split()[0] for row in rows] == ["1.00", "1.50", "1.10", "1.00", "2.50"]
 
 
+MEASURING = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+from build_cost import run
+for code in ("pass", "a = bytearray(250_000_000); sum(range(8_000_000))"):
+    cost = run([sys.executable, "-c", code], Path.cwd())
+    print(cost.seconds, cost.megabytes)
+"""
+
+
 def test_a_run_counts_user_time_and_memory_of_the_child(tmp_path: Path) -> None:
     """What the child used is counted, not what this process did; a failing build ends the run with its output."""
-    idle = run([sys.executable, "-c", "pass"], tmp_path)
-    busy = run([sys.executable, "-c", "a = bytearray(250_000_000); sum(range(8_000_000))"], tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(Path(build_cost.__file__).parent)}
+    command = [sys.executable, "-c", MEASURING]  # a process of its own: a child's peak is at least its starter's size
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    idle, busy = (tuple(map(float, line.split())) for line in done.stdout.splitlines())
 
-    assert busy.seconds > idle.seconds
-    assert busy.megabytes > idle.megabytes + 100
+    assert busy[0] > idle[0]
+    assert busy[1] > idle[1] + 100
     with pytest.raises(SystemExit, match="the reason"):
         run([sys.executable, "-c", "raise ValueError('the reason')"], tmp_path)
 
