@@ -26,7 +26,16 @@ from mkdocs_roaming.expand import expand, render
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
-from mkdocs_roaming.terminal import answer_lines, clean, money, source_lines, status_line, trail_line, usage_line
+from mkdocs_roaming.terminal import (
+    answer_lines,
+    clean,
+    money,
+    one_line,
+    source_lines,
+    status_line,
+    trail_line,
+    usage_line,
+)
 from mkdocs_roaming.transcript import transcript
 
 PROMPT = "? "
@@ -99,7 +108,7 @@ class Chat:
         except KeyboardInterrupt:
             self._aside("\nCancelled.")
         except RoamingError as error:
-            self._aside(f"roaming: {clean(' '.join(str(error).split()))}")
+            self._aside(f"roaming: {one_line(str(error))}")
         return True
 
     def say(self, line: str) -> bool:
@@ -156,7 +165,7 @@ class Chat:
         for line in answer_lines(trace.answer):
             self._out(line)
         if trace.answer.error:
-            self._aside(f"roaming: {clean(trace.answer.error)}")
+            self._aside(f"roaming: {one_line(trace.answer.error)}")
         self._aside(f"\n{status_line(trace.answer)}")
         if docs and trace.answer.state != "error":
             self._now = _followed(self._before, trace)

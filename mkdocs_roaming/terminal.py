@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import click
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.events import (
     Answer,
     Event,
@@ -58,13 +59,13 @@ def trail_line(event: Event) -> str:
         case SiteRead():
             return f"Reading the whole site: {event.sections} sections, ~{event.tokens} tokens"
         case SectionsFound():
-            return f"Searched: {clean(event.query)} ({len(event.sections)} found)"
+            return f"Searched: {one_line(event.query)} ({len(event.sections)} found)"
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
             how = _OPENED.get(event.call, "Opened")
             return f"{how} {crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}"
         case SectionMissing():
-            return f"No section {clean(event.id)[:40]}"
+            return f"No section {one_line(event.id)[:40]}"
         case SectionsDropped():
             return f"Closed again to make room: {', '.join(map(crumbs, event.sections))}"
         case _:
@@ -76,7 +77,7 @@ def show_answer(answer: Answer) -> None:
     for line in answer_lines(answer):
         click.echo(line)
     if answer.error:
-        click.echo(f"roaming: {clean(answer.error)}", err=True)
+        click.echo(f"roaming: {one_line(answer.error)}", err=True)
     say(f"\n{status_line(answer)}")
 
 
@@ -93,19 +94,29 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield from _not_supported(answer.support)
     elif answer.support_skipped:
         yield f"\nNot held against its sources: {clean(answer.support_skipped)}."
+    if not answer.text and answer.state != "error":
+        yield no_answer(answer)
     if answer.not_found is not None:
-        yield "The docs do not seem to answer this."
         seen = answer.not_found.looked_at or answer.not_found.nearest
         if seen:
             yield "\nLooked at" if answer.not_found.looked_at else "\nNearest"
             for section in seen[:5]:
-                yield f"  {crumbs(section)}\n      {clean(section.url)}"
+                yield f"  {crumbs(section)}\n      {one_line(section.url)}"
     if answer.state == "partial":
         yield "\nThe docs answer only a part of this."
-    if answer.state == "refused" and not answer.docs:
-        yield "The model does not answer this."
-    if answer.state == "budget":
+    if answer.state == "refused" and answer.text:
+        yield "\nThe model does not go on with this."
+    if answer.state == "budget" and answer.text:
         yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
+
+
+def no_answer(answer: Answer) -> str:
+    """Give what is said in place of an answer without text: that the docs lack it only where it was looked for."""
+    if answer.state == "refused":
+        return "The model does not answer this."
+    if answer.state == "budget":
+        return f"Stopped before there was an answer: the budget of {answer.spent} is spent."
+    return prompts.NO_ANSWER_HERE if answer.docs else "The model said nothing."
 
 
 def _text(answer: Answer) -> str:
@@ -179,14 +190,14 @@ def _numbered(support: Support) -> list[Mark]:
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
     """Give numbered sections with their addresses."""
     for at, section in enumerate(sections, 1):
-        yield f"  [{at}] {crumbs(section)}\n      {clean(section.url)}"
+        yield f"  [{at}] {crumbs(section)}\n      {one_line(section.url)}"
 
 
 def status_line(answer: Answer) -> str:
     """Give how an answer ended, by whom, what was read and what it cost."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
     opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
-    told = [answer.state, clean(answer.model)]
+    told = [answer.state, one_line(answer.model)]
     if answer.docs:
         told.append(("whole site read" if answer.whole_site else opened) + cited)
         told.append(f"~{answer.tokens_read} tokens read")
@@ -225,9 +236,14 @@ def clean(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
+def one_line(text: str) -> str:
+    """Give text on one line, as `clean` does: nothing in it can look like a line of ours."""
+    return clean(" ".join(text.split()))
+
+
 def crumbs(section: Reference) -> str:
     """Give a section's place in the docs."""
-    return clean(" › ".join(section.breadcrumb))
+    return one_line(" › ".join(section.breadcrumb))
 
 
 def say(line: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -233,12 +236,29 @@ def test_every_command_and_option_has_help(command: str) -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(site: Path) -> None:
     """`roaming outline … | head -1` ends quietly."""
-    import subprocess
-    import sys
-
     command = f"{sys.executable} -m mkdocs_roaming outline {site} | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_is_told_in_one_line(site: Path, options: list[str]) -> None:
+    """Not by a traceback, and not once more when Python ends."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "mkdocs_roaming", "outline", site, *options]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("roaming: cannot write the output (")
+
+
+def test_a_terminal_of_few_letters_gets_what_it_can_show(site: Path) -> None:
+    """A letter that it has no bytes for is a question mark."""
+    environ = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "mkdocs_roaming", "outline", site]
+    done = subprocess.run(command, capture_output=True, env=environ, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"?" in done.stdout
 
 
 def test_text_from_a_site_cannot_steer_the_terminal(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,14 +42,41 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(
+                stream, io.TextIOWrapper
+            ):  # what it has no bytes for, half a character say, is no reason to stop
+                stream.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except RoamingError as error:
-            click.echo(f"roaming: {' '.join(str(error).split())}", err=True)
+            _tell(str(error))
             ctx.exit(1)
         except BrokenPipeError:  # `roaming outline … | head`
             sys.stderr.close()
             ctx.exit(0)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            _tell(f"cannot write the output ({error.strerror}); make room, or write elsewhere")
+            _discard_output()
+            ctx.exit(1)
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _tell(error: str) -> None:
+    """Print an error on one line; it may quote what a site or a file holds, which must not steer the terminal."""
+    from mkdocs_roaming.terminal import one_line
+
+    click.echo(f"roaming: {one_line(error)}", err=True)
+
+
+def _discard_output() -> None:
+    """Keep Python from writing at its end what could not be written before."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
@@ -85,7 +115,9 @@ def print_json(data: Any) -> None:
 
 def warn(message: str) -> None:
     """Print a warning on standard error."""
-    click.echo(f"Warning: {message}", err=True)
+    from mkdocs_roaming.terminal import one_line
+
+    click.echo(f"Warning: {one_line(message)}", err=True)
 
 
 @contextmanager
