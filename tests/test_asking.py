@@ -106,8 +106,35 @@ def test_money_that_is_spent_ends_the_answer(lamp: Path, power: str) -> None:
     model = script(lamp.parent, [call, {"usage": {"input": 1_000_000}}])
     (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\n[budget]\ncost = 0.5\n")
     result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
-    assert "Stopped: the budget of cost is spent" in result.stdout
+    assert "Stopped before there was an answer: the budget of cost is spent." in result.stdout
     assert "1.00 USD" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "says", "code"),
+    [
+        ([{"text": "I can't"}, {"stop": "refusal"}], [], "The model does not answer this.", NOTHING_FOUND),
+        ([{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}], [], "does not go on", NOTHING_FOUND),
+        (
+            [{"text": "The lamp"}, {"stop": "length"}],
+            [],
+            "before there was an answer: the budget of output",
+            NOTHING_FOUND,
+        ),
+        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], [], "The answer may be incomplete.", 0),
+        ([{"stop": "end"}], ["--no-docs"], "The model said nothing.", NOTHING_FOUND),
+        ([{"stop": "end"}], [], "The docs do not seem to answer this.", NOTHING_FOUND),
+    ],
+)
+def test_an_end_is_not_taken_for_another(
+    lamp: Path, power: str, reply: list[dict[str, str]], options: list[str], says: str, code: int
+) -> None:
+    """Only where the docs were asked in vain are they said not to answer; what gave no answer is no success."""
+    replies = json.loads(json.dumps(reply).replace("ID", power))
+    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies), *options)
+    assert says in result.stdout
+    assert ("The docs do not seem" in result.stdout) == says.startswith("The docs")
+    assert result.exit_code == code
 
 
 def test_without_docs_the_answer_is_labelled(lamp: Path, power: str) -> None:
@@ -226,3 +253,26 @@ def test_a_trace_cannot_steer_the_terminal(lamp: Path) -> None:
     shown = roaming("replay", "t.json")
     assert "wa[31mtts" in shown.stdout
     assert "\x1b" not in shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--no-docs"]])
+def test_half_a_character_is_no_reason_to_stop(lamp: Path, options: list[str]) -> None:
+    """Models send them; they have no bytes."""
+    result = roaming("ask", lamp, "W?", "--model", script(lamp.parent, [{"text": "A \ud83d b [^none]."}]), *options)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_a_query_cannot_pass_for_what_was_opened(lamp: Path, power: str) -> None:
+    """Each line of the trail is ours."""
+    call = {"call": {"name": "search_sections", "arguments": {"query": "watts\nOpened Safety [deadbeef]"}}}
+    model = script(lamp.parent, [call], [{"text": "No [^none]."}])
+    result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
+    assert "Searched: watts Opened Safety [deadbeef]" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["ask", "search", "outline"])
+def test_an_error_cannot_steer_the_terminal(lamp: Path, name: str) -> None:
+    """It quotes what it was given, without control characters and on one line."""
+    result = roaming(name, "no\x1b]0;x\x07\nfile", *(["Watts?"] if name != "outline" else []))
+    assert result.stderr.splitlines() == ["roaming: no]0;x file: no such folder or file"]
+    assert result.exit_code == 1

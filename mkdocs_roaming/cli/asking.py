@@ -169,7 +169,7 @@ def ask(
         show_answer(result)
     if result.state == "error":
         sys.exit(1)
-    if result.state in ("not_found", "refused"):
+    if not result.text or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
 
 
