@@ -1,6 +1,6 @@
 """What the public scorer for agents' eyes, `afdocs`, says of a built site.
 
-    python benchmarks/afdocs.py SITE_DIR [--all] [--rewrite] [-- OPTIONS OF AFDOCS]
+    python benchmarks/afdocs.py SITE_DIR [--all] [--rewrite | --serve | --at ADDRESS] [-- OPTIONS OF AFDOCS]
 
 Serves SITE_DIR on 127.0.0.1 as a plain static host would: content types by file name, `index.html` for folders (a
 folder's address without its slash is redirected), the site's 404.html with status 404, `ETag`, `Last-Modified` and a
@@ -10,6 +10,9 @@ its host puts it; nothing else is there.
 Links in a built site are absolute. The scorer is told the site's own address (`--canonical-origin`) and follows such
 links to the local server. With --rewrite the server puts its own address in their place instead, in HTML, Markdown,
 text, XML and JSON, so that the scorer sees a site that was built for it; nothing else about the files changes.
+
+With --serve the server is `roaming serve SITE_DIR --site SITE_DIR`, which does negotiate; with --at the one that runs
+at that address and serves the same site.
 
 The scorer is run by npx, which fetches it and a Node that it works with; without npx there is one line and no score.
 """
@@ -24,7 +27,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -142,6 +145,25 @@ def served(folder: Path, address: str, *, rewrite: bool = False) -> Iterator[str
         thread.join()
 
 
+@contextmanager
+def roaming(folder: Path) -> Iterator[str]:
+    """Serve a site by `roaming serve`; gives the local address that stands for it."""
+    place = str(folder.resolve())
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", place, "--site", place, "--port", "0"]
+    process = subprocess.Popen([*command, "--model", "offline"], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"listening on (http://\S+)", line):
+                Thread(target=process.stderr.read, daemon=True).start()  # or it stops when the pipe is full
+                yield f"{found[1]}/"
+                return
+        raise SystemExit("`roaming serve` ended before it listened")
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def score(local: str, canonical: str | None, options: Sequence[str] = ()) -> dict[str, Any]:
     """Run the scorer on an address; gives its report."""
     command = [*NPX, local, "--format", "json", "--score", "--fixes", "--sampling", "deterministic", "--quiet"]
@@ -170,6 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("site_dir", type=Path)
     parser.add_argument("--all", action="store_true", help="print the checks that pass too")
     parser.add_argument("--rewrite", action="store_true", help="put the local address into the served files")
+    parser.add_argument("--serve", action="store_true", help="serve the site by `roaming serve --site`")
+    parser.add_argument("--at", metavar="ADDRESS", help="ask the server that runs at this address")
     parser.add_argument("--json", action="store_true", help="print the scorer's own report")
     parser.add_argument("options", nargs="*", help="options of afdocs, after --")
     options = parser.parse_args(arguments)
@@ -177,7 +201,14 @@ def main(arguments: list[str] | None = None) -> int:
         print("afdocs: skipped, there is no npx here")
         return 0
     address = site_address(options.site_dir)
-    with served(options.site_dir, address, rewrite=options.rewrite) as local:
+    server: AbstractContextManager[str]
+    if options.at:
+        server = nullcontext(options.at)
+    elif options.serve:
+        server = roaming(options.site_dir)
+    else:
+        server = served(options.site_dir, address, rewrite=options.rewrite)
+    with server as local:
         report = score(local, None if options.rewrite else address, options.options)
     if options.json:
         json.dump(report, sys.stdout, indent=1)

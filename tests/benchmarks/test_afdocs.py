@@ -1,4 +1,4 @@
-"""The scorer is shown a site as a static host serves it."""
+"""The scorer is shown a site as a static host serves it, or as our own server does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from afdocs import answer, lines, served, site_address
+from afdocs import answer, lines, roaming, served, site_address
 
 ADDRESS = "https://docs.example/p/"
 
@@ -93,3 +93,12 @@ def test_a_report_names_what_did_not_pass() -> None:
 
     assert list(lines(report)) == ["97 of 100, grade A", "  fail  b: of b"]
     assert len(list(lines(report, passed=True))) == 4
+
+
+def test_a_server_that_negotiates_is_scored_too(sample: Path) -> None:
+    """With --serve the scorer's pages come from `roaming serve`, in Markdown where that is accepted."""
+    with roaming(sample) as local:
+        wanted = Request(f"{local}guide/data/storage/", headers={"Accept": "text/markdown"})
+        with urlopen(wanted, timeout=30) as given:
+            assert given.headers["Content-Type"].startswith("text/markdown")
+            assert b"\n# How readings are kept\n" in given.read()
