@@ -152,16 +152,20 @@ def roaming(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "mkdocs_roaming", "serve", place, "--site", place, "--port", "0"]
     process = subprocess.Popen([*command, "--model", "offline"], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
+    reading = Thread(target=process.stderr.read)  # or the server stops when the pipe is full
     try:
         for line in process.stderr:
             if found := re.search(r"listening on (http://\S+)", line):
-                Thread(target=process.stderr.read, daemon=True).start()  # or it stops when the pipe is full
+                reading.start()
                 yield f"{found[1]}/"
                 return
         raise SystemExit("`roaming serve` ended before it listened")
     finally:
         process.terminate()
         process.wait()
+        if reading.ident is not None:
+            reading.join()
+        process.stderr.close()
 
 
 def score(local: str, canonical: str | None, options: Sequence[str] = ()) -> dict[str, Any]:
