@@ -101,7 +101,7 @@ def read_settings(path: Path | None = None) -> Settings:
         data = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a settings file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not TOML ({error})") from None
     serving = {name: data.pop(name) for name in SERVING if name in data}
     tables = {name: _table(str(path), name, value) for name, value in data.items()}
@@ -119,6 +119,8 @@ def checked_table(where: str, name: str, value: object, keys: Mapping[str, type]
         fits = isinstance(one, (int, float) if kind is float else kind) and not isinstance(one, bool)
         if not fits or (kind is list and not all(isinstance(item, str) for item in one)):
             raise UsageError(f"{where}: [{name}] {key} is {_NAMES[kind]}, not {one!r}")
+        if kind in (int, float) and abs(one) > _GREATEST:
+            raise UsageError(f"{where}: [{name}] {key} is too great a number")
     return dict(value)
 
 
@@ -129,6 +131,7 @@ def _table(where: str, name: str, value: object) -> dict[str, Any]:
     return checked_table(where, name, value, TABLES[name])
 
 
+_GREATEST = 1e15
 _NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list of texts"}
 
 

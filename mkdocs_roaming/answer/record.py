@@ -65,8 +65,8 @@ def _read(kind: Any, data: object, where: str) -> Any:
         return tuple(_read(get_args(kind)[0], one, f"{where}[{at}]") for at, one in enumerate(data))
     if is_dataclass(kind):
         return _read_fields(cast(type, kind), data, where)
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
+    if kind is float and isinstance(data, (int, float)) and not isinstance(data, bool):
+        return float(data) if abs(data) <= _GREATEST else _wrong(where, "a number of usual size")
     if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
         return _wrong(where, _NAMES.get(kind, kind.__name__))
     return data
@@ -119,6 +119,7 @@ def _hints(kind: type) -> dict[str, Any]:
     return _hints_of[kind]
 
 
+_GREATEST = 1e15  # and NaN is not less
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 

@@ -64,7 +64,13 @@ def rules_of_file(file: Path) -> RuleBook:
         data = yaml.safe_load(text)
     except OSError as error:
         raise PublishError(f"{file}: cannot be read ({error.strerror}); name a YAML file of rules") from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:  # PyYAML lets them all out
         raise PublishError(f"{file}: no YAML ({' '.join(str(error).split())})") from None
     book = data if isinstance(data, dict) else {"rules": data}
     if unknown := [str(key) for key in book if key not in ("rules", "rules_mode")]:

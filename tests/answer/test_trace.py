@@ -375,6 +375,14 @@ def test_a_trace_is_written_whole_or_not_at_all(record: Record, tmp_path: Path) 
         ('{"format": "roaming-trace", "version": 1, "answers": []}', "answers is not a list of at least one"),
         ('{"format": "roaming-trace", "version": 1, "answers": [7]}', "answers[0] is not an object"),
         ('{"format": "roaming-trace", "version": 1, "answers": [{}]}', "answers[0].question is not there"),
+        *(
+            (
+                '{"format": "roaming-trace", "version": 1, "answers": [{"question": "", "site": "", "url": "", '
+                f'"digest": "", "model": "", "budget": {{"seconds": {number}}}}}]}}',
+                "answers[0].budget.seconds is not a number of usual size",
+            )
+            for number in ("NaN", "-Infinity", f"1{'0' * 400}")
+        ),
         (
             '{"format": "roaming-trace", "version": 1, "answers": [{"question": 1}]}',
             "answers[0].question is not a text",

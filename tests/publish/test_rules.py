@@ -128,7 +128,15 @@ def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [(None, "cannot be read"), ("a: [", "no YAML"), ("just text", "`rules` is the text “just text”")]
+    ("text", "says"),
+    [
+        (None, "cannot be read"),
+        ("a: [", "no YAML"),
+        ('!!int ""', "no YAML"),
+        ("!!timestamp x", "no YAML"),
+        ("- " * 5000, "no YAML"),
+        ("just text", "`rules` is the text “just text”"),
+    ],
 )
 def test_a_file_that_holds_no_rules_is_named(site: Path, text: str | None, says: str) -> None:
     """One line, no traceback."""

@@ -21,7 +21,7 @@ def read_script(path: Path) -> list[list[Part]]:
         replies = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a script's file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON ({error}); a script is a list of replies") from None
     if not isinstance(replies, list) or not all(isinstance(reply, list) for reply in replies):
         raise UsageError(f"{path}: not a script; it is a list of replies, each a list of parts")

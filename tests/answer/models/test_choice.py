@@ -138,6 +138,7 @@ def test_a_script_is_read_from_a_file(ask: Ask, tmp_path: Path, ids: dict[str, s
     ("text", "said"),
     [
         ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("{}", "not a script; it is a list of replies, each a list of parts"),
         ('[{"text": "x"}]', "not a script"),
         ('[[], [{"text": "x"}, {"say": "y"}]]', "reply 2, part 2: is none of text, cite, call, usage, stop"),
