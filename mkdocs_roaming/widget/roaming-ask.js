@@ -818,7 +818,7 @@ export class RoamingAsk extends HTMLElement {
     const is = (...states) => states.includes(state);
     const bad = !is("answered", "partial", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const said = fill(words[state] ?? words.error, { n: is("answered") ? sources.length : status.sections });
+    const said = fill(words[is("down") ? "error" : state] ?? words.error, { n: is("answered") ? sources.length : status.sections });
     turn.article.ariaBusy = "false";
     turn.trail.open = false;
     turn.trail.hidden = !outline;

@@ -2,20 +2,329 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from .conftest import Stage, Widget, recorded
+import pytest
+
+from .conftest import Reply, Stage, Widget, answer, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+QUESTION = "Which port is the default?"
+LATER = b'data: {"type":"finish-step"}'
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """A browser tells of refusals on its console; the tests here ask for some."""
+    return r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
 
 
 def test_an_answer_comes_with_sources(page: Page, stage: Stage, widget: Widget) -> None:
     """The reader sees the answer, each citation leads to its section, and the trail says where was looked."""
     stage.plays(recorded("answered"))
     page.goto(stage.page())
-    turn = widget.open().ask("Which port is the default?")
+    turn = widget.open().ask(QUESTION)
     assert "It listens on port 8642[1]." in turn.inner_text()
     assert turn.locator(".cite").first.get_attribute("href") == stage.url
-    assert stage.asked[0]["question"] == "Which port is the default?"
-    assert stage.asked[0]["page"] == "settings/"
+    assert turn.locator(".cite").first.get_attribute("aria-label") == "Source 1: Server"
+    assert turn.locator("ol a").all_inner_texts() == ["Settings › Server", "Troubleshooting › The port is taken"]
+    assert turn.locator("summary").inner_text() == "Opened 2 of 11 sections · 2 cited"
+    assert widget.status.inner_text() == "Answer ready, 2 sources"
+    turn.locator("summary").click()
+    assert "Server read · ~75 tokens · cited [1]" in turn.locator(".trail").inner_text()
+    assert "scripted · ~109 tokens · 0.0066 USD" in turn.inner_text()
+    sent = stage.asked[0]
+    assert (sent["path"], sent["question"], sent["page"], sent["turns"]) == ("/v1/ask", QUESTION, "settings/", [])
+
+
+def test_a_stream_may_be_cut_anywhere(page: Page, stage: Stage, widget: Widget) -> None:
+    """Pieces of one byte, inside of characters and line ends too, make the same answer."""
+    body = answer("Ein 🫖 heißt „Kessel“ [^2ebf9271].", **{"2ebf9271": stage.url}).replace(b"\n", b"\r\n")
+    stage.plays(Reply(body, piece=1), Reply(body, piece=7))
+    page.goto(stage.page())
+    widget.open()
+    for _ in range(2):
+        turn = widget.ask("Was ist das?")
+        assert turn.locator(".answer").inner_text() == "Ein 🫖 heißt „Kessel“[1]."
+
+
+def test_a_parser_takes_every_split(page: Page, stage: Stage) -> None:
+    """Cut in two at every byte, with all three line ends, a stream gives the same events."""
+    page.goto(stage.page())
+    wrong = page.evaluate(
+        """async () => {
+            const { events } = await import("/roaming/roaming-ask.js");
+            const wrong = [];
+            for (const end of ["\\n", "\\r\\n", "\\r"]) {
+                const text = ["data: ü🫖", "", ": ping", "", "data: 1", "data: 2", "", "event: x", "data:3", "", ""];
+                const bytes = new TextEncoder().encode(text.join(end) + ": more");
+                for (let at = 0; at <= bytes.length; at++) {
+                    const stream = new ReadableStream({ start(control) {
+                        for (const piece of [bytes.slice(0, at), bytes.slice(at)]) control.enqueue(piece);
+                        control.close();
+                    } });
+                    const got = [];
+                    for await (const data of events(stream)) got.push(data);
+                    if (got.join("|") !== "ü🫖|1\\n2|3") wrong.push([end, at, got]);
+                }
+            }
+            return wrong;
+        }"""
+    )
+    assert wrong == []
+
+
+def test_a_reader_is_told_what_goes_on(page: Page, stage: Stage, widget: Widget) -> None:
+    """While sections are opened each is named, shown with its breadcrumb, and after a while patience is asked for."""
+    page.clock.install()
+    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.textContent.includes('Opening The port')")
+    assert widget.status.inner_text() == "Opening The port is taken"
+    assert widget.turns.get_attribute("aria-busy") == "true"
+    assert widget.panel.locator(".trail li li").all_inner_texts() == [
+        "Server read · ~75 tokens",
+        "The port is taken read · ~34 tokens",
+    ]
+    page.clock.fast_forward(5_100)
+    assert widget.status.inner_text() == "Still reading…"
+    page.clock.fast_forward(7_000)
+    assert widget.status.inner_text() == "This one needs several sections…"
+    reply.released.set()
+    assert "8642" in widget.ended().inner_text()
+
+
+ENDS = {
+    "partial": "Stopped after 1 section. The answer may be incomplete.",
+    "not_found": "The docs do not seem to answer this.",
+    "refused": "The model declined to answer this.",
+    "budget": "The answer reached its limit and may be incomplete.",
+    "error": "The answer could not be finished. Please ask again.",
+}
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_every_end_is_said(page: Page, stage: Stage, widget: Widget, state: str) -> None:
+    """What happened stands in the turn and is announced: as an alert where something went wrong."""
+    stage.plays(recorded(state))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert ENDS[state] in turn.inner_text()
+    polite = state in ("partial", "not_found")
+    assert (widget.status if polite else widget.alert).inner_text() == ENDS[state]
+    assert widget.input.input_value() == (QUESTION if state == "error" else "")
+
+
+def test_what_was_not_found_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
+    """The nearest sections are linked, and one click lists what the outline finds."""
+    stage.plays(recorded("not_found"))
+    page.goto(stage.page())
+    turn = widget.open().ask("Does it whistle on Kubernetes?")
+    assert "Troubleshooting › It does not whistle" in turn.locator("ol a").all_inner_texts()
+    turn.get_by_role("button", name="Search the docs instead").click()
+    widget.hits.first.wait_for()
+    assert "whistle" in widget.hits.first.inner_text()
+
+
+def test_partial_answers_go_on(page: Page, stage: Stage, widget: Widget) -> None:
+    """Continue asks once more, with what was opened before in memory."""
+    stage.plays(recorded("partial"), recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION).get_by_role("button", name="Continue").click()
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+    assert stage.asked[1]["turns"] == ["<signed>"]
+
+
+def test_a_reader_stops_an_answer(page: Page, stage: Stage, widget: Widget) -> None:
+    """Escape stops, and the question is back in the input; a second Escape closes."""
+    stage.plays(Reply(recorded("answered"), hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    widget.panel.get_by_role("button", name="Stop").wait_for()
+    page.keyboard.press("Escape")
+    assert "Stopped. Your question is back in the input." in widget.ended().inner_text()
+    assert widget.input.input_value() == QUESTION
+    page.keyboard.press("Escape")
+    assert not widget.panel.is_visible()
+
+
+def test_a_lost_connection_is_said(page: Page, stage: Stage, widget: Widget) -> None:
+    """What has come stays, and the question is back in the input."""
+    body = recorded("answered")
+    stage.plays(Reply(body, drop=body.index(b'"text-end"')))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert "8642" in turn.inner_text()
+    assert "The connection was lost." in turn.inner_text()
+    assert widget.input.input_value() == QUESTION
+
+
+def test_too_many_questions_count_down(page: Page, stage: Stage, widget: Widget) -> None:
+    """The reader sees when to ask again; until then nothing is sent, then it works."""
+    page.clock.install()
+    body = json.dumps({"code": "rate", "retry_after": 99}).encode()
+    stage.plays(Reply(body, status=429, headers={"retry-after": "12"}), recorded("answered"))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert "You can ask again in 12 s." in turn.inner_text()
+    assert widget.alert.inner_text() == "Too many questions just now. You can ask again in 12 s."
+    widget.input.press("Enter")
+    page.clock.run_for(5_000)
+    assert "again in 7 s." in turn.inner_text()
+    assert len(stage.asked) == 1
+    page.clock.run_for(8_000)
+    assert "You can ask again now." in turn.inner_text()
+    widget.input.press("Enter")
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+
+
+def test_a_spent_budget_is_said(page: Page, stage: Stage, widget: Widget) -> None:
+    """It is no matter of seconds: minutes are named."""
+    stage.plays(Reply(b'{"code": "money", "retry_after": 7200}', status=429))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert "Today's budget for answers is spent. You can ask again in 120 min." in turn.inner_text()
+
+
+def test_an_endpoint_that_is_down_gives_way_to_the_outline(page: Page, stage: Stage, widget: Widget) -> None:
+    """The question is searched for in the outline, and the reader is told why."""
+    stage.plays(Reply(b"{}", status=503))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill("port taken")
+    widget.input.press("Enter")
+    widget.hits.first.wait_for()
+    assert widget.panel.locator("p.alert").inner_text() == "No answers at the moment. Here is what the outline finds."
+    assert "The port is taken" in widget.hits.first.inner_text()
+    assert widget.turns.count() == 0
+
+
+def test_where_only_answers_will_do_a_failure_is_said(page: Page, stage: Stage, widget: Widget) -> None:
+    """With mode=endpoint no outline is loaded."""
+    stage.plays(Reply(b"{}", status=503), Reply(b"{}", status=422))
+    page.goto(stage.page('endpoint="/" mode="endpoint"'))
+    assert "could not be finished" in widget.open().ask(QUESTION).inner_text()
+    widget.input.fill("x")
+    widget.input.press("Enter")
+    widget.turns.nth(1).locator("text=This question was not accepted.").wait_for()
+    assert widget.hits.count() == 0
+
+
+def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
+    """By a line and by words, wherever Markdown's signs stand in between."""
+    text = "It **listens** on `8642` [^2ebf9271], and has *wings*."
+    bare = text.replace("[^2ebf9271]", "")
+    spans = [
+        {"kind": "word", "start": bare.index(word), "end": bare.index(word) + len(word)} for word in ("8642", "wings")
+    ]
+    support = {"type": "data-support", "data": {"sentences": [{"start": 0, "end": 50, "marks": spans}]}}
+    body = answer(text, **{"2ebf9271": stage.url})
+    at = body.index(b'data: {"type": "data-status"')
+    stage.plays(body[:at] + f"data: {json.dumps(support)}\n\n".encode() + body[at:])
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    label = " (not in the sections that were read)"
+    assert turn.locator("mark").all_text_contents() == ["8642" + label, "wings" + label]
+    assert "Dotted: 2 ×" in turn.inner_text()
+
+
+def test_follow_ups_and_reset(page: Page, stage: Stage, widget: Widget) -> None:
+    """Signed turns go along, the page of the reader too; starting over forgets both."""
+    stage.plays(recorded("answered"), recorded("follow_up"), recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION)
+    widget.input.press("ArrowUp")
+    assert widget.input.input_value() == QUESTION
+    widget.ask("And its log?")
+    assert stage.asked[1]["turns"] == ["<signed>"]
+    widget.panel.get_by_role("button", name="Start over").click()
+    assert widget.turns.count() == 0
+    widget.ask(QUESTION)
+    assert stage.asked[2]["turns"] == []
+
+
+def test_turns_outlive_the_page(page: Page, stage: Stage, widget: Widget) -> None:
+    """On the next page they stand as they were, and their memory goes along; with persist=off they do not."""
+    stage.plays(recorded("answered"), recorded("follow_up"))
+    page.goto(stage.page())
+    before = widget.open().ask(QUESTION).inner_text()
+    page.reload()
+    widget.open()
+    assert widget.turns.count() == 1
+    assert widget.turns.first.inner_text() == before
+    assert widget.status.inner_text() == ""
+    widget.ask("And its log?")
+    assert stage.asked[1]["turns"] == ["<signed>"]
+    page.goto(stage.page('endpoint="/" persist="off"', name="other.html"))
+    widget.open()
+    assert widget.turns.count() == 0
+
+
+def test_opinions_are_sent_where_they_are_wanted(page: Page, stage: Stage, widget: Widget) -> None:
+    """With the signed turn and nothing else; without feedback="on" there are no thumbs."""
+    stage.plays(recorded("answered"), recorded("answered"))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    thumb = widget.open().ask(QUESTION).get_by_role("button", name="Helpful", exact=True)
+    with page.expect_response("**/v1/feedback"):
+        thumb.click()
+    assert stage.asked[-1] == {"path": "/v1/feedback", "turn": "<signed>", "helpful": True}
+    assert thumb.is_disabled()
+    page.goto(stage.page('endpoint="/" persist="off"'))
+    assert widget.open().ask(QUESTION).get_by_role("button", name="Helpful").count() == 0
+
+
+def test_everything_is_told_as_events(page: Page, stage: Stage, widget: Widget) -> None:
+    """A theme hears of every section, with breadcrumb and address; `request` may be overridden."""
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    page.evaluate(
+        """() => { window.heard = [];
+        for (const name of ["open", "close", "ask", "outline", "section", "delta", "answer", "error"])
+            document.addEventListener("roaming:" + name, ({ type, detail }) => heard.push([type.slice(8), detail]));
+        const element = document.querySelector("roaming-ask"), request = element.request;
+        element.request = function (body, signal) { return request.call(this, { ...body, extra: 1 }, signal); } }"""
+    )
+    widget.open().ask(QUESTION)
+    page.keyboard.press("Escape")
+    heard = page.evaluate("heard")
+    names = [name for name, _ in heard]
+    assert names[:3] == ["open", "ask", "outline"]
+    assert names[-2:] == ["answer", "close"]
+    assert [detail["state"] for name, detail in heard if name == "section"] == [
+        "open",
+        "open",
+        "read",
+        "read",
+        "cited",
+        "cited",
+    ]
+    assert next(detail for name, detail in heard if name == "section")["path"] == ["Settings", "Server"]
+    assert stage.asked[0]["extra"] == 1
+
+
+def test_a_link_with_a_question_fills_it_in(page: Page, stage: Stage, widget: Widget) -> None:
+    """`?ask=` opens the panel and sends nothing."""
+    page.goto(stage.page() + "?ask=Which%20port%3F")
+    widget.panel.wait_for()
+    assert widget.input.input_value() == "Which port?"
+    assert stage.asked == []
+
+
+def test_answers_copy_as_markdown(page: Page, stage: Stage, widget: Widget) -> None:
+    """With numbered sources and their addresses."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION).get_by_role("button", name="Copy", exact=True).click()
+    widget.panel.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "port 8642 [1].\n" in copied
+    assert "[2] Troubleshooting › The port is taken: https://kettle.example/" in copied

