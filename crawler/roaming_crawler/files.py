@@ -52,8 +52,8 @@ class FolderFetcher:
     async def get(self, request: Request) -> Answer:
         """Give the file at an address; a folder's is its index.html."""
         path = path_of(self._site.url, request.url)
-        if path is None:
-            raise FetchError(f"{request.url}: lies outside of {self._site.folder}; crawl its own address")
+        if path is None:  # robots.txt of the host that the site will have, for one
+            return Answer(request.url, 404)
         for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from ipaddress import IPv4Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 import anyio
 import httpcore2
@@ -37,7 +37,7 @@ def why_refused(text: str) -> str | None:
             return f"an IPv4 address in {name}"
     if address.packed[8:12] in _ISATAP:
         return "an IPv4 address in ISATAP"
-    return None if address.is_global and not address.is_multicast and not address.is_site_local else _NOT_PUBLIC
+    return None if _public(address) and not address.is_site_local else _NOT_PUBLIC
 
 
 def literal(host: str) -> str | None:
@@ -135,8 +135,12 @@ _WRAPPING = {
     IPv6Network("2001::/32"): "Teredo",
 }
 _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
-_RELAYS = ("192.88.99.",)  # 6to4's anycast relays, which Python calls global
+_RESERVED = tuple(  # what some versions of Python call global
+    map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
+)
 
 
-def _public(address: IPv4Address) -> bool:
-    return address.is_global and not address.is_multicast and not str(address).startswith(_RELAYS)
+def _public(address: IPv4Address | IPv6Address) -> bool:
+    if any(address in network for network in _RESERVED):
+        return False
+    return address.is_global and not address.is_multicast

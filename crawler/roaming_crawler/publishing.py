@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mkdocs_roaming import site_nav
-from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest import PATH, load
 from mkdocs_roaming.page import NavItem, Page, Site, url_of
 from mkdocs_roaming.publish.cache import Cache, Converted
@@ -64,6 +64,9 @@ def published(
 ) -> Outcome:
     """Publish the pages of a crawl into a folder."""
     notes = list(found.notes)
+    if not got:
+        why = f"{skipped[0].url}: {skipped[0].why}" if skipped else "nothing there"
+        raise PublishError(f"{found.scope.url}: no page found ({why}); check the address")
     pages = _pages(got, found.scope.url)
     site = _site(found, got, pages, how)
     before = old_digests(folder)

@@ -22,8 +22,8 @@ class Robots:
     """What a host's robots.txt says to us."""
 
     rules: Protego | None = None
-    closed: bool = False
-    """Whether nothing may be fetched, since robots.txt itself could not be."""
+    closed: str = ""
+    """Why nothing may be fetched: robots.txt itself could not be."""
 
     def allows(self, url: str) -> bool:
         """Tell whether an address may be fetched."""
@@ -44,13 +44,13 @@ class Robots:
 
 
 def robots_of(status: int, body: bytes) -> Robots:
-    """Read an answer for robots.txt; status 0 stands for no answer at all.
+    """Read an answer for robots.txt.
 
-    None there (4xx): everything is allowed. A server in trouble (5xx), or none: nothing is, until it answers.
+    None there (4xx): everything is allowed. A server in trouble (5xx): nothing is, until it answers.
     """
     if 400 <= status < 500 and status != 429:
         return Robots()
     if status != 200:
-        return Robots(closed=True)
+        return Robots(closed=f"robots.txt answers {status}")
     text = body[:READ].decode("utf-8-sig", "replace")
     return Robots(Protego.parse(text))

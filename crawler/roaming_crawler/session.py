@@ -82,8 +82,8 @@ class Session:
             known = self._known(self.store.new.get(key))
             if known is not None:
                 return known
-            if not url.startswith("file:") and not (await self.robots(url)).allows(url):
-                raise ForbiddenError(f"{url}: robots.txt forbids it")
+            if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
+                raise ForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
             old = self.store.old.get(key)
             if probe and old and old.status in (404, 410) and self.clock.wall() - old.at < _WEEK:
                 self.store.new[key] = old
@@ -111,8 +111,8 @@ class Session:
                 known = await self._asked(key, Request(url, ANY, cap=8 * READ), old)
             except LimitError:
                 raise
-            except FetchError:
-                return robots_of(0, b"")
+            except FetchError as error:
+                return Robots(closed=f"robots.txt cannot be had ({error})")
         return robots_of(known.status, known.body)
 
     async def _asked(self, key: str, request: Request, old: Record | None) -> Answer:

@@ -1,0 +1,258 @@
+"""A web server on this machine that plays sites, good and bad, and crawls of it."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import pytest
+from roaming_crawler.crawl import Crawl, crawl
+from roaming_crawler.fetch import Clock, Manners, WebFetcher
+from roaming_crawler.publishing import Outcome
+
+from mkdocs_roaming.manifest import PATH, Manifest, load
+
+PROSE = "The tide gauge at the harbour writes a reading every minute and keeps it for a year before it is dropped. "
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a played site answers."""
+
+    body: bytes | str = b""
+    status: int = 200
+    kind: str = "text/html; charset=utf-8"
+    headers: dict[str, str] = field(default_factory=dict)
+    etag: bool = True
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that reached the server, and when."""
+
+    path: str
+    headers: dict[str, str]
+    at: float
+    status: int
+
+    @property
+    def conditional(self) -> bool:
+        return "If-None-Match" in self.headers or "If-Modified-Since" in self.headers
+
+
+Play = Callable[["Handler"], Reply | None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request; a play that gives None has written to the socket itself."""
+
+    protocol_version = "HTTP/1.1"
+    server: WebSite
+
+    def log_message(self, *args: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        site, at = self.server, time.monotonic()
+        with site.lock:
+            site.open += 1
+            site.most_open = max(site.most_open, site.open)
+        try:
+            self._answer(site, at)
+        finally:
+            with site.lock:
+                site.open -= 1
+
+    def _answer(self, site: WebSite, at: float) -> None:
+        reply: Reply | None
+        played = site.plays.get(self.path) or site.plays.get(urlsplit(self.path).path) or site.otherwise
+        reply = played(self) if callable(played) else played
+        headers = dict(self.headers.items())
+        if reply is None:
+            site.asked.append(Asked(self.path, headers, at, 0))
+            self.close_connection = True
+            return
+        body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+        out = {"Content-Type": reply.kind, **reply.headers}
+        if reply.etag and reply.status == 200:
+            out.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:12]}"')
+            if self.headers.get("If-None-Match") == out["ETag"]:
+                reply, body = replace(reply, status=304), b""
+        site.asked.append(Asked(self.path, headers, at, reply.status))
+        self.send_response(reply.status)
+        for name, value in out.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class WebSite(ThreadingHTTPServer):
+    """A played site. `plays` gives a reply, or what makes one, for each path."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.plays: dict[str, Reply | Play] = {}
+        self.otherwise: Reply | Play = Reply("<title>Not found</title><p>Nothing is here.", 404)
+        self.asked: list[Asked] = []
+        self.lock = threading.Lock()
+        self.open = self.most_open = 0
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None: ...
+
+    def server_bind(self) -> None:
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().server_bind()
+
+    def paths(self) -> list[str]:
+        return [asked.path for asked in self.asked]
+
+    def page(self, path: str, title: str, text: str = "", links: tuple[str, ...] = (), **more: Any) -> None:
+        """Put a page there."""
+        self.plays[path] = Reply(html(title, text, links), **more)
+
+    def put(self, path: str, body: bytes | str = b"", **more: Any) -> None:
+        """Put anything there."""
+        self.plays[path] = Reply(body, **more)
+
+    def redirect(self, path: str, to: str, status: int = 301) -> None:
+        """Put a redirect there."""
+        self.plays[path] = Reply("", status, headers={"Location": to})
+
+    def folder(self, folder: Path, at: str = "/", *, url: str = "", hidden: tuple[str, ...] = ()) -> None:
+        """Put a built site there, its own address replaced by this server's."""
+        own = self.url.rstrip("/") + at
+
+        def play(handler: Handler) -> Reply:
+            path = unquote(urlsplit(handler.path).path)
+            if not path.startswith(at) or any(name in path for name in hidden):
+                return Reply("nothing", 404)
+            file = folder / path[len(at) :]
+            if file.is_dir() and not path.endswith("/"):
+                return Reply("", 301, headers={"Location": handler.path + "/"})
+            file = file / "index.html" if file.is_dir() else file
+            if not file.is_file():
+                return Reply("nothing", 404)
+            kind = mimetypes.guess_type(file.name)[0] or "text/markdown"
+            data = file.read_bytes()
+            if url and file.suffix in (".html", ".md", ".txt", ".xml"):
+                data = data.replace(url.encode(), own.encode())
+            return Reply(data, kind=kind)
+
+        self.otherwise = play
+
+
+def html(title: str, text: str = "", links: tuple[str, ...] = (), head: str = "") -> str:
+    """Write a page whose words are its own."""
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    own = "".join(f"{title} says number {at}. " for at in range(4))
+    return (
+        f"<!doctype html><html lang=en><head><title>{title}</title>{head}</head><body><main>"
+        f'<h1 id="top">{title}</h1><p>{own}{text or PROSE}</p><h2 id="more-of-it">More</h2><p>{PROSE}</p>'
+        f"<ul>{anchors}</ul></main></body></html>"
+    )
+
+
+@pytest.fixture(name="html")
+def _html() -> Callable[..., str]:
+    """Give what writes pages."""
+    return html
+
+
+@pytest.fixture
+def reply() -> type[Reply]:
+    """Give what a play answers."""
+    return Reply
+
+
+@pytest.fixture
+def site() -> Iterator[WebSite]:
+    """A played site, empty but for what a test puts there."""
+    server = WebSite()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@dataclass
+class Crawled:
+    """A crawl's outcome, and the folder that it published."""
+
+    outcome: Outcome
+    folder: Path
+    events: list[tuple[str, dict[str, Any]]]
+
+    @property
+    def manifest(self) -> Manifest:
+        return load((self.folder / PATH).read_bytes())
+
+    @property
+    def paths(self) -> list[str]:
+        return sorted(page.path for page in self.manifest.pages)
+
+    def text(self, path: str) -> str:
+        page = next(page for page in self.manifest.pages if page.path == path)
+        return (self.folder / page.markdown).read_text("utf-8")
+
+    def why(self, end: str) -> str:
+        """Give why the address that ends so was skipped."""
+        return next((why for url, why in self.outcome.skipped if url.endswith(end)), "")
+
+
+HASTE = Manners(delay=0, seconds=5, longest_wait=5)
+
+
+@pytest.fixture
+def crawled(tmp_path: Path) -> Callable[..., Crawled]:
+    """Crawl without delay, in this process, a host on this machine."""
+
+    def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **how: Any) -> Crawled:
+        events: list[tuple[str, dict[str, Any]]] = []
+        asked = Crawl(**{"manners": HASTE, "workers": 0, "allow_private": True, **how})
+        where = folder or tmp_path / "out"
+        outcome = anyio.run(
+            lambda: crawl(url, where, asked, clock=clock, tell=lambda name, data: events.append((name, data)))
+        )
+        return Crawled(outcome, where, events)
+
+    return run
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Give every published file and its bytes."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and ".roaming" not in file.parts
+    }
+
+
+@pytest.fixture(name="files_of")
+def _files_of() -> Callable[[Path], dict[str, bytes]]:
+    """Give what reads a published folder whole."""
+    return files_of
+
+
+@pytest.fixture
+def fetcher() -> Callable[..., WebFetcher]:
+    """Give the maker of fetchers that may ask this machine."""
+
+    def make(manners: Manners = HASTE, **more: Any) -> WebFetcher:
+        return WebFetcher(manners, **{"allow_private": True, **more})
+
+    return make

@@ -1,0 +1,327 @@
+"""Sites with faults: nothing crashes, nothing is misread in silence, every page that is left out has its reason."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import struct
+import time
+import zlib
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roaming_crawler.fetch import Manners
+from roaming_crawler.session import Limits
+
+PATIENT = Manners(delay=0, seconds=5, longest_wait=5)
+QUICK = Manners(delay=0, seconds=0.5, tries=1)
+
+
+def test_soft_404s_are_no_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A host that says 200 of everything: its page for what does not exist is not published under every dead link."""
+    site.page("/", "Home", links=("/guide", "/dead", "/gone/"))
+    site.page("/guide", "Guide", "How to use the pump.")
+    site.otherwise = reply(html("Oops", "We could not find the page that you look for. Try the search instead, or go."))
+    done = crawled(site.url)
+    assert done.paths == ["", "guide"]
+    assert "do not exist" in done.why("/dead")
+
+
+def test_redirects_are_followed_and_loops_are_not(site: Any, crawled: Any) -> None:
+    """A chain ends at its page, which is published once; a loop, a chain without end and a way out have a reason."""
+    site.page("/", "Home", links=("/old", "/older", "/loop", "/long/0", "/out", "/new/", "/nowhere", "/odd"))
+    site.redirect("/older", "/old", 302)
+    site.redirect("/old", "/new/", 308)
+    site.page("/new/", "New")
+    site.redirect("/loop", "/loop")
+    for at in range(9):
+        site.redirect(f"/long/{at}", f"/long/{at + 1}")
+    site.redirect("/out", "http://192.0.2.1/")
+    site.put("/nowhere", status=302)
+    site.redirect("/odd", "javascript:alert(1)")
+    done = crawled(site.url)
+    assert done.paths == ["", "new/"]
+    assert "more than 5 redirects" in done.why("/loop")
+    assert "more than 5 redirects" in done.why("/long/0")
+    assert "redirects away" in done.why("/out")
+    assert "redirects to nowhere" in done.why("/nowhere")
+    assert "no address" in done.why("/odd")
+    assert max(int(path.rpartition("/")[2]) for path in site.paths() if "/long/" in path) == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ("Größe über Maß".encode("latin-1"), "text/html; charset=iso-8859-1"),
+        ("Größe über Maß".encode(), "text/html; charset=iso-8859-1"),  # the header is wrong
+        ("\ufeffGröße über Maß".encode(), "text/html"),
+        ("Größe über Maß".encode("utf-16"), "text/html; charset=utf-8"),
+        ("Größe über Maß".encode("cp1252"), "text/html"),
+        ("Größe über Maß".encode(), "text/html; charset=no-such-thing"),
+        ("Größe über Maß".encode("latin-1"), "application/octet-stream"),
+    ],
+)
+def test_text_is_read_in_its_own_encoding(data: bytes, kind: str, site: Any, crawled: Any, html: Any) -> None:
+    """By its byte order mark, as UTF-8, as the server says, as the page says: in that order."""
+    mark = b"" if not data.startswith((b"\xff\xfe", b"\xef\xbb\xbf")) else data[:2] if data[0] == 255 else data[:3]
+    coding = "utf-16-le" if mark == b"\xff\xfe" else "ascii"
+    before, after = html("Page", "WORDS").split("WORDS")
+    meta = '<meta charset="iso-8859-1">' if "charset" not in kind else ""
+    before = before.replace("<head>", "<head>" + meta)
+    body = mark + before.encode(coding) + data[len(mark) :] + after.encode(coding)
+    site.put("/", body, kind=kind)
+    assert "Größe über Maß" in crawled(site.url).text("")
+
+
+def test_what_calls_itself_markdown_is_looked_at(site: Any, crawled: Any, html: Any) -> None:
+    """HTML, JSON, nothing and “not found” behind a Markdown address, with 200: the page's HTML is converted instead."""
+    names = ("html", "json", "nothing", "missing", "good")
+    listed = "".join(f"- [{name}]({name}.md)\n" for name in names)
+    site.put("/llms.txt", f"# Site\n\n> A site.\n\n{listed}", kind="text/plain")
+    for name in names:
+        site.page(f"/{name}", name.title())
+    site.put("/html.md", html("An app", "Loading"), kind="text/markdown")
+    site.put("/json.md", '{"error": "no"}', kind="text/markdown")
+    site.put("/nothing.md", " \n", kind="text/markdown")
+    site.put("/missing.md", "# Page not found\n\nSorry.\n", kind="text/markdown")
+    site.put("/good.md", "# Good\n\nReally *Markdown*.\n", kind="text/html")
+    done = crawled(site.url)
+    origins = {page.path: page.origin for page in done.manifest.pages}
+    assert origins == {"html": "html", "json": "html", "nothing": "html", "missing": "html", "good": "markdown"}
+    assert "Really *Markdown*." in done.text("good")
+
+
+def test_bombs_are_given_up_while_they_unpack(site: Any, crawled: Any, html: Any) -> None:
+    """A page that unpacks to gigabytes costs the cap and no more; packing that was not asked for is refused."""
+    bomb = _bomb(400)
+    assert len(bomb) < 1_000_000
+    site.page("/", "Home", links=("/gzip", "/twice", "/brotli", "/fine"))
+    site.put("/gzip", bomb, headers={"Content-Encoding": "gzip"})
+    site.put("/twice", gzip.compress(bomb), headers={"Content-Encoding": "gzip, gzip"})
+    site.put("/brotli", b"\x1b\xff\xff\xff\x00" * 100, headers={"Content-Encoding": "br"})
+    site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
+    began = time.monotonic()
+    done = crawled(site.url)
+    assert time.monotonic() - began < 10
+    assert done.paths == ["", "fine"]
+    assert "more than 10 MB unpacked" in done.why("/gzip")
+    assert "packed as 'gzip, gzip', which was not asked for" in done.why("/twice")
+    assert "packed as 'br'" in done.why("/brotli")
+
+
+def test_pages_without_end_end(site: Any, crawled: Any) -> None:
+    """A body that goes on for ever stops at the cap, one that drips stops at the deadline, a reset has its reason."""
+
+    def endless(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body>")
+        while True:
+            handler.wfile.write(b"<p>and on and on</p>" * 1000)
+
+    def drip(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(100):
+            handler.wfile.write(b".")
+            handler.wfile.flush()
+            time.sleep(0.1)
+
+    def reset(handler: Any) -> None:
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.connection.close()
+
+    def short(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<p>half")
+
+    def headers(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + b"X-More: and more\r\n" * 4000 + b"Content-Length: 0\r\n\r\n")
+
+    site.page("/", "Home", links=("/endless", "/drip", "/reset", "/short", "/headers"))
+    for play in (endless, drip, reset, short, headers):
+        site.plays[f"/{play.__name__}"] = play
+    done = crawled(site.url, manners=QUICK)
+    assert done.paths == [""]
+    assert "more than 10 MB" in done.why("/endless")
+    assert "no complete answer within 0.5 s" in done.why("/drip")
+    assert "times" in done.why("/reset")
+    assert "times" in done.why("/short")
+    assert "headers" in done.why("/headers")
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_waited_for_in_both_forms(form: str, site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A host that says 429 or 503 is left alone for as long as it asks, by every connection; then the page is there."""
+    times: list[float] = []
+
+    def busy(handler: Any) -> Any:
+        times.append(time.monotonic())
+        if len(times) > 1:
+            return reply(html("Busy"))
+        until = "2" if form == "seconds" else formatdate(time.time() + 3, usegmt=True)
+        return reply("later", 429 if form == "seconds" else 503, headers={"Retry-After": until})
+
+    site.page("/", "Home", links=("/busy",))
+    site.plays["/busy"] = busy
+    done = crawled(site.url)
+    assert done.paths == ["", "busy"]
+    assert times[1] - times[0] >= 1.9
+    assert not [asked for asked in site.asked if times[0] + 0.05 < asked.at < times[1] - 0.05]
+
+
+def test_a_host_that_asks_for_hours_is_not_waited_for(site: Any, crawled: Any) -> None:
+    """The page is skipped, and the reason says how long it would have been."""
+    site.page("/", "Home", links=("/busy",))
+    site.put("/busy", "later", status=429, headers={"Retry-After": "7200"})
+    done = crawled(site.url)
+    assert "asks to wait 7200 s" in done.why("/busy")
+
+
+def test_robots_txt_is_obeyed(site: Any, crawled: Any) -> None:
+    """What it forbids is never asked for, not by way of a redirect either."""
+    site.put("/robots.txt", "User-agent: mkdocs-roaming\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
+    site.page("/", "Home", links=("/secret", "/way-in", "/open"))
+    site.page("/secret", "Secret")
+    site.page("/open", "Open")
+    site.redirect("/way-in", "/secret")
+    done = crawled(site.url)
+    assert done.paths == ["", "open"]
+    assert "robots.txt forbids" in done.why("/secret")
+    assert "/secret" not in site.paths()
+
+
+def test_a_robots_txt_in_trouble_closes_the_site(site: Any, crawled: Any) -> None:
+    """While robots.txt answers 500 nothing else is asked for."""
+    site.page("/", "Home")
+    site.put("/robots.txt", "oops", status=500)
+    with pytest.raises(Exception, match=r"robots\.txt (answers 500|cannot be had)"):
+        crawled(site.url, manners=QUICK)
+    assert set(site.paths()) == {"/robots.txt"}
+
+
+def test_sitemaps_are_read_packed_and_nested(site: Any, crawled: Any, reply: Any) -> None:
+    """robots.txt names an index, it names packed lists; a broken one and one with entities are told, not trusted."""
+    own = site.url
+    site.put("/robots.txt", f"Sitemap: {own}maps/index.xml\n")
+    maps = ("one.xml.gz", "bomb.xml.gz", "evil.xml", "broken.xml", "index.xml")
+    listed = "".join(f"<sitemap><loc>{own}maps/{name}</loc></sitemap>" for name in maps)
+    site.put("/maps/index.xml", f"<?xml version='1.0'?><sitemapindex>{listed}</sitemapindex>", kind="text/xml")
+    urls = "".join(f"<url><loc>{own}{name}</loc></url>" for name in ("a", "b", "gone"))
+    space = "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'"
+    site.put("/maps/one.xml.gz", gzip.compress(f"<urlset {space}>{urls}</urlset>".encode()), kind="application/gzip")
+    site.put("/maps/bomb.xml.gz", _bomb(200), kind="application/gzip")
+    evil = f'<!DOCTYPE x [<!ENTITY a "{own}a">]><urlset><url><loc>&a;evil</loc></url></urlset>'
+    site.put("/maps/evil.xml", evil, kind="text/xml")
+    site.put("/maps/broken.xml", "\x00\x01\x02", kind="text/xml")
+    for name in ("a", "b"):
+        site.page(f"/{name}", name.upper())
+    done = crawled(site.url)
+    assert done.paths == ["a", "b"]
+    assert done.why("/gone") == "not found"
+    for name in ("bomb.xml.gz", "evil.xml", "broken.xml"):
+        assert any(name in note for note in done.outcome.notes), name
+
+
+def test_an_etag_that_flaps_changes_nothing(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A page that comes again under another ETag is the same page: it is neither written nor told as changed."""
+    count = iter(range(1000))
+    site.plays["/"] = lambda handler: reply(html("Home"), headers={"ETag": f'"{next(count)}"'})
+    first = crawled(site.url)
+    before = (first.folder / "index.md").stat().st_mtime_ns
+    again = crawled(site.url)
+    assert (again.outcome.same, again.outcome.changed, again.outcome.written) == (1, (), 0)
+    assert (again.folder / "index.md").stat().st_mtime_ns == before
+
+
+def test_renamed_changed_failed_and_vanished_pages(site: Any, crawled: Any, html: Any) -> None:
+    """The next crawl tells them apart: what failed stands as it was, what is gone is gone, old ids lead to the new."""
+    site.page("/", "Home", links=("/stays", "/moves", "/fails", "/vanishes"))
+    for name in ("stays", "fails", "vanishes"):
+        site.page(f"/{name}", name.title())
+    site.page("/moves", "A page that moves")
+    first = crawled(site.url)
+    moved = next(page.id for page in first.manifest.pages if page.path == "moves")
+    site.page("/", "Home", links=("/stays", "/moved", "/fails", "/vanishes"))
+    site.page("/stays", "Stays", "But says something else.")
+    site.page("/moved", "A page that moves")
+    site.put("/fails", "oops", status=403)
+    del site.plays["/vanishes"]
+    del site.plays["/moves"]
+    again = crawled(site.url)
+    assert again.paths == ["", "fails", "moved", "stays"]
+    assert set(again.outcome.new) == {"moved"}
+    assert set(again.outcome.changed) == {"", "stays"}
+    assert set(again.outcome.gone) == {"moves", "vanishes"}
+    assert again.outcome.kept == (site.url + "fails",)
+    heir = next(page for page in again.manifest.pages if page.path == "moved")
+    assert moved in heir.sections[0].aliases
+    assert not (again.folder / "vanishes.md").exists()
+
+
+def test_a_304_without_its_file_is_fetched_anew(site: Any, crawled: Any) -> None:
+    """Where a stored body is lost, the page is asked for without a condition."""
+    site.page("/", "Home")
+    first = crawled(site.url)
+    for file in (first.folder / ".roaming" / "bodies").glob("*/*"):
+        file.unlink()
+    site.asked.clear()
+    again = crawled(site.url)
+    assert again.paths == [""]
+    assert next(asked.status for asked in site.asked if asked.path == "/") == 200
+
+
+def test_javascript_shells_are_told(site: Any, crawled: Any) -> None:
+    """A page whose text is made by scripts is not published empty."""
+    shell = (
+        '<html><head><title>App</title><script src="/app.js"></script></head><body><div id="root"></div></body></html>'
+    )
+    site.page("/", "Home", links=("/app",))
+    site.put("/app", shell)
+    assert "JavaScript shell" in crawled(site.url).why("/app")
+
+
+@pytest.mark.parametrize(
+    ("limits", "line"),
+    [
+        (Limits(pages=3), "--max-pages"),
+        (Limits(total_bytes=3000), "--max-bytes"),
+        (Limits(seconds=0), "--max-seconds"),
+    ],
+)
+def test_limits_bite_with_a_line(limits: Limits, line: str, site: Any, crawled: Any) -> None:
+    """A crawl that a limit ends publishes what it has and says which option it was; then it can go on."""
+    site.page("/", "Home", links=tuple(f"/p{at}" for at in range(20)))
+    for at in range(20):
+        site.page(f"/p{at}", f"Page {at}")
+    if limits.seconds == 0:
+        crawled(site.url)
+        site.asked.clear()
+    done = crawled(site.url, limits=limits, refresh=True)
+    assert line in done.outcome.stopped
+    if limits.seconds == 0:
+        assert len(done.paths) == 21  # what was known before stays
+        assert len(site.asked) == 0
+    else:
+        assert 1 <= len(done.paths) < 21
+        whole = crawled(site.url, resume=True)
+        assert len(whole.paths) == 21
+
+
+def test_depth_ends_a_site_without_end(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A site that makes up ever more pages is followed as deep as it was asked for."""
+    site.otherwise = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
+    assert crawled(site.url, limits=Limits(depth=2)).paths == ["", "x", "x/x"]
+
+
+def _bomb(megabytes: int) -> bytes:
+    packing = zlib.compressobj(9, wbits=31)
+    parts = [packing.compress(b"\0" * 1_000_000) for _ in range(megabytes)]
+    return b"".join([*parts, packing.flush()])
+
+
+def test_a_folder_is_one_sites(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """Another site is not crawled into it by mistake."""
+    site.page("/", "Home")
+    site.page("/other/", "Other")
+    crawled(site.url)
+    with pytest.raises(Exception, match="holds a crawl of"):
+        crawled(site.url + "other/")

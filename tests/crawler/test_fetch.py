@@ -1,0 +1,95 @@
+"""A host is asked politely: the pace, measured at the server and against a clock of the test's own."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import anyio
+from roaming_crawler.fetch import Clock, Manners, Request
+
+
+class Hand:
+    """A clock that a test moves: sleeping is what moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await anyio.sleep(0)
+
+    def clock(self) -> Clock:
+        return Clock(lambda: self.now, lambda: self.now, self.sleep)
+
+
+async def _all(fetcher: Any, urls: list[str]) -> None:
+    async with fetcher, anyio.create_task_group() as group:
+        for url in urls:
+            group.start_soon(fetcher.get, Request(url))
+
+
+def test_requests_to_a_host_keep_their_distance(site: Any, fetcher: Any) -> None:
+    """Between the starts of two requests lies the delay, and no more than the allowed connections are open."""
+    for at in range(8):
+        site.page(f"/{at}", f"Page {at}")
+    made = fetcher(Manners(delay=0.1, connections=2))
+    anyio.run(_all, made, [f"{site.url}{at}" for at in range(8)])
+    starts = sorted(asked.at for asked in site.asked)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(starts)]
+    assert min(gaps) > 0.07
+    assert site.most_open <= 2
+
+
+def test_no_more_connections_than_allowed(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
+    """However many pages wait, a slow host has two of them to answer at once."""
+
+    def slow(handler: Any) -> Any:
+        time.sleep(0.05)
+        return reply(html("Slow"))
+
+    site.otherwise = slow
+    anyio.run(_all, fetcher(Manners(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
+    assert site.most_open == 2
+
+
+def test_a_busy_host_is_asked_more_slowly_from_then_on(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
+    """After a 429 the distance doubles; it shrinks again once answers are good."""
+    hand = Hand()
+    count = iter(range(100))
+    site.otherwise = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
+
+    async def ask() -> None:
+        async with fetcher(Manners(delay=1), clock=hand.clock()) as made:
+            for at in range(14):
+                await made.get(Request(f"{site.url}{at}"))
+
+    anyio.run(ask)
+    gaps = [round(wait, 1) for wait in hand.slept]
+    assert 2.0 in gaps[:4]
+    assert gaps[-1] == 1.0
+
+
+def test_a_crawl_delay_is_kept_up_to_thirty_seconds(site: Any, crawled: Any) -> None:
+    """A robots.txt that asks for ten seconds gets them, one that asks for an hour gets thirty."""
+    site.page("/", "Home", links=("/a",))
+    site.page("/a", "A")
+    for asked, kept in ((10, 10.0), (3600, 30.0)):
+        hand = Hand()
+        site.put("/robots.txt", f"User-agent: *\nCrawl-delay: {asked}\n")
+        crawled(site.url, clock=hand.clock(), refresh=True)
+        assert max(hand.slept) == kept
+
+
+def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
+    """Every request carries our name, our version and the contact that was given; no browser's name."""
+    site.page("/", "Home")
+    crawled(site.url, manners=Manners(delay=0, contact="docs@example.org"))
+    agents = {asked.headers["User-Agent"] for asked in site.asked}
+    (agent,) = agents
+    assert agent.startswith("mkdocs-roaming/")
+    assert "docs@example.org" in agent
+    assert "Mozilla" not in agent

@@ -1,0 +1,111 @@
+"""No crawl reaches a private network: whatever a host is called, whatever its name resolves to, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpcore2
+import pytest
+from roaming_crawler.fetch import FetchError, Manners, Request, WebFetcher
+from roaming_crawler.guard import Guard, RefusedAddress
+
+TABLE = Path(__file__).parents[1] / "golden" / "crawler" / "addresses.txt"
+CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
+class Wire(httpcore2.AsyncNetworkBackend):
+    """Takes note of where a connection would have gone, and refuses it; `to` says where it goes instead."""
+
+    def __init__(self, to: int | None = None) -> None:
+        self.hosts: list[str] = []
+        self._to = to
+
+    async def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        self.hosts.append(host)
+        if self._to is None:
+            raise httpcore2.ConnectError("nobody there")
+        return await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", self._to)
+
+
+class Names:
+    """A resolver whose answers change from one look-up to the next."""
+
+    def __init__(self, **answers: Sequence[Sequence[str]]) -> None:
+        self._answers = {name.replace("_", "."): iter(found) for name, found in answers.items()}
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        self.asked.append(host)
+        return next(self._answers[host])
+
+
+async def _connected(host: str, names: Names | None = None) -> list[str]:
+    wire = Wire()
+    with pytest.raises(httpcore2.ConnectError):
+        await Guard(names or Names(), wire).connect_tcp(host, 80)
+    return wire.hosts
+
+
+@pytest.mark.parametrize(("host", "verdict"), CASES, ids=[host for host, _ in CASES])
+def test_every_spelling_of_an_address_is_seen_through(host: str, verdict: str) -> None:
+    """Decimal, octal, hexadecimal, short, mapped, NAT64, 6to4, Teredo: private stays private."""
+    if verdict == "refused":
+        with pytest.raises(RefusedAddress, match="--allow-private"):
+            anyio.run(_connected, host)
+    else:
+        assert anyio.run(_connected, host) == [verdict]
+
+
+@pytest.mark.parametrize("found", [["10.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1", "::ffff:127.0.0.1"]])
+def test_a_name_with_any_private_address_is_refused(found: list[str]) -> None:
+    """One bad address among good ones is enough; nothing is connected to."""
+    wire = Wire()
+    with pytest.raises(RefusedAddress):
+        anyio.run(Guard(Names(docs_example=[found]), wire).connect_tcp, "docs.example", 443)
+    assert wire.hosts == []
+
+
+def test_a_name_that_changes_its_address_gains_nothing() -> None:
+    """It is looked up once, and the connection goes to the address that was looked at, not to the name."""
+    names = Names(docs_example=[["8.8.8.8", "8.8.4.4"], ["127.0.0.1"]])
+    assert anyio.run(_connected, "docs.example", names) == ["8.8.8.8", "8.8.4.4"]
+    assert names.asked == ["docs.example"]
+
+
+@pytest.mark.parametrize(
+    "to", ["http://inside.example/", "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://0x7f.1/"]
+)
+def test_redirects_pass_the_guard(to: str, site: Any) -> None:
+    """A public page that redirects inside gets nowhere: the second host is looked at like the first."""
+    site.redirect("/", to)
+    wire = Wire(site.server_address[1])
+    names = Names(docs_example=[["8.8.8.8"]], inside_example=[["192.168.0.1"]])
+
+    async def ask() -> None:
+        fetcher = WebFetcher(Manners(delay=0, tries=1), backend=Guard(names, wire))
+        async with fetcher:
+            await fetcher.get(Request("http://docs.example/"))
+
+    with pytest.raises(FetchError, match=r"not a public address|IPv4-mapped"):
+        anyio.run(ask)
+    assert wire.hosts == ["8.8.8.8"]
+    assert site.paths() == ["/"]
+
+
+def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any) -> None:
+    """The command refuses a host of one's own until it is told that it is one."""
+    site.page("/", "Home")
+    with pytest.raises(Exception, match="not a public address; to crawl a host of your own, say so: --allow-private"):
+        crawled(site.url, allow_private=False)
+    assert site.asked == []
+
+
+def test_proxies_of_the_environment_are_not_used(site: Any, crawled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy would connect for us, past the guard."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/")
+    site.page("/", "Home")
+    assert crawled(site.url).paths == [""]

@@ -1,0 +1,76 @@
+"""robots.txt as RFC 9309 reads it, and the places where protego differs: each shown, so that a mended one is seen."""
+
+from __future__ import annotations
+
+import pytest
+from roaming_crawler.robots import AGENT, robots_of
+
+URL = "https://docs.example/"
+
+
+def allows(text: str, path: str) -> bool:
+    return robots_of(200, text.encode()).allows(URL + path)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "allowed"),
+    [
+        ("", "a", True),
+        ("User-agent: *\nDisallow: /a\n", "a/b", False),
+        ("User-agent: *\nDisallow: /a\n", "b", True),
+        ("user-agent: MKDOCS-ROAMING\ndisallow: /\n", "a", False),
+        (f"User-agent: {AGENT}\nAllow: /\n\nUser-agent: *\nDisallow: /\n", "a", True),
+        ("User-agent: other\nDisallow: /\n", "a", True),
+        ("User-agent: one\nUser-agent: mkdocs-roaming\nDisallow: /a\n", "a", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b\n", "a/b", True),  # the longest match wins
+        ("User-agent: *\nDisallow: /a$\n", "ab", True),
+        ("User-agent: *\nDisallow: /*.md\n", "x/y.md", False),
+        ("User-agent: *\nAllow: /a\nDisallow: /a\n", "a", True),  # at a tie, allow
+        ("User-agent: *\nDisallow:\n", "a", True),
+        ("User-agent: *\nDisallow: /b%61r\n", "bar", False),
+        ("\ufeffUser-agent: *\nDisallow: /\n", "a", False),
+        ("User-agent: *\r\nDisallow: /a\r\n", "a", False),
+        ("# a word\nUser-agent: * # all\nDisallow: /a # this\n", "a", False),
+        ("<html><body>Not found</body></html>", "a", True),
+        (f"User-agent: {AGENT}\nDisallow: /a\n\nUser-agent: {AGENT}\nDisallow: /b\n", "b", False),  # groups add up
+    ],
+)
+def test_what_the_rfc_says(text: str, path: str, allowed: bool) -> None:
+    """Groups, longest match, wildcards, ends, comments, line ends."""
+    assert allows(text, path) is allowed
+
+
+@pytest.mark.parametrize(
+    ("status", "allowed"), [(404, True), (403, True), (410, True), (500, False), (503, False), (429, False)]
+)
+def test_an_answer_that_is_no_robots_txt(status: int, allowed: bool) -> None:
+    """None there: all is allowed. A server in trouble: nothing is."""
+    assert robots_of(status, b"User-agent: *\nDisallow: /\n").allows(URL + "a") is allowed
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"), [("5", 5.0), ("0.5", 0.5), ("3600", 30.0), ("-3", 0.0), ("soon", 0.0), ("", 0.0)]
+)
+def test_crawl_delays(asked: str, kept: float) -> None:
+    """Followed up to thirty seconds; what is no number is none."""
+    assert robots_of(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == kept
+
+
+def test_a_robots_txt_of_megabytes_is_read_in_part() -> None:
+    """What stands in its first 512 KiB counts."""
+    text = "User-agent: *\nDisallow: /a\n" + "# and so on\n" * 100_000 + "Disallow: /b\n"
+    assert (allows(text, "a"), allows(text, "b")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "rfc"),
+    [
+        # a token with more behind it: the reference reads `mkdocs-roaming`, protego the whole line
+        ("User-agent: mkdocs-roaming extra words\nDisallow: /a\n", "a", False),
+        # a line that is not known: the reference goes on with the group, protego ends it
+        ("User-agent: mkdocs-roaming\nNoindex: /x\nUser-agent: other\nDisallow: /a\n", "a", False),
+    ],
+)
+def test_where_protego_differs(text: str, path: str, rfc: bool) -> None:
+    """Known, and told: should a newer protego agree with the RFC, this test says so."""
+    assert allows(text, path) is not rfc

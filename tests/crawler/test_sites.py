@@ -1,0 +1,96 @@
+"""A crawled site is the site: its pages, their Markdown and their ids, however they were found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roaming_crawler.discover import Sources
+
+from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.roam.check import check
+from mkdocs_roaming.roam.library import open_library
+
+WAYS: dict[str, dict[str, Any]] = {
+    "by llms.txt": {"sources": Sources(manifest=False, sitemap=False), "links": False},
+    "by the sitemap": {"sources": Sources(manifest=False, llms=False), "links": False},
+    "by navigation": {"sources": Sources(False, False, False)},
+}
+
+
+def _url(sample: Path) -> str:
+    return load((sample / PATH).read_bytes()).site.url
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_site_of_ours_comes_back_as_it_was_published(way: str, site: Any, sample: Path, crawled: Any) -> None:
+    """Found by any one way alone, every page's Markdown is the published one byte for byte, every section's id too."""
+    site.folder(sample, "/docs/", url=_url(sample))
+    done = crawled(site.url + "docs/", **WAYS[way])
+    published = load((sample / PATH).read_bytes())
+    unlisted = {"contribute/house-style/"}  # it asks to stay out of llms.txt, but the sitemap and the nav name it
+    assert set(done.paths) - unlisted == {page.path for page in published.pages}
+    for page in published.pages:
+        want = (sample / page.markdown).read_text("utf-8").replace(_url(sample), site.url + "docs/")
+        assert done.text(page.path) == want
+    ids = {page.path: [section.id for section in page.sections] for page in published.pages}
+    assert {
+        page.path: [section.id for section in page.sections] for page in done.manifest.pages if page.path in ids
+    } == ids
+    assert check(open_library(done.folder)).faults == ()
+
+
+def test_a_site_with_a_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -> None:
+    """Pages, ids and nav are those of the manifest; llms-full.txt is all that is asked for beside it."""
+    site.folder(sample)
+    done = crawled(site.url)
+    published = load((sample / PATH).read_bytes())
+    assert [(page.id, page.digest) for page in done.manifest.pages] == [
+        (page.id, page.digest) for page in published.pages
+    ]
+    assert (done.manifest.nav, done.manifest.nav_source) == (published.nav, published.nav_source)
+    assert [asked.path for asked in site.asked if asked.status == 200] == [
+        "/",
+        "/roaming/manifest.json",
+        "/llms-full.txt",
+    ]
+
+
+def test_foreign_rules_are_dropped(site: Any, sample: Path, crawled: Any) -> None:
+    """What another site's manifest would have opened for a question is not published here; a note says so."""
+    data = json.loads((sample / PATH).read_text("utf-8"))
+    assert data["rules"]
+    site.folder(sample)
+    done = crawled(site.url)
+    assert done.manifest.rules == ()
+    assert any("rules are left out" in note for note in done.outcome.notes)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_second_crawl_of_an_unchanged_site_costs_next_to_nothing(
+    way: str, site: Any, sample: Path, crawled: Any, files_of: Callable[[Path], dict[str, bytes]]
+) -> None:
+    """Every request is conditional, every answer is “not modified”, and no file is written."""
+    site.folder(sample, "/docs/", url=_url(sample))
+    first = crawled(site.url + "docs/", **WAYS[way])
+    before = {name: (first.folder / name).stat().st_mtime_ns for name in files_of(first.folder)}
+    site.asked.clear()
+    again = crawled(site.url + "docs/", **WAYS[way])
+    assert site.asked
+    assert [asked.path for asked in site.asked if not asked.conditional] == []
+    assert {asked.status for asked in site.asked} == {304}
+    assert (again.outcome.written, again.outcome.same) == (0, len(again.manifest.pages))
+    assert {name: (again.folder / name).stat().st_mtime_ns for name in files_of(again.folder)} == before
+
+
+def test_a_built_folder_is_crawled_like_a_site(sample: Path, crawled: Any) -> None:
+    """A path, or a file: address of its llms.txt, will do; addresses are those of the site that was built."""
+    for given in (str(sample), (sample / "llms.txt").as_uri()):
+        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], sources=Sources(manifest=False))
+        published = load((sample / PATH).read_bytes())
+        assert done.manifest.site.url == published.site.url
+        assert {page.path for page in published.pages} <= set(done.paths)
