@@ -100,6 +100,8 @@ class Guard:
         extra: list[Header] = []
         try:
             name, port = self._host(scope)
+            if "\n" in scope["path"]:  # routers may read `/ask\n` as `/ask`, which would pass unguarded
+                raise Refused(404, "not_found", "There is nothing at this address.")
             if self._is_guarded(scope):
                 extra.append((b"vary", b"Origin"))
                 origin = self._origin(scope, name, port)

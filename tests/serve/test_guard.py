@@ -117,6 +117,18 @@ async def request(
     return answer
 
 
+# Paths
+
+
+@pytest.mark.parametrize("path", ["/ask\n", "/mcp\n", "/metrics\n", "/v1/ask\n", "/\n/ask"])
+async def test_no_spelling_of_a_path_goes_around_the_guard(path: str) -> None:
+    """A line's end behind a path, which routers overlook, hides it from no check of origins and numbers."""
+    app = App()
+    answer = await request(guarded(app), path, headers=(("origin", "https://evil.example"),))
+    assert (answer.status, answer.problem()["code"]) == (404, "not_found")
+    assert app.bodies == []
+
+
 # Names
 
 
