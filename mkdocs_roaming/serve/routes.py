@@ -119,7 +119,7 @@ class Routes:
     async def widget_strings(self, request: Request) -> Response:
         """Give the widget's words in a language."""
         language = request.path_params["language"]
-        if not language.replace("-", "").isalnum():
+        if len(language) > _LONGEST_TAG or not language.replace("-", "").isalnum():
             raise Refused(404, "no_file", "There is no such file.")
         return _asset(request, self._widget / f"ask.{language}.json", JSON)
 
@@ -197,3 +197,6 @@ def _asset(request: Request, file: Traversable, kind: str) -> Response:
     if not file.is_file():
         raise Refused(404, "no_file", "There is no such file.")
     return _tagged(request, file.read_bytes(), kind, **{"access-control-allow-origin": "*"})
+
+
+_LONGEST_TAG = 40  # longer ones may be no names of files

@@ -104,9 +104,10 @@ def number(text: str | None, name: str, default: int, most: int) -> int:
     """Read a number of a query; raises Refused where it is none, or too large."""
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:8]) <= most:
+    value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else 0
+    if not 1 <= value <= most:
         raise Refused(422, "bad_number", f"`{name}` is a number from 1 to {most}.")
-    return int(text)
+    return value
 
 
 def _branch(here: Deployment, id_: str | None = None) -> Outlined | Misused:
@@ -115,3 +116,6 @@ def _branch(here: Deployment, id_: str | None = None) -> Outlined | Misused:
 
 def _listed(entry: object) -> Mapping[str, object]:
     return {name: getattr(entry, name) for name in ("id", "title", "tokens", "inside")}
+
+
+_LONGEST_NUMBER = 20  # digits: Python does not read numbers of thousands of them

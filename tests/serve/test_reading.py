@@ -73,6 +73,13 @@ def test_a_section_that_cannot_be_read(start: Start, folder: Path, ids: dict[str
     assert str(folder) not in response.text
 
 
+@pytest.mark.parametrize("limit", ["0", "11", "00000001999", "00000001" + "9" * 6_000, "1" * 6_000, "1_0", "٣"])
+def test_a_limit_is_kept_however_it_is_written(http: Any, limit: str) -> None:
+    """Zeros in front hide no number that is too large, and a number without end is a mistake like any other."""
+    response = http.get("/v1/search", params={"q": "whistle", "limit": limit})
+    assert (response.status_code, response.json()["code"]) == (422, "bad_number")
+
+
 def test_search_gives_hits_without_texts(http: Any, ids: dict[str, str]) -> None:
     """Best first, with breadcrumb, address and snippet; no model is asked."""
     told = http.get("/v1/search", params={"q": "whistle", "limit": "2"}).json()
@@ -254,7 +261,7 @@ def test_the_widget_is_given_to_pages_of_other_sites(start: Start, folder: Path,
     assert module.headers["access-control-allow-origin"] == "*"
     assert http.get("/roaming-ask.js", headers={"If-None-Match": module.headers["etag"]}).status_code == 304
     assert http.get("/ask.pt-BR.json").json() == {"send": "Enviar"}
-    for missing in ("/ask.xx.json", "/ask...json", "/ask.%2e%2e%2fx.json"):
+    for missing in ("/ask.xx.json", "/ask...json", "/ask.%2e%2e%2fx.json", f"/ask.{'a' * 300}.json"):
         assert http.get(missing).status_code == 404
 
 
