@@ -22,15 +22,19 @@ def choose(
 ) -> Model:
     """Give the model that a name stands for; raises UsageError where it is unknown or something is missing.
 
-    Name, base URL and key are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what
-    the provider calls its own), else from `config` (`model`, `base_url`, `api_key`). Without any name it is Claude
-    where ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
+    Name and base URL are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what the
+    provider calls its own), else from `config` (`model`, `base_url`). A key is the option, else the `api_key` of
+    `config`, else the provider's own variable: the general one must not go where another one was meant to. Where
+    `config` names a model of another kind, its base URL and key are that one's. Without any name it is Claude where
+    ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
     """
-    given = _Given(environ, config or {})
+    config = config or {}
+    given = _Given(environ, config)
     name = given.first(name, "ROAMING_MODEL", "model") or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline")
-    kind, _, rest = name.strip().partition(":")
-    if kind.startswith("claude-") and not rest:
-        kind, rest = "claude", kind
+    kind, rest = _kind_of(name)
+    configured = config.get("model")
+    if isinstance(configured, str) and configured.strip() and _kind_of(configured)[0] != kind:
+        given = _Given(environ, {})
     match kind:
         case "offline" if not rest:
             from mkdocs_roaming.answer.models.offline import Offline
@@ -48,6 +52,12 @@ def choose(
     raise UsageError(f"there is no model {name!r}; choose {NAMES}")
 
 
+def _kind_of(name: str) -> tuple[str, str]:
+    """Give who is asked, and for which model."""
+    kind, _, rest = name.strip().partition(":")
+    return ("claude", kind) if kind.startswith("claude-") and not rest else (kind, rest)
+
+
 class _Given:
     """What environment and configuration say; what is empty says nothing."""
 
@@ -63,10 +73,19 @@ class _Given:
         said = (option, *(self._environ.get(variable) for variable in variables), configured)
         return next((one.strip() for one in said if one and one.strip()), "")
 
+    def key(self, option: str | None, variable: str) -> str:
+        """Give the key: the option, that of the configuration, or that of the provider's own variable."""
+        key = (option or "").strip() or self.first(None, "api_key") or self.first(None, variable, "api_key")
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise UsageError(
+                "the key holds a character that no key has, a curly quotation mark or a line break; set it anew"
+            )
+        return key
+
 
 def _claude(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
     where = given.first(base_url, "ROAMING_BASE_URL", "ANTHROPIC_BASE_URL", "base_url")
-    key = given.first(key, "ANTHROPIC_API_KEY", "api_key")
+    key = given.key(key, "ANTHROPIC_API_KEY")
     if not key and not where:
         raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
     from mkdocs_roaming.answer.models.claude import Claude
@@ -78,7 +97,7 @@ def _openai(model: str, given: _Given, base_url: str | None, key: str | None) ->
     if not model:
         raise UsageError("which model of the server is meant? name it, such as openai:qwen3")
     where = given.first(base_url, "ROAMING_BASE_URL", "OPENAI_BASE_URL", "base_url")
-    key = given.first(key, "OPENAI_API_KEY", "api_key")
+    key = given.key(key, "OPENAI_API_KEY")
     if not key and not where:
         raise UsageError(
             f"where is {model}? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY for OpenAI"

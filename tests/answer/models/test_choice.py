@@ -78,6 +78,15 @@ def test_what_cannot_be_chosen_is_told_in_one_line(name: str, environ: dict[str,
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
+@pytest.mark.parametrize("key", ["“sk-curly”", "sk-two\nlines", "sk-two words", "sk-\x1b"])
+def test_a_key_that_cannot_be_one_is_not_sent(name: str, key: str) -> None:
+    """It is told without the key."""
+    with pytest.raises(UsageError, match="the key holds a character that no key has") as caught:
+        choose(name, environ={**LOCAL, "ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key})
+    assert "sk-" not in str(caught.value)
+
+
 def test_a_setting_that_is_no_text_is_told() -> None:
     """A YAML file may hold anything."""
     with pytest.raises(UsageError, match="the setting 'model' must be a text, not 7"):
@@ -100,6 +109,13 @@ def test_the_default_is_the_same_in_both_places() -> None:
         ("claude", {}, {"ROAMING_BASE_URL": "{url}", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
         ("openai:qwen3", {}, {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"}, {}),
         ("openai:qwen3", {}, {}, {"base_url": "{url}", "api_key": "test-key"}),
+        ("openai:qwen3", {}, {"OPENAI_API_KEY": "another"}, {"base_url": "{url}", "api_key": "test-key"}),
+        (
+            "openai:qwen3",
+            {},
+            {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"},
+            {"model": "claude", "base_url": "http://127.0.0.1:9", "api_key": "another"},
+        ),
     ],
 )
 def test_the_chosen_model_asks_where_it_was_told_to(
