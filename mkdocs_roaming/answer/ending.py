@@ -33,12 +33,13 @@ async def ending(waiting: Awaitable[_T], who: str) -> _T:
 def failed(error: Exception, who: str) -> Ended:
     """Give the end that an exception makes: our own errors name the cure, of others the first words are told."""
     _log.debug("%s failed", who, exc_info=error)
-    what = " ".join(str(error).split())[:_LONGEST_ERROR]
+    what = " ".join(str(error).split())
     if not isinstance(error, RoamingError):
-        what = f"{who} failed: {type(error).__name__}" + (f": {what}" if what else "")
-    return Ended("error", error=what or type(error).__name__)
+        what = f"{who} failed: {type(error).__name__}" + (f": {what[:_LONGEST_ERROR]}" if what else "")
+    return Ended("error", error=what[:_LONGEST] or type(error).__name__)
 
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
-_LONGEST_ERROR = 200
+_LONGEST_ERROR = 200  # of what others raise
+_LONGEST = 1_000  # ours end with the cure

@@ -61,7 +61,7 @@ def base_url_of(text: str, default_path: str = "") -> str:
 
 def refused(service: Service, status: int, kind: str = "", message: str = "", wait: float | None = None) -> ModelError:
     """Give the error for a status, or for an error told in mid-stream; `wait` is what the provider asks for."""
-    what, cure = _why(service, status, kind, message.lower(), wait)
+    what, cure = _why(service, status, _told(service, kind), message.lower(), wait)
     told = _told(service, message)
     passing = what in (_TOO_MANY, _OVERLOADED) or what.startswith(_FAILED) or status in (408, 409)
     return ModelError(f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", again=passing, wait=wait)
