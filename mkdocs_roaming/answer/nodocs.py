@@ -124,8 +124,11 @@ class _Said:
 
 
 def bare(text: str) -> str:
-    """Give text without citations: they would be of nothing that was read."""
-    return _CITATION.sub("", text)
+    """Give text without citations, which would be of nothing that was read; `[^a-z]` in an expression is none."""
+    before = ""
+    while text != before:  # what is taken out may leave a mark behind
+        text, before = _CITATION.sub("", text), text
+    return text
 
 
-_CITATION = re.compile(r"[ \t]*\[\^[^\]\n]{1,200}\]:?")
+_CITATION = re.compile(r"[ \t]*\[\^(?:[0-9a-f]{8}|none|[0-9]{1,3})\]:?", re.IGNORECASE)

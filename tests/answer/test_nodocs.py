@@ -51,6 +51,12 @@ def test_nothing_in_it_looks_like_a_citation() -> None:
     assert model.requests[0].turns[1] == Said("A kettle.")
 
 
+def test_code_is_not_mistaken_for_citations() -> None:
+    """A model's regular expressions stay whole; no mark is left behind where another one was."""
+    model = Scripted([[Text('Use `[^a-z]+[^"/]` [^1] [[^none]^07f3277d][^NONE].')]])
+    assert summarise(ask(model)).text == 'Use `[^a-z]+[^"/]`.'
+
+
 def test_calls_of_tools_are_not_made() -> None:
     """There are none to call; saying nothing else finds nothing."""
     result = summarise(ask(Scripted([[ToolCall("a", "expand_sections", {"ids": ["07f3277d"]})]])))
