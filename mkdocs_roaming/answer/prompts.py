@@ -100,8 +100,9 @@ def whole(site: SiteEntry, sections: Iterable[OpenSection]) -> str:
 
 def section(opened: OpenSection) -> str:
     """Give a section as text that others wrote; nothing in it can end it or begin another."""
-    text = _BOUND.sub(r"\1&lt;\2", opened.text.strip("\r\n"))
-    return SECTION.format(id=opened.id, breadcrumb=" › ".join(map(_line, opened.breadcrumb)), text=text)
+    crumbs = " › ".join(map(_line, opened.breadcrumb))
+    text = _BOUND.sub(r"&lt;\1", opened.text.strip("\r\n"))
+    return SECTION.format(id=opened.id, breadcrumb=_BOUND.sub(r"&lt;\1", crumbs), text=text)
 
 
 def around(hints: str, breadcrumb: tuple[str, ...] = ()) -> str:
@@ -134,7 +135,7 @@ def note(*, rounds_left: int, room_used: float, time_used: float, money_used: fl
 
 NEARLY = 0.75
 
-_BOUND = re.compile(r"^([ \t]*)<(/?section [0-9a-f]{8}>)", re.MULTILINE)
+_BOUND = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 
 
 def _about(site: SiteEntry) -> str:
