@@ -11,12 +11,13 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models import Asked, Model, Part, Request, Results, Said, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models import Asked, Model, Part, Request, Results, Said, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.answer.models.scripted import Scripted
 from mkdocs_roaming.answer.trace import read_trace
@@ -131,6 +132,15 @@ def test_a_follow_up_on_nothing_knows_what_was_asked(library: Library) -> None:
     assert isinstance(said, Said)
     assert (first.question, said.text) == ("Who made it?", "The docs do not seem to answer this. [^none]")
     assert isinstance(second, Asked)
+
+
+@pytest.mark.parametrize("reason", ["refusal", "length"])
+def test_a_follow_up_is_not_told_of_an_answer_that_was_none(
+    library: Library, reason: Literal["refusal", "length"]
+) -> None:
+    """The docs are not said to lack what was refused, or broken off before it began."""
+    held = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop(reason)], [Text("No [^none].")])
+    assert [type(turn) for turn in held.models[None].requests[1].turns] == [Asked]
 
 
 def test_six_turns_are_remembered(library: Library) -> None:
