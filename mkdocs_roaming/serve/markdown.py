@@ -29,10 +29,10 @@ def as_markdown(told: Part) -> str:
 
 
 def _link(source: Part) -> str:
-    title = _SPECIAL.sub(r"\\\g<0>", " › ".join(source["path"]) or source["title"])
+    title = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source["path"]) or source["title"]).split()))
     return f"[{title}](<{_ANGLES.sub('', source['url'])}>) `{source['id']}`"
 
 
 _MOST = 5
 _SPECIAL = re.compile(r"[\\\[\]`*_<>]")
-_ANGLES = re.compile(r"[<>\r\n]")
+_ANGLES = re.compile(r"[<>\s]")

@@ -30,7 +30,7 @@ from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.results import Expanded, Misused, Result, render
 from mkdocs_roaming.roam.tools import MOST_IDS, TOOLS
-from mkdocs_roaming.serve.problems import Refused, Send, send_problem
+from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
@@ -172,9 +172,9 @@ def _called(
     except (RoamingError, Refused) as error:
         result = Misused(cut_at_word(" ".join(str(error).split()), 500))
     if isinstance(result, Misused):
-        return CallToolResult(content=[TextContent(text=render(result))], is_error=True)
+        return CallToolResult(content=[TextContent(text=_sound(render(result)))], is_error=True)
     mark = fresh.library.manifest.digest.removeprefix("sha256:")[:16]
-    text = f"<docs {mark}>\n{render(result)}</docs {mark}>\n"
+    text = _sound(f"<docs {mark}>\n{render(result)}</docs {mark}>\n")
     content: list[ContentBlock] = [TextContent(text=text)]
     if linked and isinstance(result, Expanded):
         content += _links(result)
@@ -188,10 +188,10 @@ def _links(expanded: Expanded) -> Iterable[ContentBlock]:
 
     for section in expanded.sections:
         if section.url.startswith(("http://", "https://")):
-            about = " › ".join(section.breadcrumb)
+            about = _sound(" › ".join(section.breadcrumb))
             audience = Annotations(audience=["user"])
             yield ResourceLink(
-                uri=section.url, name=section.id, title=about, mime_type="text/html", annotations=audience
+                uri=_sound(section.url), name=section.id, title=about, mime_type="text/html", annotations=audience
             )
 
 
@@ -216,9 +216,13 @@ def _listed(site: str) -> ListToolsResult:
 
 def _site_of(navigator: Callable[[], Navigator]) -> str:
     try:
-        return cut_at_word(" ".join(navigator().library.manifest.site.name.split()), 80)
+        return cut_at_word(_sound(" ".join(navigator().library.manifest.site.name.split())), 80)
     except (RoamingError, Refused):
         return ""  # the tools are there all the same; a call says what is wrong
+
+
+def _sound(text: str) -> str:
+    return as_bytes(text).decode("utf-8")
 
 
 async def _in_thread(limiter: list[anyio.CapacityLimiter], work: Callable[[], _T]) -> _T:

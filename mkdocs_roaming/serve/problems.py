@@ -40,8 +40,13 @@ def problem(refused: Refused) -> tuple[list[Header], bytes]:
     if refused.retry_after is not None:
         body["retry_after"] = refused.retry_after
         headers.append((b"retry-after", str(refused.retry_after).encode()))
-    data = json.dumps(body, ensure_ascii=False).encode("utf-8")
+    data = as_bytes(json.dumps(body, ensure_ascii=False))
     return [*headers, (b"content-length", str(len(data)).encode())], data
+
+
+def as_bytes(text: str) -> bytes:
+    """Give a text as it is sent. What others wrote may hold halves of characters, which cannot be: `?` stands there."""
+    return text.encode("utf-8", "replace")
 
 
 async def send_problem(send: Send, refused: Refused, headers: Iterable[Header] = ()) -> None:

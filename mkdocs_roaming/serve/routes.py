@@ -23,7 +23,7 @@ from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.objects import Part
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.problems import Refused, as_bytes
 from mkdocs_roaming.serve.question import Question, checked_language, checked_page, checked_question, read_question
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
@@ -106,7 +106,7 @@ class Routes:
     async def metrics(self, request: Request) -> Response:
         """Give the counters."""
         self._measure()
-        return Response(self._metrics.text(), media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
+        return Response(as_bytes(self._metrics.text()), media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
         """Give the description of the endpoint."""
@@ -155,7 +155,7 @@ class Asked:
             raise Refused(502, "failed", FAILED)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
         if self._form == "markdown":
-            return Response(as_markdown(told), media_type=f"{MARKDOWN}; charset=utf-8", headers=headers)
+            return Response(as_bytes(as_markdown(told)), media_type=f"{MARKDOWN}; charset=utf-8", headers=headers)
         return Response(as_json(told), media_type=JSON, headers=headers)
 
 
@@ -178,7 +178,7 @@ async def _in_thread(work: Callable[[], _T]) -> _T:
 def _negotiated(request: Request, told: Told) -> Response:
     wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
     if wanted == MARKDOWN and told.markdown is not None:
-        return _tagged(request, told.markdown.encode("utf-8"), f"{MARKDOWN}; charset=utf-8", vary="Accept")
+        return _tagged(request, as_bytes(told.markdown), f"{MARKDOWN}; charset=utf-8", vary="Accept")
     return _tagged(request, as_json(told.data), JSON, vary="Accept")
 
 

@@ -32,6 +32,7 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.roam.arguments import tool_name
 from mkdocs_roaming.serve.objects import Around, Part, section, status, support
+from mkdocs_roaming.serve.problems import as_bytes
 
 HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -56,7 +57,7 @@ async def parts(events: AsyncGenerator[Event, None], around: Around) -> AsyncGen
 
 def sse(part: Part) -> bytes:
     """Give a part as a server-sent event."""
-    return b"data: " + json.dumps(part, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n\n"
+    return b"data: " + as_bytes(json.dumps(part, ensure_ascii=False, separators=(",", ":"))) + b"\n\n"
 
 
 # One stream

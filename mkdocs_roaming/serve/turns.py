@@ -111,7 +111,7 @@ def _payload(turn: Turn, expires: int) -> bytes:
     question, answer = _cut(turn.question, QUESTION), _cut(turn.answer, ANSWER)
     while True:
         fields = [question, answer, "".join(turn.opened[-MOST_OPENED:]), turn.digest, expires]
-        payload = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        payload = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         if len(payload) <= _ROOM:
             return payload
         if len(answer) > len(question) // 2:

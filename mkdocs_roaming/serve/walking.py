@@ -14,7 +14,7 @@ from mkdocs_roaming.roam.navigator import Misused, Outlined
 from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
-from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.problems import Refused, as_bytes
 from mkdocs_roaming.serve.question import checked_question
 from mkdocs_roaming.words import estimate_tokens
 
@@ -97,7 +97,7 @@ def tell_health(site: Languages, model: str) -> Told:
 
 def as_json(told: object) -> bytes:
     """Give data as it is sent."""
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return as_bytes(json.dumps(told, ensure_ascii=False, separators=(",", ":")))
 
 
 def number(text: str | None, name: str, default: int, most: int) -> int:
