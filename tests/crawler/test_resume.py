@@ -64,7 +64,8 @@ def test_a_killed_crawl_goes_on(
     assert kills
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
     assert len(files_of(tmp_path / "killed")) > pages
-    assert len(site.asked) < once + 30 * kills  # what was there is not asked for again
+    # What was there is not asked for again; one that was killed right after its end asks for news.
+    assert len([asked for asked in site.asked if not asked.conditional]) < once + 30 * kills
     assert not list((tmp_path / "killed").rglob(".roaming-*"))
 
 
