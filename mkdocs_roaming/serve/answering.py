@@ -8,14 +8,14 @@ async with aclosing(hearing.parts()) as parts:
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Event, Finished, Reference, TokensUsed, summarise
+from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarise
 from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
 from mkdocs_roaming.answer.models import UNUSED, Model
 from mkdocs_roaming.answer.models.offline import Offline
@@ -41,7 +41,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an answer, told when it is over. What one costs that its reader `left` early, nobody knows."""
+    """What came of an answer, told when it is over. What one costs that its reader `left` early, nobody knows, nor
+    what one costs whose model broke off; `cost` is None then.
+    """
 
     question: Question
     model: str
@@ -183,6 +185,8 @@ class Hearing:
         used = sum((event.usage for event in self._events if isinstance(event, TokensUsed)), UNUSED)
         prices = self._way.budget.prices
         cost = None if self.cached or prices is None else prices.cost(used)
+        if not self.cached and (cost or 0.0) <= self.most and not _all_counted(self._events):
+            cost = None
         name, left = self._way.model.name, finished is None
         self.outcome = Outcome(
             self.question,
@@ -195,6 +199,20 @@ class Hearing:
             "" if left else self._sign(),
         )
         self._desk.tell(self.outcome)
+
+
+def _all_counted(events: Sequence[Event]) -> bool:
+    """Tell whether every reply was counted and heard to its end: what one cost that broke off nobody knows."""
+    end = events[-1] if events else None
+    if not isinstance(end, Finished) or end.state == "error" or end.spent == "seconds":
+        return False
+    rounds: list[bool] = []
+    for event in events:
+        if isinstance(event, RoundStarted):
+            rounds.append(False)
+        elif isinstance(event, TokensUsed) and rounds:
+            rounds[-1] = True
+    return all(rounds)
 
 
 _REMEMBERED = frozenset({"answered", "partial", "not_found", "budget"})

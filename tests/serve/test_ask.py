@@ -337,6 +337,35 @@ def test_a_days_money_is_not_overspent(start: Start, folder: Path, ids: dict[str
     assert endpoint.http.get("/ask", params={"q": "log"}).status_code == 200
 
 
+@pytest.mark.parametrize("ends", ["late", "broken"])
+def test_a_reply_that_breaks_off_costs_all_that_was_set_aside(
+    start: Start, folder: Path, ids: dict[str, str], ends: str
+) -> None:
+    """A provider takes money for a reply that nobody hears to its end, and says nowhere how much."""
+
+    class BreaksOff:
+        name = "breaks off"
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            yield Usage(input=100_000)
+            if not any(isinstance(turn, Said) and turn.calls for turn in request.turns):
+                yield opens(ids["Server"])
+                return
+            if ends == "broken":
+                raise OSError("gone")
+            await anyio.sleep(60)
+
+    endpoint = start(
+        folder,
+        BreaksOff(),
+        budget=Budget(prices=Prices(input=1.0), cost=1.0, seconds=0.5),
+        allowance=Allowance(money_a_day=1.5, answers_a_minute_each=60),
+    )
+    assert endpoint.status(PORT)["code"] == {"late": "budget_seconds", "broken": "failed"}[ends]
+    refused = endpoint.http.post("/v1/ask", json={"question": PORT})
+    assert (refused.status_code, refused.json()["code"]) == (429, "money")
+
+
 def test_a_days_money_needs_to_know_an_answers_share(folder: Path) -> None:
     """A budget that could not be kept is refused at the start, not found out in the evening."""
     with pytest.raises(UsageError, match=r"\[prices\] and \[budget\] cost"):
