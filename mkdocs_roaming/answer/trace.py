@@ -114,7 +114,14 @@ def read_trace(path: Path) -> tuple[Trace, ...]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; a link's target, not the link. What is no file, a pipe say, is written into."""
+    try:
+        if _is_no_file(path):
+            path.write_text(text, "utf-8", newline="\n")
+            return
+        path = path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _unwritable(path, error) from None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
     except (OSError, ValueError) as error:
@@ -132,7 +139,12 @@ def write_whole(path: Path, text: str) -> None:
 
 def check_writable(path: Path) -> None:
     """Raise UsageError where a file cannot be written: told before money is spent on what it is to hold."""
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    try:
+        folder = path.resolve().parent
+        fits = os.access(path if _is_no_file(path) else folder, os.W_OK) and folder.is_dir() and not path.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    if not fits:
         raise UsageError(f"{path}: cannot be written; name a file in a folder that exists")
 
 
@@ -140,6 +152,11 @@ def digest_of(*said: object) -> str:
     """Give the digest of what was told to a model."""
     plain = json.dumps(written(list(said)), sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
+
+
+def _is_no_file(path: Path) -> bool:
+    """Tell whether something is there that cannot be replaced by a file: a device, a pipe."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _unwritable(path: Path, error: Exception) -> UsageError:

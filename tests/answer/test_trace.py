@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -356,11 +358,29 @@ def test_a_trace_is_written_whole_or_not_at_all(record: Record, tmp_path: Path) 
     assert read_trace(path) == (trace, trace)
     assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
     assert path.stat().st_mode & 0o600 == 0o600
-    for bad in (tmp_path / "nowhere" / "t.json", tmp_path):
+    for bad in (tmp_path / "nowhere" / "t.json", tmp_path, tmp_path / "a\0b"):
         with pytest.raises(UsageError, match="cannot be written"):
             write_trace(bad, [trace])
         with pytest.raises(UsageError, match="cannot be written"):
             check_writable(bad)
+
+
+def test_what_is_no_file_is_not_replaced_by_one(record: Record, tmp_path: Path) -> None:
+    """A link goes on to lead to its file; a pipe, as /dev/null or /dev/stdout would, takes the trace and stays."""
+    trace, _ = record(Offline())
+    file, link, pipe = tmp_path / "t.json", tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+    check_writable(link)
+    write_trace(link, [trace])
+    assert link.is_symlink()
+    assert read_trace(file) == (trace,)
+    with ThreadPoolExecutor(1) as reader:
+        heard = reader.submit(pipe.read_text, "utf-8")
+        check_writable(pipe)
+        write_trace(pipe, [trace])
+        assert heard.result(timeout=10) == dump([trace])
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize(
