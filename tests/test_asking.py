@@ -255,6 +255,17 @@ def test_a_trace_cannot_steer_the_terminal(lamp: Path) -> None:
     assert "\x1b" not in shown.stdout + shown.stderr
 
 
+@pytest.mark.parametrize("command", ["ask", "explain"])
+@pytest.mark.parametrize(
+    ("question", "says"), [(" \n", "the question is empty"), ("why " * 3_000, "this one has 12000")]
+)
+def test_what_is_no_question_costs_nothing(lamp: Path, command: str, question: str, says: str) -> None:
+    """No model is asked, nothing is searched for."""
+    result = roaming(command, lamp, question)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert says in result.stderr
+
+
 @pytest.mark.parametrize("options", [[], ["--json"], ["--no-docs"]])
 def test_half_a_character_is_no_reason_to_stop(lamp: Path, options: list[str]) -> None:
     """Models send them; they have no bytes."""

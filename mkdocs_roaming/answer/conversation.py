@@ -19,6 +19,7 @@ from mkdocs_roaming.answer.events import (
     ToolMisused,
 )
 from mkdocs_roaming.answer.models import Results, ToolCall, ToolResult, Turn
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.expand import Expansion, Listed
 from mkdocs_roaming.roam.navigator import Expanded, Found, Misused, Navigator, Result
 from mkdocs_roaming.words import estimate_tokens
@@ -30,6 +31,18 @@ class Exchange:
 
     question: str
     answer: str
+
+
+LONGEST_QUESTION = 10_000
+"""The most characters of a question: reading a longer one takes longer than an answer may."""
+
+
+def check_question(text: str) -> None:
+    """Raise UsageError for what is no question: told before anything is spent on it."""
+    if not text.strip():
+        raise UsageError("the question is empty; ask something")
+    if len(text) > LONGEST_QUESTION:
+        raise UsageError(f"a question has at most {LONGEST_QUESTION} characters, this one has {len(text)}; shorten it")
 
 
 @dataclass(slots=True)

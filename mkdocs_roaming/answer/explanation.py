@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.conversation import Conversation
+from mkdocs_roaming.answer.conversation import Conversation, check_question
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models import Asked
 from mkdocs_roaming.answer.whole import WHOLE_SITE, whole
@@ -90,10 +90,11 @@ def explain(
     budget: Budget | None = None,
     whole_site_tokens: int = WHOLE_SITE,
 ) -> Explanation:
-    """Give what a question sets off on a site, by the same steps by which an answer begins.
+    """Give what a question sets off on a site, by the same steps by which an answer begins; raises UsageError for none.
 
     The navigator is one that has opened nothing yet; what the rules open is opened in it.
     """
+    check_question(question)
     reference = Conversation(navigator).reference
     places, manifest = navigator.places, navigator.library.manifest
     place = places.address(page) if page else None

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Deadline, OutOfTime
-from mkdocs_roaming.answer.conversation import Exchange
+from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.ending import Ended, failed
 from mkdocs_roaming.answer.events import Event, summarise
 from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
@@ -49,6 +49,7 @@ class Recording:
 
     def events(self) -> AsyncGenerator[Event, None]:
         """Answer; raises UsageError where that cannot even begin."""
+        check_question(self._question)
         if not self._docs:
             return self._kept(
                 answer_without_docs(
