@@ -93,6 +93,17 @@ def test_a_small_site_is_read_whole(site: Path) -> None:
     assert ", site ~" in text.splitlines()[-1]
 
 
+def test_settings_count_as_they_do_for_an_answer(site: Path, tmp_path: Path) -> None:
+    """A site is roamed, and rules have the room, that roaming.toml says."""
+    settings = tmp_path / "roaming.toml"
+    settings.write_text("[budget]\nwhole_site_tokens = 0\nopen_chars = 20\n")
+    text = (
+        CliRunner().invoke(main, ["explain", str(site), "It sinks, taking in water", "--config", str(settings)]).stdout
+    )
+    assert "not fewer than 0, so it is not read whole" in text
+    assert "Pumps › Pressure: no room for it" in text
+
+
 def test_rules_of_somebody_elses_site_are_followed_when_asked(
     make_site: Callable[..., MadeSite], tmp_path: Path
 ) -> None:

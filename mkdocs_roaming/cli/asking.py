@@ -35,10 +35,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 MODELS = "claude, claude:MODEL, openai:MODEL (any compatible server), offline or scripted:FILE."
 
+WHOLE_SITE_TOKENS = click.option(
+    "--whole-site-tokens",
+    type=click.IntRange(min=0),
+    envvar="ROAMING_WHOLE_SITE_TOKENS",
+    show_envvar=True,
+    help="Read a smaller site whole instead of roaming it; 0: never. Else 8000.",
+)
+CONFIG = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="ROAMING_CONFIG",
+    show_envvar=True,
+    help="Settings. Else roaming.toml, if it is there.",
+)
+
 
 def model_options(command: F) -> F:
     """Add the options that say which model answers and what it may cost."""
-    file = click.Path(dir_okay=False, path_type=Path)
     options = (
         click.option("--model", metavar="MODEL", help=f"{MODELS} [env var: ROAMING_MODEL]"),
         click.option("--base-url", metavar="URL", help="Where the model's server is. [env var: ROAMING_BASE_URL]"),
@@ -56,20 +70,8 @@ def model_options(command: F) -> F:
             show_envvar=True,
             help="The most time.",
         ),
-        click.option(
-            "--whole-site-tokens",
-            type=click.IntRange(min=0),
-            envvar="ROAMING_WHOLE_SITE_TOKENS",
-            show_envvar=True,
-            help="Read a smaller site whole instead of roaming it; 0: never. Else 8000.",
-        ),
-        click.option(
-            "--config",
-            type=file,
-            envvar="ROAMING_CONFIG",
-            show_envvar=True,
-            help="Settings. Else roaming.toml, if it is there.",
-        ),
+        WHOLE_SITE_TOKENS,
+        CONFIG,
     )
     for option in reversed(options):
         command = option(command)

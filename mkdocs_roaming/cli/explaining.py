@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from mkdocs_roaming.cli.asking import CONFIG, WHOLE_SITE_TOKENS, Chosen
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, TRUST_RULES, open_lib, print_json, warn
 
 if TYPE_CHECKING:
@@ -21,18 +23,19 @@ if TYPE_CHECKING:
 @click.argument("question")
 @click.option("--page", help="The page that the reader is on: its path or address.")
 @click.option("--limit", type=click.IntRange(min=1, max=10), default=3, show_default=True, help="Hits of the search.")
-@click.option(
-    "--whole-site-tokens",
-    type=click.IntRange(min=0),
-    envvar="ROAMING_WHOLE_SITE_TOKENS",
-    default=8000,
-    show_default=True,
-    help="A smaller site is read whole instead of being roamed; 0: never.",
-)
+@WHOLE_SITE_TOKENS
+@CONFIG
 @TRUST_RULES
 @AS_JSON
 def explain(
-    lib: str, question: str, page: str | None, limit: int, whole_site_tokens: int, trust_rules: bool, as_json: bool
+    lib: str,
+    question: str,
+    page: str | None,
+    limit: int,
+    whole_site_tokens: int | None,
+    config: Path | None,
+    trust_rules: bool,
+    as_json: bool,
 ) -> None:
     """Show what a question sets off, before a model is asked.
 
@@ -41,18 +44,22 @@ def explain(
     """
     from mkdocs_roaming.answer.explanation import explain as explain_question
     from mkdocs_roaming.roam.navigator import Navigator
+    from mkdocs_roaming.settings import read_settings
 
+    chosen = Chosen(read_settings(config), whole_site_tokens=whole_site_tokens)
     navigator = Navigator(open_lib(lib, trust_rules=trust_rules))
-    explanation = explain_question(navigator, question, page, hits=limit, whole_site_tokens=whole_site_tokens)
+    explanation = explain_question(
+        navigator, question, page, hits=limit, budget=chosen.settings.budget, whole_site_tokens=chosen.whole_site
+    )
     if page and explanation.page is None:
         warn(f"no page {page!r} on this site: rules and outlines are those of no page")
     if as_json:
         print_json(asdict(explanation))
         return
-    from mkdocs_roaming.terminal import clean
+    from mkdocs_roaming.terminal import clean, one_line
 
     for title, lines in _parts(explanation):
-        click.echo(click.style(clean(title).replace("\n", " "), bold=True))
+        click.echo(click.style(one_line(title), bold=True))
         for line in lines:
             click.echo("  " + clean(line).replace("\n", " "))
 
