@@ -54,8 +54,12 @@ def _refusal(status: int) -> Json:
 
 def _parameter(parameter: Parameter, path: str) -> Json:
     schema: Json = {"type": parameter.kind}
-    if parameter.most is not None:
+    if parameter.most is not None and parameter.kind == "integer":
+        schema |= {"minimum": 1, "maximum": parameter.most}
+    elif parameter.most is not None:
         schema["maxLength"] = parameter.most
+    if parameter.pattern:
+        schema["pattern"] = parameter.pattern
     return {
         "name": parameter.name,
         "in": "path" if f"{{{parameter.name}}}" in path else "query",

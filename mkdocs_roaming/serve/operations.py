@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mkdocs_roaming.roam.tools import MOST_HITS
-from mkdocs_roaming.serve.question import LONGEST
+from mkdocs_roaming.serve.question import LONGEST, LONGEST_PAGE, TAG, WORDS
+from mkdocs_roaming.serve.walking import MOST_PARTS
 
 Method = Literal["GET", "POST"]
 JSON, MARKDOWN, EVENTS, PROBLEM = (
@@ -20,13 +21,17 @@ JSON, MARKDOWN, EVENTS, PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a query, or of a path where its name stands there in braces."""
+    """A parameter of a query, or of a path where its name stands there in braces.
+
+    `most` is of a text's characters, of a number's value; a text matches `pattern`.
+    """
 
     name: str
     about: str
-    kind: str = "string"
+    kind: Literal["string", "integer"] = "string"
     required: bool = False
     most: int | None = None
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,9 @@ class Operation:
     more: str = field(default="", repr=False)
 
 
-_LANGUAGE = Parameter("lang", "The reader's language, as a tag; the site's own where it has no other.")
+_LANGUAGE = Parameter(
+    "lang", "The reader's language, as a tag; the site's own where it has no other.", pattern=f"^(?:{TAG})?$"
+)
 _ALWAYS = (400, 403, 421, 429)  # what the guard refuses
 
 OPERATIONS = (
@@ -71,8 +78,8 @@ OPERATIONS = (
         {MARKDOWN: ""},
         (*_ALWAYS, 422, 502, 503),
         (
-            Parameter("q", "The question.", required=True, most=LONGEST),
-            Parameter("page", "The page that the reader is on: its path or address.", most=500),
+            Parameter("q", "The question.", required=True, most=LONGEST, pattern=WORDS),
+            Parameter("page", "The page that the reader is on: its path or address.", most=LONGEST_PAGE),
             _LANGUAGE,
         ),
     ),
@@ -97,7 +104,7 @@ OPERATIONS = (
         (*_ALWAYS, 404, 422, 503),
         (
             Parameter("id", "The section's id, or one that it had before.", required=True),
-            Parameter("part", "Which part of a long section; 1 when left out.", "integer"),
+            Parameter("part", "Which part of a long section; 1 when left out.", "integer", most=MOST_PARTS),
             _LANGUAGE,
         ),
     ),
@@ -109,8 +116,8 @@ OPERATIONS = (
         {JSON: "Hits"},
         (*_ALWAYS, 422, 503),
         (
-            Parameter("q", "Words, as the documentation would put them.", required=True, most=LONGEST),
-            Parameter("limit", f"At most so many hits, up to {MOST_HITS}; 5 when left out.", "integer"),
+            Parameter("q", "Words, as the documentation would put them.", required=True, most=LONGEST, pattern=WORDS),
+            Parameter("limit", f"At most so many hits, up to {MOST_HITS}; 5 when left out.", "integer", most=MOST_HITS),
             _LANGUAGE,
         ),
     ),

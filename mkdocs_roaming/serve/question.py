@@ -19,8 +19,13 @@ from mkdocs_roaming.serve.problems import Refused
 
 LONGEST = 1_000
 """The most characters of a question."""
+WORDS = "[^\\s\\u0000-\\u001f\\u0085]"
+"""What stands somewhere in a question, as a regular expression: it is not empty."""
+LONGEST_PAGE = 500
 MOST_TURNS = 6
 LONGEST_TURN = 2_048
+TAG = "[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}"
+"""What a language tag looks like, as a regular expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,8 @@ def checked_page(value: object) -> str:
     """Give the page that the reader is on, empty where none is said; raises Refused where it is no address."""
     if value is None:
         return ""
-    if not isinstance(value, str) or len(value) > _LONGEST_PAGE:
-        raise Refused(422, "bad_page", f"`page` is a path or an address of at most {_LONGEST_PAGE} characters.")
+    if not isinstance(value, str) or len(value) > LONGEST_PAGE:
+        raise Refused(422, "bad_page", f"`page` is a path or an address of at most {LONGEST_PAGE} characters.")
     return _sound(value).strip()
 
 
@@ -159,5 +164,4 @@ def _sound(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
-_LONGEST_PAGE = 500
-_TAG = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
+_TAG = re.compile(TAG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mkdocs_roaming.serve.log import LONGEST_COMMENT
-from mkdocs_roaming.serve.question import LONGEST, LONGEST_TURN, MOST_TURNS
+from mkdocs_roaming.serve.question import LONGEST, LONGEST_PAGE, LONGEST_TURN, MOST_TURNS, TAG, WORDS
 
 Schema = dict[str, Any]
 
@@ -38,9 +38,13 @@ SCHEMAS: dict[str, Schema] = {
         "anyOf": [
             _object(
                 ("question",),
-                question={"type": "string", "minLength": 1, "maxLength": LONGEST},
-                page={**_TEXT, "description": "The page that the reader is on: its path or address."},
-                lang={**_TEXT, "description": "The reader's language, as a tag."},
+                question={"type": "string", "maxLength": LONGEST, "pattern": WORDS},
+                page={
+                    **_TEXT,
+                    "maxLength": LONGEST_PAGE,
+                    "description": "The page that the reader is on: its path or address.",
+                },
+                lang={**_TEXT, "pattern": f"^(?:{TAG})?$", "description": "The reader's language, as a tag."},
                 turns={**_list({"type": "string", "maxLength": LONGEST_TURN}), "maxItems": MOST_TURNS},
             ),
             _object(("messages",), messages=_list(_object(("role",), role=_TEXT, parts=_list({"type": "object"})))),
@@ -110,7 +114,12 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Feedback": _object(
         ("turn", "helpful"),
-        turn={"type": "string", "maxLength": LONGEST_TURN, "description": "What the answer ended with."},
+        turn={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_TURN,
+            "description": "What the answer ended with.",
+        },
         helpful={"type": "boolean"},
         comment={"type": "string", "maxLength": LONGEST_COMMENT},
     ),

@@ -31,6 +31,7 @@ AS_DESCRIBED = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
+WELL_ASKED = [*AS_DESCRIBED, checks.positive_data_acceptance]
 EXAMPLES = 30
 TOO_OFTEN = Policy(requests_a_minute=1_000_000, requests_a_minute_each=1_000_000)
 
@@ -87,7 +88,9 @@ def test_every_answer_is_as_described(endpoint: Endpoint, name: str, mode: Gener
     @given(case=operation.as_strategy(mode))
     def ask(case: Case) -> None:
         answer = case.call()
-        case.validate_response(answer, checks=AS_DESCRIBED)
+        # Which messages of a conversation are the reader's own words, no schema can tell.
+        chat = isinstance(case.body, dict) and "question" not in case.body and name == "ask"
+        case.validate_response(answer, checks=AS_DESCRIBED if chat else WELL_ASKED)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == [PROBLEM]
             assert answer.json()["status"] == answer.status_code
