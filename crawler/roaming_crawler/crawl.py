@@ -148,7 +148,8 @@ async def _visit(session: Session, found: Found, how: Crawl, tell: Tell) -> tupl
     await getter.learn_what_is_missing()
     if found.scope.url not in found.entries:
         found.add(Entry(found.scope.url, title=""))
-    known = {loosely(url) for url in found.entries}
+    known = set(found.entries)
+    loose: dict[str, Got] = {}
     level = sorted(found.entries.values(), key=lambda entry: entry.url)
     level.sort(key=lambda entry: entry.url != found.scope.url)  # the home page first
     got: dict[str, Got] = {}
@@ -171,24 +172,28 @@ async def _visit(session: Session, found: Found, how: Crawl, tell: Tell) -> tupl
         for entry, result in zip([*head, *level, *beyond], results, strict=True):
             if isinstance(result, Skipped):
                 skipped.append(result)
-            elif result.path in got:
-                skipped.append(Skipped(entry.url, f"is the page at {got[result.path].url}, too"))
+            elif (twin := got.get(result.path) or loose.get(loosely(result.url))) and _same(twin, result):
+                skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
             else:
-                got[result.path] = result
-                known.add(loosely(result.url))
+                got[result.path] = loose[loosely(result.url)] = result
+                known.add(result.url)
             if how.links and (how.limits.depth is None or entry.depth < how.limits.depth):
                 for link in navs.of(result):
-                    if (
-                        found.scope.contains(link)
-                        and looks_like_a_page(link)
-                        and loosely(entry_of(link).url) not in known
-                    ):
-                        known.add(loosely(entry_of(link).url))
-                        linked = entry_of(link)
-                        linked.depth = entry.depth + 1
-                        fresh[linked.url] = linked
+                    linked = entry_of(link)
+                    if not found.scope.contains(link) or not looks_like_a_page(link) or linked.url in known:
+                        continue
+                    if linked.guessed and loosely(linked.url) in loose:
+                        continue
+                    known.add(linked.url)
+                    linked.depth = entry.depth + 1
+                    fresh[linked.url] = linked
         level = sorted(fresh.values(), key=lambda entry: entry.url)
     return list(got.values()), skipped
+
+
+def _same(one: Got, other: Got) -> bool:
+    """Tell whether two addresses lead to one page: one path, or spellings of it that hold the same."""
+    return one.path == other.path or (one.article, one.markdown) == (other.article, other.markdown)
 
 
 _SAMPLE = 3

@@ -92,8 +92,20 @@ _KEPT = "/-._~!$&'()*+,;=:@%"
 
 def _path(parts: SplitResult) -> str:
     """Give a path percent-encoded in one way: what needs no escape has none, hex digits are large."""
-    path = re.sub(r"%([0-9A-Fa-f]{2})", _unescaped, quote(parts.path or "/", safe=_KEPT))
-    return re.sub(r"(?<=/)index\.html?$", "", path)
+    path = _straight(quote(parts.path or "/", safe=_KEPT))
+    return re.sub(r"(?<=/)index\.html?$", "", re.sub(r"%([0-9A-Fa-f]{2})", _unescaped, path))
+
+
+def _straight(path: str) -> str:
+    """Give a path without `.` and `..` that stand in it openly; encoded ones are no honest spelling."""
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            kept = kept[:-1] if len(kept) > 1 else kept
+        elif segment != ".":
+            kept.append(segment)
+    return "/".join(kept) + ("/" if segments[-1] in (".", "..") and kept[-1] else "")
 
 
 def _unescaped(found: re.Match[str]) -> str:

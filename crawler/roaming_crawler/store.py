@@ -164,6 +164,8 @@ def stored_path(path: str) -> str:
         return path
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in named[:20]]
+    if safe and _OURS.match("/".join([*safe, ""])):
+        safe[0] = f"page-{safe[0]}"
     return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
 
 

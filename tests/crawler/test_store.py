@@ -1,0 +1,134 @@
+"""Whatever a site calls its pages, they become harmless files inside the folder, each its own."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from roaming_crawler.scope import Scope, canonical, scope_of
+from roaming_crawler.store import apart, stored_path
+
+from mkdocs_roaming.page import markdown_path, twin_path
+
+NASTY = string.ascii_letters + string.digits + "/.%~-_ \\:*?\"<>|\0\n\t'é日💥\u202e"
+SEGMENTS = st.one_of(
+    st.text(NASTY, max_size=12),
+    st.sampled_from(
+        ["..", ".", "~", "con", "NUL.txt", "roaming", ".roaming", "llms.txt", "a" * 300, "%2e%2e", "é" * 200]
+    ),
+)
+PATHS = st.lists(SEGMENTS, max_size=5).map("/".join)
+
+
+@given(PATHS)
+def test_no_path_leads_out(path: str) -> None:
+    """Not by `..`, not encoded, not by a NUL, a drive, a device's name or a name that no disk can hold."""
+    stored = stored_path(path)
+    for file in (markdown_path(stored), twin_path(stored) or "x"):
+        parts = file.split("/")
+        assert not file.startswith("/")
+        assert all(part and part not in (".", "..") and not part.startswith(".") for part in parts)
+        assert all(len(part.encode()) < 200 for part in parts)
+        assert not set(file) & set('\\:*?"<>|\0\n\t%')
+        assert parts[0] != "roaming"
+        assert file not in ("llms.txt", "llms-full.txt")
+
+
+@given(st.lists(PATHS, max_size=12))
+def test_no_two_pages_share_a_file(paths: list[str]) -> None:
+    """Not where file systems ignore case, and no page's file is another page's folder."""
+    stored = {stored_path(path) for path in paths}
+    found = apart(stored)
+    assert found.keys() == stored
+    pairs = [(markdown_path(path), twin_path(path)) for path in found.values()]
+    files = [file.casefold() for pair in pairs for file in pair if file]
+    folders = {file[: at + 1] for file in files for at, sign in enumerate(file) if sign == "/"}
+    assert len(files) == len(set(files))
+    assert not {file + "/" for file in files} & folders
+
+
+def test_harmless_paths_stay_as_they_are() -> None:
+    """Ids are made of paths: an ordinary one is never changed."""
+    for path in ("", "guide/", "guide/a-b_c.html", "v1.2/install/", "日本語/ページ/", "c++/", "a (b)/", "@scope/pkg/"):
+        assert stored_path(path) == path
+
+
+@pytest.mark.parametrize(
+    ("url", "spelling"),
+    [
+        ("HTTPS://Docs.Example:443/A/index.html#top", "https://docs.example/A/"),
+        ("http://docs.example:80", "http://docs.example/"),
+        ("http://docs.example:8080/", "http://docs.example:8080/"),
+        ("https://docs.example/a?utm_source=x&b=1&gclid=2", "https://docs.example/a?b=1"),
+        ("https://docs.example/%7euser/%e2%82%ac", "https://docs.example/~user/%E2%82%AC"),
+        ("https://docs.example/a/../b/./c", "https://docs.example/b/c"),
+        ("https://docs.example/日本", "https://docs.example/%E6%97%A5%E6%9C%AC"),
+        ("https://docs.example/a/%2e%2e/b", None),
+        ("https://docs.example/a/%252e%252e/b", None),
+        ("https://docs.example/a/..%2fb", None),
+        ("https://docs.example/a%00b", None),
+        ("https://docs.example/a%5c..%5cb", None),
+        ("https://user:word@docs.example/", None),
+        ("javascript:alert(1)", None),
+        ("https://[half/", None),
+        ("https://docs.example:99999/", None),
+        ("https://docs.example/" + "a" * 3000, None),
+    ],
+)
+def test_an_address_has_one_spelling(url: str, spelling: str | None) -> None:
+    """Fragment, tracking, default port and index.html go; case and slash stay; what climbs is no address."""
+    assert canonical(url) == spelling
+    if spelling:
+        assert canonical(spelling) == spelling
+
+
+@pytest.mark.parametrize(
+    ("given_", "scope"),
+    [
+        ("https://docs.example", "https://docs.example/"),
+        ("https://docs.example/guide", "https://docs.example/guide/"),
+        ("https://docs.example/guide/intro.html", "https://docs.example/guide/"),
+        ("https://docs.example/.well-known/llms.txt", "https://docs.example/"),
+        ("https://docs.example/v2/llms.txt", "https://docs.example/v2/"),
+        ("https://docs.example/v2/roaming/manifest.json", "https://docs.example/v2/"),
+    ],
+)
+def test_what_is_crawled_is_what_lies_below(given_: str, scope: str) -> None:
+    """A page or a file stands for its folder."""
+    assert scope_of(given_) == Scope(scope)
+    assert not scope_of(given_).contains("https://docs.example.evil/")
+
+
+def test_pages_with_nasty_names_are_published(site: Any, crawled: Any) -> None:
+    """Names of 300 bytes, names that differ in case only, names of ours: each has its file, and its own address."""
+    names = ("a" * 300, "Guide/", "guide/", "guide", "roaming/sections/x", "con", "sp%20ace", "%E2%82%AC", "llms-full")
+    nasty = ("x%2f..%2f..%2fetc", "..%2f..%2fup", "nul%00byte", "%2e%2e/%2e%2e/out")
+    site.page("/", "Home", links=tuple("/" + name for name in (*names, *nasty)))
+    for at, name in enumerate((*names, *nasty)):
+        site.page("/" + name, f"Page {at}")
+    done = crawled(site.url)
+    addresses = {page.url or site.url + page.path for page in done.manifest.pages}
+    assert len(done.paths) == len(names) + 1, (addresses, done.outcome.skipped)
+    for file in done.folder.rglob("*"):
+        assert file.resolve().is_relative_to(done.folder.resolve())
+    assert not any(path in asked for asked in site.paths() for path in ("%00", ".."))
+    assert {page.id for page in done.manifest.pages if page.path in ("", "guide/")}
+
+
+def test_links_in_the_folder_are_refused(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """Neither pages nor state are written through a link that somebody put there."""
+    site.page("/", "Home", links=("/guide/",))
+    site.page("/guide/", "Guide")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("guide", ".roaming", "index.md"):
+        folder = tmp_path / f"out-{name}"
+        folder.mkdir()
+        (folder / name).symlink_to(outside)
+        with pytest.raises(Exception, match="is a link"):
+            crawled(site.url, folder)
+    assert list(outside.iterdir()) == []
