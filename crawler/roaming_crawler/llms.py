@@ -62,8 +62,10 @@ def read_index(text: str, base: str) -> Index:
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
-_LINK = re.compile(
-    r"(?<!!)\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\([ \t]*(?:<([^<>]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))"
+_LABEL = r"(?<!!)\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\([ \t]*"
+_TITLE = r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'))?[ \t]*"
+_LINK = re.compile(  # the last form, an address with spaces in it, is no link to CommonMark, but one to its author
+    rf"{_LABEL}(?:(?:<([^<>]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*)){_TITLE}\)|([^()<>\"']*)\))"
 )
 _BARE = re.compile(r"<?(https?://[^\s<>\"')\]]+)>?")
 _LLMS = re.compile(r"(^|/)llms[\w.-]*\.txt$", re.IGNORECASE)
@@ -104,8 +106,8 @@ def _line(line: str, reading: _Reading) -> None:
             # In a list, a line is about its first link; others stand in its description.
             if at and item and links[0].start() <= item.start(1) + 2:
                 break
-            rest = line[link.end() :].lstrip(") \t") if item and not at else ""
-            _take(link[2] or link[3] or "", _plain(link[1]), rest, reading)
+            rest = line[link.end() :] if item and not at else ""
+            _take(link[2] or link[3] or link[4] or "", _plain(link[1]), rest, reading)
     elif _ITEM.match(line) and (bare := _BARE.search(line)):
         label = _plain(line[: bare.start()]).strip(" -*+:–—<")
         _take(bare[1].rstrip(".,;:"), label, line[bare.end() :], reading)
@@ -123,7 +125,8 @@ def _take(href: str, title: str, rest: str, reading: _Reading) -> None:
     elif _LLMS.search(url):
         reading.nested[url] = None
     else:
-        about = _plain(re.sub(r"^[\s:–—-]+", "", rest))
+        about = re.sub(r"^[\s:–—-]+", "", _plain(rest))
+        about = about if re.search(r"\w", about) else ""
         reading.entries.setdefault(url, Entry(url, title or url, about, reading.group))
 
 
