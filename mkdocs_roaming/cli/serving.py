@@ -7,6 +7,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -73,8 +74,14 @@ def _check_packages() -> None:
 
 def _check_path(lib: str) -> None:
     """Refuse a folder that isn't there: an address may come up later, a mistyped path will not."""
+    from mkdocs_roaming.serve.redaction import without_passwords
+
     if "://" in lib and not lib.lower().startswith(("http://", "https://")):
         raise UsageError(f"{lib}: only http:// and https:// addresses, folders and Markdown files can be opened")
+    try:
+        urlsplit(lib)
+    except ValueError as error:
+        raise UsageError(f"{without_passwords(lib)}: no address ({error})") from None
     if "://" not in lib and not Path(lib).exists():
         raise UsageError(f"{lib}: no such folder or file")
 

@@ -63,11 +63,15 @@ def host_of(text: str) -> tuple[str, str] | None:
 
 def origin_of(text: str) -> str:
     """Give an origin of the configuration as browsers send it; raises UsageError where it is none."""
-    parts = urlsplit(text)
+    wrong = UsageError(f"{text[:100]!r} is no origin; write https://docs.example, without a path")
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise wrong from None
     host = host_of(parts.netloc)
     beyond = parts.path.strip("/") or parts.query or parts.fragment
     if parts.scheme not in ("http", "https") or host is None or beyond:
-        raise UsageError(f"{text[:100]!r} is no origin; write https://docs.example, without a path")
+        raise wrong
     return own_origin(parts.scheme, *host)
 
 

@@ -24,6 +24,7 @@ from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
 from mkdocs_roaming.serve.question import Question, page_of
+from mkdocs_roaming.serve.redaction import without_passwords
 from mkdocs_roaming.serve.stream import parts
 from mkdocs_roaming.serve.turns import Memory, Signer, remember, turn_of
 
@@ -181,7 +182,7 @@ class Hearing:
         end = self._events[-1] if self._events else None
         finished = end if isinstance(end, Finished) else None
         if finished is not None and finished.error:
-            _log.warning("an answer failed: %s", finished.error)
+            _log.warning("an answer failed: %s", without_passwords(finished.error))
         used = sum((event.usage for event in self._events if isinstance(event, TokensUsed)), UNUSED)
         prices = self._way.budget.prices
         cost = None if self.cached or prices is None else prices.cost(used)

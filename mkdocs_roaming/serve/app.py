@@ -42,6 +42,7 @@ from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import OPERATIONS
 from mkdocs_roaming.serve.problems import Refused, problem
+from mkdocs_roaming.serve.redaction import without_passwords
 from mkdocs_roaming.serve.routes import Routes
 from mkdocs_roaming.serve.sending import PING
 from mkdocs_roaming.serve.site_files import SiteFiles
@@ -192,7 +193,7 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
-    _log.warning("%s: %s", request.url.path, error)
+    _log.warning("%s: %s", request.url.path, without_passwords(str(error)))
     headers, body = problem(Refused(503, "unreadable", "This cannot be read at the moment.", retry_after=_SOON))
     return _response(503, headers, body)
 

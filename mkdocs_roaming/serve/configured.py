@@ -20,17 +20,18 @@ money_a_day = 2.0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.answering import Way
 from mkdocs_roaming.serve.app import Serving
 from mkdocs_roaming.serve.gate import Allowance
 from mkdocs_roaming.serve.guard import Policy
+from mkdocs_roaming.serve.redaction import without_passwords
 from mkdocs_roaming.serve.running import DRAIN
 from mkdocs_roaming.settings import Settings, checked_table
 
@@ -156,11 +157,9 @@ def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]
 
 def without_password(address: str) -> str:
     """Give an address without what may be secret in it."""
-    parts = urlsplit(address)
-    if not parts.scheme or not parts.netloc:
+    if "://" not in address:
         return address
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=host if host == parts.netloc else f"…@{host}", query="", fragment=""))
+    return without_passwords(re.split(r"[?#]", address, maxsplit=1)[0])
 
 
 def _flat(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,12 @@ the same moment, of several processes too, never pass together where only one ma
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import anyio
@@ -51,7 +53,7 @@ class Counters:
         self._storage = _storage(uri if uri and self.shared else None)
         self._failures = (StorageError, OSError)
         self._patience = patience
-        self._down_until = float("-inf")
+        self._down, self._down_until = False, float("-inf")
         self._owed: dict[str, int] = {}
 
     async def hit(self, windows: Sequence[tuple[Window, str]]) -> tuple[Window, float] | None:
@@ -127,10 +129,16 @@ class Counters:
             raise StorageDown
         try:
             with anyio.fail_after(self._patience):
-                return await ask()
+                count = await ask()
         except self._failures as error:  # TimeoutError is an OSError
-            self._down_until = self.clock() + _LEFT_ALONE
+            if not self._down:
+                _log.warning("the counters cannot be reached (%s); nothing is spent meanwhile", type(error).__name__)
+            self._down, self._down_until = True, self.clock() + _LEFT_ALONE
             raise StorageDown from error
+        if self._down:
+            _log.info("the counters can be reached again")
+            self._down = False
+        return count
 
 
 def day_of(now: float) -> str:
@@ -169,9 +177,11 @@ def _storage(uri: str | None) -> Storage:
 
     if uri is None:
         return MemoryStorage()
-    scheme = uri.partition("://")[0].removeprefix("async+")
-    if scheme not in _SCHEMES:
-        raise UsageError(f"counters live in memory or in Redis ({', '.join(_SCHEMES)}), not in {scheme[:40]!r}")
+    scheme, is_address, _ = uri.removeprefix("async+").partition("://")
+    if not is_address or scheme not in _SCHEMES:  # nothing of it is told: it may hold a password
+        raise UsageError(f"counters live in memory or in Redis: write an address of {', '.join(_SCHEMES)}")
+    if find_spec("redis") is None:
+        raise UsageError("counting in Redis needs the package redis: pip install 'mkdocs-roaming[ask,redis]'")
     try:
         return RedisStorage(
             f"async+{uri.removeprefix('async+')}",
@@ -180,12 +190,11 @@ def _storage(uri: str | None) -> Storage:
             socket_timeout=1.0,
             socket_connect_timeout=1.0,
         )
-    except ConfigurationError as error:
-        raise UsageError(
-            "counting in Redis needs the package redis: pip install 'mkdocs-roaming[ask,redis]'"
-        ) from error
+    except (ConfigurationError, ValueError):
+        raise UsageError("the address of Redis cannot be read; write redis://:PASSWORD@HOST:6379/0") from None
 
 
+_log = logging.getLogger("mkdocs_roaming.serve")
 _SCHEMES = ("redis", "rediss", "redis+unix")
 _LEFT_ALONE = 5.0
 _MOST_OWED = 1_000

@@ -22,6 +22,7 @@ from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.changes import Watch, watch
 from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.redaction import without_passwords
 
 EVERY = 60.0
 """The seconds between two looks at the site."""
@@ -183,13 +184,14 @@ class Deployments:
             self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
 
     def _say_problem(self, problem: str) -> None:
+        problem = without_passwords(problem)  # the site's address may hold some
         if problem != self.problem:
             _log.warning("%s; %s", problem, "the last good copy goes on answering" if self.current else "trying again")
         self.problem = problem
 
     def _say_well(self) -> None:
         if self.problem:
-            _log.info("%s: can be read again", self.where)
+            _log.info("%s: can be read again", without_passwords(str(self.where)))
         self.problem = ""
 
 

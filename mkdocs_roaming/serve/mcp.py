@@ -31,6 +31,7 @@ from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.results import Expanded, Misused, Result, render
 from mkdocs_roaming.roam.tools import MOST_IDS, TOOLS
 from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem
+from mkdocs_roaming.serve.redaction import without_passwords
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
@@ -170,7 +171,7 @@ def _called(
         fresh = new_navigator(navigator())
         result = call(fresh, name, arguments)
     except (RoamingError, Refused) as error:
-        result = Misused(cut_at_word(" ".join(str(error).split()), 500))
+        result = Misused(cut_at_word(" ".join(without_passwords(str(error)).split()), 500))
     if isinstance(result, Misused):
         return CallToolResult(content=[TextContent(text=_sound(render(result)))], is_error=True)
     mark = fresh.library.manifest.digest.removeprefix("sha256:")[:16]

@@ -22,6 +22,11 @@ def redact(text: str) -> str:
     return _RUN.sub(lambda match: GONE if _looks_made(match[0]) else match[0], text)
 
 
+def without_passwords(text: str) -> str:
+    """Give a text without the names and passwords that stand in its addresses."""
+    return _LOGIN.sub(r"\1…@", text)
+
+
 def _looks_made(run: str) -> bool:
     """Tell whether a long run of letters and digits was made by a machine: it changes its kind all the time."""
     letters, digits = (sum(map(kind, run)) for kind in (str.isalpha, str.isdigit))
@@ -74,6 +79,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), GONE),
     (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), GONE),
 )
+_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _RUN = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _ENDLESS = 40
 _RESTLESS = 0.4

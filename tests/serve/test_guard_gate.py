@@ -411,3 +411,17 @@ def test_addresses_are_counted_under_a_keyed_hash() -> None:
     assert one.hashed("192.0.2.7") != other.hashed("192.0.2.7")
     assert one.hashed("192.0.2.7") == Gate(Allowance(), Counters(), secret=b"one").hashed("192.0.2.7")
     assert "192.0.2.7" not in one.hashed("192.0.2.7")
+
+
+async def test_counters_that_cannot_be_reached_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The owner learns from the log why nothing is spent: once, and without the password."""
+    clock = Clock()
+    counters = Counters(dead_redis().replace("://", "://:hunter2@"), clock=clock)
+    for _ in range(2):
+        with pytest.raises(StorageDown):
+            await counters.count("x")
+        clock.now += 6
+    await counters.close()
+    (record,) = [record for record in caplog.records if record.name == "mkdocs_roaming.serve"]
+    assert "cannot be reached" in record.getMessage()
+    assert "hunter2" not in record.getMessage()

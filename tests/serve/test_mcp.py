@@ -27,6 +27,7 @@ from mcp_types import TextContent
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.roam.library import Library, library_of
 from mkdocs_roaming.roam.navigator import Navigator
@@ -304,6 +305,17 @@ async def test_a_site_that_cannot_be_read_is_said(boat: str) -> None:
         assert len((await client.list_tools()).tools) == 3
         result = await client.call_tool("read_outline", {})
     assert (result.is_error, text_of(result)) == (True, "The documentation cannot be read at the moment.\n")
+
+
+async def test_no_password_of_a_sites_address_is_told() -> None:
+    """What is wrong with a site is told to whoever asks; how its owner logs in there is not."""
+
+    def none() -> Navigator:
+        raise LibraryError("https://user:hunter2@docs.example/x.md: answered 500, not 200")
+
+    async with Client(make_server(none)) as client:
+        result = await client.call_tool("read_outline", {})
+    assert text_of(result) == "https://…@docs.example/x.md: answered 500, not 200\n"
 
 
 # Nothing is remembered

@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.configured import without_password
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-ant-verysecret",
@@ -185,6 +186,57 @@ def test_a_mistyped_folder_is_told_at_once() -> None:
     result = roaming("nowhere")
     assert (result.exit_code, result.stderr) == (1, "roaming: nowhere: no such folder or file\n")
     assert roaming("ftp://x.example/").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("counters", "said"),
+    [
+        ("user:hunter2@10.0.0.5:6379", "write an address of redis"),
+        ("hunter2://10.0.0.5", "write an address of redis"),
+        ("redis://:hunter2@10.0.0.5:notaport/0", "redis://:PASSWORD@HOST:6379/0"),
+        ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
+    ],
+)
+def test_a_wrong_address_of_counters_is_told_without_its_password(folder: Path, counters: str, said: str) -> None:
+    """In one line that says how it is written."""
+    result = roaming(folder, "--check-config", env={**SECRETS, "ROAMING_COUNTERS": counters})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert said in result.stderr
+    assert "hunter2" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("https://user:hunter2@docs.example/a/?key=hunter2#x", "https://…@docs.example/a/"),
+        ("https://docs.example/@scope/", "https://docs.example/@scope/"),
+        ("redis+unix:///run/redis.sock?password=hunter2", "redis+unix:///run/redis.sock"),
+        ("redis://:hunter2@a@10.0.0.5/0", "redis://…@10.0.0.5/0"),
+        ("site", "site"),
+    ],
+)
+def test_addresses_are_shown_without_what_may_be_secret(where: str, shown: str) -> None:
+    """Names, passwords and queries stay out."""
+    assert without_password(where) == shown
+
+
+def test_an_address_that_is_none_is_told_in_one_line(folder: Path) -> None:
+    """As LIB and as an origin."""
+    for arguments in (("http://user:hunter2@[::1",), (folder, "--allow-origin", "http://[::1")):
+        result = roaming(*arguments, "--check-config")
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output
+        assert "hunter2" not in result.output
+
+
+def test_a_sites_password_is_not_logged(free_port: int) -> None:
+    """Nor told to agents, while the site cannot be read."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://user:hunter2@127.0.0.1:{free_port}/"]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        lines = [running.stderr.readline() for _ in range(2)]
+        running.kill()
+    assert "cannot be fetched" in "".join(lines)
+    assert "hunter2" not in "".join(lines)
 
 
 def test_a_short_key_is_refused(folder: Path) -> None:
