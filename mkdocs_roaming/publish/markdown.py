@@ -53,7 +53,7 @@ _QUOTE = re.compile(r"\A(?: {0,3}>[^\r\n]*(?:\r\n|\n|\r|\Z))+")
 _INLINE = re.compile(
     r"(?P<keep>\\.|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!--.*?-->)"
     r"|(?P<before>\]\(\s*)(?P<to><[^<>\r\n]*>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+)"
-    r"|(?P<tag><[a-zA-Z][^<>]*>)",
+    r"|(?P<tag><[a-zA-Z][^<>]*>)|(?P<bracket>[\[\]])",
     re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"""(?P<before>\s(?:href|src)\s*=\s*)(?P<quote>["'])(?P<to>.*?)(?P=quote)""", re.DOTALL | re.I)
@@ -94,11 +94,17 @@ _READER = MarkdownIt("commonmark").disable(
 
 
 def _in_prose(text: str, link: Link) -> str:
+    opened = 0
+
     def changed(found: re.Match[str]) -> str:
-        if found["keep"]:
-            return found[0]
+        nonlocal opened
         if found["tag"]:
             return _in_html(found[0], link)
+        if found["bracket"]:
+            opened = opened + 1 if found[0] == "[" else max(0, opened - 1)
+        if found["keep"] or found["bracket"] or not opened:
+            return found[0]
+        opened -= 1
         return found["before"] + _moved(found["to"], link)
 
     return _INLINE.sub(changed, text)

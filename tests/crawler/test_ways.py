@@ -1,0 +1,84 @@
+"""Markdown is taken wherever a site has it: as it says, by the names in use, by negotiation; then it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+TEXT = "# Guide\n\nAs *Markdown*.\n\n## More\n\nWords.\n"
+
+
+def _pages(site: Any, html: Any, head: str = "", count: int = 8) -> list[str]:
+    names = [f"p{at}" for at in range(count)]
+    for name in names:
+        site.put(f"/{name}/", html(name.upper(), head=head.replace("NAME", name)))
+    site.page("/", "Home", links=tuple(f"/{name}/" for name in names))
+    return names
+
+
+@pytest.mark.parametrize("rel", ["alternate", "alternate ", "ALTERNATE nofollow", "me alternate"])
+def test_the_link_in_the_head(rel: str, site: Any, crawled: Any, html: Any) -> None:
+    """`rel` is a list of words; the address may be relative, and need not be a twin's."""
+    head = f'<link rel="{rel}" type="text/markdown; charset=utf-8" href="../raw/NAME.text">'
+    for name in _pages(site, html, head):
+        site.put(f"/raw/{name}.text", TEXT, kind="text/plain")
+    done = crawled(site.url)
+    assert {page.path: page.origin for page in done.manifest.pages if page.path} == {
+        f"p{at}/": "markdown" for at in range(8)
+    }
+    section = next(page for page in done.manifest.pages if page.path == "p0/").sections[1]
+    assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor is the HTML's
+
+
+def test_the_link_header(site: Any, crawled: Any, html: Any) -> None:
+    """Among other links, with quotes or without."""
+    site.page("/", "Home", links=("/g/",))
+    header = '</style.css>; rel=preload, </x/g.md>; type="text/markdown"; rel="alternate describedby"'
+    site.put("/g/", html("G"), headers={"Link": header})
+    site.put("/x/g.md", TEXT, kind="text/markdown")
+    assert "As *Markdown*." in crawled(site.url).text("g/")
+
+
+@pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
+def test_twins_are_found_by_their_names(form: str, site: Any, crawled: Any, html: Any) -> None:
+    """Both names are tried on the first pages; afterwards only the one that was there."""
+    for name in _pages(site, html):
+        site.put(form.format(name), TEXT, kind="text/markdown")
+    done = crawled(site.url)
+    assert sum(page.origin == "markdown" for page in done.manifest.pages) == 8
+    other = "/{}.md" if "index" in form else "/{}/index.md"
+    tried = [path for path in site.paths() if path in [other.format(f"p{at}") for at in range(8)]]
+    assert len(tried) <= 3
+
+
+def test_negotiation(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A host that gives Markdown to whoever asks for it is asked for it."""
+    names = _pages(site, html)
+    for name in names:
+        page = html(name.upper())
+        site.plays[f"/{name}/"] = lambda handler, page=page: (
+            reply(TEXT, kind="text/markdown") if "text/markdown" in handler.headers["Accept"] else reply(page)
+        )
+    done = crawled(site.url)
+    assert sum(page.origin == "markdown" for page in done.manifest.pages) == 8
+
+
+def test_a_host_without_markdown_is_not_asked_for_ever(site: Any, crawled: Any, html: Any) -> None:
+    """Once its first pages had none, each further page is one request."""
+    _pages(site, html, count=40)
+    done = crawled(site.url)
+    assert len(done.paths) == 41
+    assert done.outcome.markdown == 0
+    assert len(site.asked) < 41 + 20
+
+
+def test_headings_of_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
+    """The manifest says so; ids are then made of the headings' text."""
+    site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
+    site.put("/g.md", TEXT, kind="text/markdown")
+    site.put("/h.md", "Text alone.\n", kind="text/markdown")
+    done = crawled(site.url)
+    assert done.manifest.anchors is False
+    assert done.text("h").endswith("# H\n\nText alone.\n")
+    assert done.manifest.nav_source == "llms.txt"
