@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.library import Library, open_library
@@ -96,7 +96,7 @@ class Deployments:
         """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did."""
         self.looks += 1
         try:
-            found = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+            found = await in_thread(self._look)
         except RoamingError as error:
             self.failures += 1
             self._say_problem(" ".join(str(error).split()))

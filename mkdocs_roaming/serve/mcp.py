@@ -20,9 +20,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
-import anyio.to_thread
 
 from mkdocs_roaming import __version__
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.headings import cut_at_word
@@ -230,7 +230,7 @@ async def _in_thread(limiter: list[anyio.CapacityLimiter], work: Callable[[], _T
     """Do what may wait for a disk or a server, without stopping the others; what nobody waits for goes to its end."""
     if not limiter:
         limiter.append(anyio.CapacityLimiter(_AT_ONCE))
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter[0])
+    return await in_thread(work, limiter[0])
 
 
 def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> Any:

@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.resources.abc import Traversable
-from typing import TypeVar
 
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
 from mkdocs_roaming.serve.deployments import Deployment
@@ -28,8 +27,6 @@ from mkdocs_roaming.serve.question import Question, checked_language, checked_pa
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
 from mkdocs_roaming.serve.walking import Told, as_json, tell_health, tell_hits, tell_outline, tell_section
-
-_T = TypeVar("_T")
 
 
 class Routes:
@@ -71,17 +68,17 @@ class Routes:
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
         here, id_ = self._here(request), request.query_params.get("id")
-        return _negotiated(request, await _in_thread(lambda: tell_outline(here, id_)))
+        return _negotiated(request, await in_thread(lambda: tell_outline(here, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
-        return _negotiated(request, await _in_thread(lambda: tell_section(here, id_, part)))
+        return _negotiated(request, await in_thread(lambda: tell_section(here, id_, part)))
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
         here, query = self._here(request), request.query_params
-        told = await _in_thread(lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
+        told = await in_thread(lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
         return _tagged(request, as_json(told.data), JSON)
 
     def _here(self, request: Request) -> Deployment:
@@ -94,7 +91,7 @@ class Routes:
         if not self._journal.keeps_feedback:
             raise Refused(404, "no_feedback", "Opinions are not kept here.")
         said = read_feedback(await _json_body(request))
-        await _in_thread(lambda: self._journal.judged(said))
+        await in_thread(lambda: self._journal.judged(said))
         self._metrics.add("roaming_feedback_total", helpful="yes" if said.helpful else "no")
         return Response(status_code=204)
 
@@ -169,10 +166,6 @@ async def _json_body(request: Request) -> bytes:
 async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
     """Let an answer in; one that is kept takes no place and costs nothing."""
     return None if hearing.cached else await admit(request.scope, most=hearing.most, spends=hearing.spends)
-
-
-async def _in_thread(work: Callable[[], _T]) -> _T:
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _negotiated(request: Request, told: Told) -> Response:

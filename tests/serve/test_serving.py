@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -131,6 +132,27 @@ def test_it_ends_at_once_when_nothing_is_under_way(folder: Path, number: int) ->
         assert running.wait(5) == 0
         assert time.monotonic() - began < 3
         assert "Traceback" not in running.stderr.read()
+
+
+def test_it_ends_at_once_while_its_site_hangs() -> None:
+    """A site that takes the connection and never answers keeps nobody from stopping the server."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://127.0.0.1:{silent.getsockname()[1]}/"]
+        with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
+            try:
+                assert running.stderr is not None
+                assert "listening on" in running.stderr.readline()
+                silent.settimeout(10)
+                asked, _ = silent.accept()
+                began = time.monotonic()
+                running.send_signal(signal.SIGTERM)
+                assert running.wait(10) == 0
+                assert time.monotonic() - began < 3
+                asked.close()
+            finally:
+                running.kill()
 
 
 def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Path) -> None:
