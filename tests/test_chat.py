@@ -288,6 +288,16 @@ def test_a_conversation_is_saved_as_markdown(library: Library, ids: dict[str, st
     assert text.count(f"[^{server}]: [Settings › Server](<https://kettle.example/>)") == 1
 
 
+@pytest.mark.parametrize("name", ["talk.md", "talk.json"])
+def test_half_a_character_is_saved_as_far_as_it_goes(library: Library, tmp_path: Path, name: str) -> None:
+    """Models send them; the conversation is not lost for it."""
+    held = talk(
+        library, ["Which port \udcff?", "/nodocs", f"/save {tmp_path / name}"], [Text("No.")], [Text("\ud83d 80.")]
+    )
+    assert "Saved " in held.aside
+    assert "80." in (tmp_path / name).read_text("utf-8")
+
+
 def test_a_conversation_is_saved_as_a_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
     """Each answer in it can be played again by itself, follow-ups too."""
     server = ids["Server"]
@@ -348,6 +358,17 @@ def test_ctrl_c_cancels_the_answer_and_not_the_conversation(library: Library) ->
     assert held.out == HELP
     assert model.closed
     assert held.chat.traces == []
+
+
+def test_a_line_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 end neither the question nor the conversation."""
+    (tmp_path / "lamp.md").write_text("# Lamp\n\nA lamp for caf\u00e9s takes 3.7 watts.\n", "utf-8")
+    command = [sys.executable, "-m", "mkdocs_roaming", "chat", "lamp.md", "--model", "offline"]
+    environ = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    lines = "How many watts in a café?\n".encode("latin-1")
+    ended = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path, env=environ, check=False)
+    assert ended.returncode == 0
+    assert "3.7 watts" in ended.stdout.decode()
 
 
 def test_questions_come_through_a_pipe(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; a link's target, not the link. What is no file, a pipe say, is written into."""
     try:
         if _is_no_file(path):
-            path.write_text(text, "utf-8", newline="\n")
+            path.write_text(text, "utf-8", "replace", "\n")
             return
         path = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
@@ -127,7 +127,7 @@ def write_whole(path: Path, text: str) -> None:
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)

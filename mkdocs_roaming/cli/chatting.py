@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,8 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
     from mkdocs_roaming.chat import Chat
     from mkdocs_roaming.terminal import say
 
+    if isinstance(sys.stdin, io.TextIOWrapper):  # a line in some other encoding is no reason to stop
+        sys.stdin.reconfigure(errors="replace")
     options = chosen(given)
     options.answering()  # what is wrong with the model is told before anything is opened
     library = open_lib(lib, trust_rules=trust_rules)
