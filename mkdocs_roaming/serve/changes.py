@@ -50,8 +50,11 @@ class _File:
         except OSError as error:
             raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
         now = (found.st_mtime_ns, found.st_size, found.st_ino)
-        before, self._seen = self._seen, now
-        return None if now == before else _digest(read_file(self._path, MANIFEST_CAP))
+        if now == self._seen:
+            return None
+        digest = _digest(read_file(self._path, MANIFEST_CAP))
+        self._seen = now  # not before it was read: a file that could not be is news at the next look
+        return digest
 
 
 class _Address:

@@ -267,6 +267,17 @@ def test_a_half_written_site_at_the_start_is_mended_later(
 # Small things
 
 
+def test_a_manifest_that_cannot_be_read_stays_a_problem(folder: Path) -> None:
+    """Though it does not change, and only who may read it does: each look tries again."""
+    deployments = Deployments(folder)
+    anyio.run(deployments.look)
+    (folder / PATH).unlink()
+    (folder / PATH).mkdir()
+    for _ in range(2):
+        anyio.run(deployments.look)
+        assert "manifest.json" in deployments.problem
+
+
 def test_there_is_nothing_to_answer_from_before_the_first_look(folder: Path) -> None:
     """Whoever embeds this is refused as readers are."""
     with pytest.raises(Refused):
