@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import anyio
 
@@ -67,8 +68,9 @@ class Languages:
         """Give the other languages, and where each lies below what was opened."""
         site = main.library.manifest.site
         for other in site.alternates:
-            below = other.manifest.removeprefix(site.url)
-            inside = other.manifest.startswith(site.url) and below.endswith(PATH) and ".." not in below
+            below = other.manifest.removeprefix(site.url).lstrip("/")
+            strange = any(sign in unquote(below) for sign in ("..", ":", "\\", "//"))  # each may lead elsewhere
+            inside = other.manifest.startswith(site.url) and below.endswith(PATH) and not strange
             if other.language and inside and below != PATH and other.version in (None, site.version):
                 root = main.library.where
                 distant = root.lower().startswith(("http://", "https://"))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.page import Alternate, Site
+from mkdocs_roaming.serve.deployments import Deployments
+from mkdocs_roaming.serve.languages import Languages
 
 Start = Callable[..., Any]
 URL = "https://docs.example/p/"
@@ -69,3 +73,23 @@ def test_a_page_is_known_in_its_language(start: Start, two: Path, until: Callabl
     until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     endpoint.status(QUESTION, lang="de", page="einstellungen/")
     assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]
+
+
+@pytest.mark.parametrize("elsewhere", ["{root}/secret/", "%2e%2e/secret/", "..\\secret/", "%2E./secret/", "//secret/"])
+@pytest.mark.parametrize("url", ["", URL])
+def test_no_manifest_leads_out_of_its_site(
+    start: Start, tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]], url: str, elsewhere: str
+) -> None:
+    """Whatever a manifest says of its own address, other languages are looked for below what was opened."""
+    secret = make_site(pages, site=Site("Secret", "https://x.example/")).publish(tmp_path / "secret")
+    english = make_site(pages).publish(tmp_path / "site")
+    data = json.loads((english / PATH).read_text("utf-8"))
+    data["site"]["url"] = url
+    where = elsewhere.format(root=tmp_path) + PATH
+    data["site"]["alternates"] = [{"manifest": url + where, "language": "de"}]
+    (english / PATH).write_text(json.dumps(data))
+    languages = Languages(Deployments(english), Deployments)
+    anyio.run(languages.look)
+    assert secret.is_dir()
+    assert languages.now("de").library.manifest.site.name != "Secret"
+    assert languages.now("de") is languages.now()
