@@ -125,6 +125,8 @@ class Counters:
 
     async def _ask(self, ask: Callable[[], Awaitable[int]]) -> int:
         """Ask the storage; one that failed is left alone for a moment, so that nobody waits for it again and again."""
+        if not self.shared:
+            return await ask()  # memory neither fails nor keeps anybody waiting
         if self.clock() < self._down_until:
             raise StorageDown
         try:
