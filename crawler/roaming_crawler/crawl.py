@@ -250,16 +250,25 @@ async def _told(getter: Getter, entry: Entry, tell: Tell) -> Got | Skipped:
 def _reader(scope: Scope, workers: int) -> Callable[[Answer], Any]:
     """Give what reads HTML: in worker processes, or in a thread of this one."""
     limiter = anyio.CapacityLimiter(max(1, workers))
+    apart, worked = bool(workers), False
 
     async def read(answer: Answer) -> Seen:
+        nonlocal apart, worked
         arguments = (answer.body, answer.charset, answer.url, scope.url)
-        if not workers:
-            return await anyio.to_thread.run_sync(read_html, *arguments, limiter=limiter)
-        try:
-            with anyio.fail_after(_SECONDS_TO_READ):
-                return await anyio.to_process.run_sync(read_html, *arguments, cancellable=True, limiter=limiter)
-        except (TimeoutError, anyio.BrokenWorkerProcess):
-            return Seen(left_out="cannot be read in time")
+        if apart:
+            try:
+                with anyio.fail_after(_SECONDS_TO_READ):
+                    seen = await anyio.to_process.run_sync(read_html, *arguments, cancellable=True, limiter=limiter)
+            except TimeoutError:
+                return Seen(left_out=f"not read within {_SECONDS_TO_READ:g} s")
+            except anyio.BrokenWorkerProcess:
+                if worked:
+                    return Seen(left_out="breaks the process that reads it")
+                apart = False  # no process can be started from this program
+            else:
+                worked = True
+                return seen
+        return await anyio.to_thread.run_sync(read_html, *arguments, limiter=limiter)
 
     return read
 
