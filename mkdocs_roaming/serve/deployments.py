@@ -17,7 +17,7 @@ import anyio
 from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library, open_library
+from mkdocs_roaming.roam.library import KEPT, Library, open_library
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.changes import Watch, watch
@@ -34,11 +34,15 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A site as it stood when it was opened, with its search index; `whole` where every section fits its digest."""
+    """A site as it stood when it was opened, with its search index; `whole` where every section fits its digest.
+
+    It is `near` where all texts are in memory: then a section is opened in less time than a thread is begun.
+    """
 
     library: Library
     search: Search
     whole: bool = True
+    near: bool = False
 
     @property
     def digest(self) -> str:
@@ -153,7 +157,8 @@ class Deployments:
         search = Search(library)
         if whole or self.current is None:
             search.pages("page")  # the index is built here, not while a reader waits
-        return Deployment(library, search, whole)
+        near = whole and sum(page.bytes for page in library.manifest.pages) <= KEPT
+        return Deployment(library, search, whole, near)
 
     def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
         """Tell whether a deployment became whole; where it never does, it is looked at ever more seldom."""

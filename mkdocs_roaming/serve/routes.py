@@ -73,7 +73,8 @@ class Routes:
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
-        return _negotiated(request, await in_thread(lambda: tell_section(here, id_, part)))
+        told = tell_section(here, id_, part) if here.near else await in_thread(lambda: tell_section(here, id_, part))
+        return _negotiated(request, told)
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
