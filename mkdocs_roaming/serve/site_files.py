@@ -38,8 +38,11 @@ class SiteFiles:
         """Answer a request."""
         if scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
-        response = await anyio.to_thread.run_sync(self._response, scope)
-        await response(scope, receive, send)
+        try:
+            response = await anyio.to_thread.run_sync(self._response, scope)
+        except OSError:  # gone since it was looked for: the site is being built
+            raise HTTPException(404) from None
+        await response(_with_sensible_range(scope), receive, send)
 
     def _response(self, scope: Scope) -> Response:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -81,7 +84,8 @@ class SiteFiles:
         """Give the Markdown that stands for a page, if there is one."""
         if file.suffix != ".html":
             return None
-        return next(filter(None, (self._inside(twin) for twin in _twins(file))), None)
+        found = filter(None, (self._inside(twin) for twin in _twins(file)))
+        return next((twin for twin in found if twin.is_file()), None)
 
     def _not_found(self) -> Response:
         page = self._inside(self._root / "404.html")
@@ -113,15 +117,30 @@ def _given(file: Path, headers: Headers, *, varies: bool = False) -> Response:
     return FileResponse(file, headers=told, media_type=_media_type(file), stat_result=found)
 
 
+def _with_sensible_range(scope: Scope) -> Scope:
+    """Leave a Range out that makes no sense, or that is no GET's: it is to be ignored, where Starlette refuses it."""
+    said = Headers(scope=scope).get("range")
+    if said is None or (scope["method"] == "GET" and _is_range(said)):
+        return scope
+    return {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
+
+
+def _is_range(said: str) -> bool:
+    pairs = [one.partition("-")[::2] for one in said.partition("=")[2].split(",")] if _RANGE.fullmatch(said) else []
+    return bool(pairs) and all(
+        not first.strip() or not last.strip() or int(first) <= int(last) for first, last in pairs
+    )
+
+
 def _has_it(headers: Headers, tag: str, changed: float) -> bool:
     if "if-none-match" in headers:
         tags = [one.strip().removeprefix("W/") for one in headers["if-none-match"].split(",")]
         return tag in tags or "*" in tags
     try:
-        since = parsedate_to_datetime(headers.get("if-modified-since", ""))
-    except (TypeError, ValueError):
+        since = parsedate_to_datetime(headers.get("if-modified-since", "")).timestamp()
+    except (TypeError, ValueError, OverflowError):
         return False
-    return int(changed) <= since.timestamp()
+    return int(changed) <= since
 
 
 def _tag(found: os.stat_result) -> str:
@@ -131,7 +150,9 @@ def _tag(found: os.stat_result) -> str:
 
 def _cache_control(name: str) -> str:
     """Say for how long a file is good: one whose name holds its hash for ever, any other only after a look."""
-    return "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
+    found = _HASHED.search(name)
+    is_hash = found is not None and not found["hash"].isdigit()  # digits alone are a date, or a number
+    return "public, max-age=31536000, immutable" if is_hash else "no-cache"
 
 
 def _media_type(file: Path) -> str | None:
@@ -139,4 +160,6 @@ def _media_type(file: Path) -> str | None:
 
 
 _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
-_HASHED = re.compile(r"[.-][0-9a-f]{8,64}\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
+_HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
+_ONE_RANGE = r"[ \t]*(?:[0-9]{1,15}-[0-9]{0,15}|-[0-9]{1,15})[ \t]*"
+_RANGE = re.compile(rf"bytes={_ONE_RANGE}(?:,{_ONE_RANGE})*")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,58 @@ def test_ranges_and_heads(http: Any) -> None:
     assert http.get("/assets/main.js", headers={"Range": "bytes=90-"}).status_code == 416
     head = http.head("/assets/main.js")
     assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", "10")
+
+
+@pytest.mark.parametrize(
+    "said", ["bytes=abc", "bytes=5-2", "bytes=-", "lines=0-1", "bytes=0-1,x", "bytes=" + "9" * 5_000]
+)
+def test_a_range_that_makes_no_sense_is_ignored(http: Any, said: str) -> None:
+    """The whole file comes, as if nobody had asked for a part of it."""
+    response = http.get("/assets/main.js", headers={"Range": said})
+    assert (response.status_code, response.text) == (200, "0123456789")
+
+
+def test_several_ranges_and_ranges_beyond_the_end(http: Any) -> None:
+    """Parts come one behind the other; what begins behind the end cannot be had. HEAD tells of the whole file."""
+    assert http.get("/assets/main.js", headers={"Range": "bytes=0-1, 8-"}).status_code == 206
+    assert http.get("/assets/main.js", headers={"Range": "bytes=-3"}).text == "789"
+    beyond = http.get("/assets/main.js", headers={"Range": "bytes=10-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */10")
+    head = http.head("/assets/main.js", headers={"Range": "bytes=0-1"})
+    assert (head.status_code, head.headers["content-length"]) == (200, "10")
+
+
+@pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 -0000", "Mon, 01 Jan 0001 00:00:00 -0000", "", "soon"])
+def test_an_odd_date_is_no_failure(http: Any, date: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the server stands: some dates are none in other time zones."""
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        assert http.get("/assets/main.js", headers={"If-Modified-Since": date}).status_code in (200, 304)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_only_a_hash_is_good_for_ever(http: Any, site: Path) -> None:
+    """A date in a name is no hash: such a file may change."""
+    (site / "assets/plan-20260101.svg").write_text("<svg/>")
+    assert http.get("/assets/plan-20260101.svg").headers["cache-control"] == "no-cache"
+    assert "immutable" in http.get("/assets/main.0a1b2c3d.min.js").headers["cache-control"]
+
+
+def test_a_file_that_cannot_be_read_is_not_there(http: Any, site: Path) -> None:
+    """While a site is written things come and go: that is no failure of the server's."""
+    (site / "404.html").unlink()
+    (site / "404.html").mkdir()
+    response = http.get("/nowhere")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_a_folder_is_no_pages_markdown(http: Any, site: Path) -> None:
+    """A page beside a folder whose name looks like its Markdown stays HTML."""
+    (site / "bare.md").mkdir()
+    response = http.get("/bare.html", headers={"Accept": "text/markdown"})
+    assert (response.status_code, response.text) == (200, "<h1>No Markdown</h1>")
 
 
 def test_folders_end_in_a_slash(http: Any) -> None:
