@@ -70,7 +70,8 @@ class Settings:
 
     def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
         """Give the model that option, environment or file name, in this order; raises UsageError where none can be."""
-        config = {"model": self.model, "base_url": self.base_url, "api_key": environ.get(self.key_env, "")}
+        key = environ.get(self.key_env, "")
+        config = {"model": self.model, "base_url": self.base_url, "api_key": key, "key_env": self.key_env}
         try:
             return choose(name, environ=environ, base_url=base_url, config=config)
         except UsageError as error:

@@ -24,9 +24,9 @@ def choose(
 
     Name and base URL are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what the
     provider calls its own), else from `config` (`model`, `base_url`). A key is the option, else the `api_key` of
-    `config`, else the provider's own variable: the general one must not go where another one was meant to. Where
-    `config` names a model of another kind, its base URL and key are that one's. Without any name it is Claude where
-    ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
+    `config`, from the variable `key_env`, else the provider's own variable: the general one must not go where another
+    one was meant to. Where `config` names a model of another kind, its base URL and key are that one's. Without any
+    name it is Claude where ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
     """
     config = config or {}
     given = _Given(environ, config)
@@ -73,35 +73,37 @@ class _Given:
         said = (option, *(self._environ.get(variable) for variable in variables), configured)
         return next((one.strip() for one in said if one and one.strip()), "")
 
-    def key(self, option: str | None, variable: str) -> str:
-        """Give the key: the option, that of the configuration, or that of the provider's own variable."""
-        key = (option or "").strip() or self.first(None, "api_key") or self.first(None, variable, "api_key")
+    def key(self, option: str | None, variable: str) -> tuple[str, str]:
+        """Give the key, and the variable that it stands in: the option, the configuration's, or the provider's own."""
+        given, configured = (option or "").strip(), self.first(None, "api_key")
+        name = (self.first(None, "key_env") or variable) if configured and not given else variable
+        key = given or configured or self.first(None, variable, "api_key")
         if not (key.isascii() and key.isprintable()) or " " in key:
-            raise UsageError(
-                "the key holds a character that no key has, a curly quotation mark or a line break; set it anew"
-            )
-        return key
+            what = "a character that no key has, a curly quotation mark or a line break"
+            raise UsageError(f"the key in {name} holds {what}; set it anew")
+        return key, name
 
 
 def _claude(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
     where = given.first(base_url, "ROAMING_BASE_URL", "ANTHROPIC_BASE_URL", "base_url")
-    key = given.key(key, "ANTHROPIC_API_KEY")
+    key, key_name = given.key(key, "ANTHROPIC_API_KEY")
     if not key and not where:
         raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
     from mkdocs_roaming.answer.models.claude import Claude
 
-    return Claude(model, key=key or "none", base_url=where)  # servers of one's own often ask for no key
+    # Servers of one's own often ask for no key.
+    return Claude(model, key=key or "none", base_url=where, key_name=key_name)
 
 
 def _openai(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
     if not model:
         raise UsageError("which model of the server is meant? name it, such as openai:qwen3")
     where = given.first(base_url, "ROAMING_BASE_URL", "OPENAI_BASE_URL", "base_url")
-    key = given.key(key, "OPENAI_API_KEY")
+    key, key_name = given.key(key, "OPENAI_API_KEY")
     if not key and not where:
         raise UsageError(
             f"where is {model}? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY for OpenAI"
         )
     from mkdocs_roaming.answer.models.openai import BASE_URL, OpenAI
 
-    return OpenAI(model, base_url=where or BASE_URL, key=key)
+    return OpenAI(model, base_url=where or BASE_URL, key=key, key_name=key_name)

@@ -48,6 +48,7 @@ class Claude:
         *,
         key: str,
         base_url: str = "",
+        key_name: str = "ANTHROPIC_API_KEY",
         ttl: Ttl = "5m",
         thinking: str | None = None,
         retries: int = 2,
@@ -62,7 +63,7 @@ class Claude:
             raise UsageError(f"a prompt cache lives for 5m or 1h, not {ttl!r}")
         self.name = model
         base_url = base_url_of(base_url or BASE_URL).removesuffix("/v1")
-        self._service = Service(model, base_url, key, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+        self._service = Service(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
         self._ttl: Ttl = ttl
         self._fixed = _fixed(model, thinking)
         self._room = 0 if _is_silent(model, self._fixed) else THINKING_ROOM

@@ -43,6 +43,7 @@ class OpenAI:
         *,
         base_url: str = BASE_URL,
         key: str = "",
+        key_name: str = "OPENAI_API_KEY",
         retries: int = 2,
         patience: float = 20.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -50,7 +51,7 @@ class OpenAI:
         import httpx2  # only for those who ask a model
 
         self.name = model
-        self._service = Service(model, base_url_of(base_url, "/v1"), key, "OPENAI_API_KEY", "ROAMING_BASE_URL")
+        self._service = Service(model, base_url_of(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
         self._retries, self._patience, self._sleep = retries, patience, sleep
         self._httpx2 = httpx2
         self._left_out: frozenset[str] = frozenset()

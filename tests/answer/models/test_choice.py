@@ -82,7 +82,7 @@ def test_what_cannot_be_chosen_is_told_in_one_line(name: str, environ: dict[str,
 @pytest.mark.parametrize("key", ["“sk-curly”", "sk-two\nlines", "sk-two words", "sk-\x1b"])
 def test_a_key_that_cannot_be_one_is_not_sent(name: str, key: str) -> None:
     """It is told without the key."""
-    with pytest.raises(UsageError, match="the key holds a character that no key has") as caught:
+    with pytest.raises(UsageError, match=r"the key in [A-Z]+_API_KEY holds a character that no key has") as caught:
         choose(name, environ={**LOCAL, "ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key})
     assert "sk-" not in str(caught.value)
 
@@ -131,6 +131,15 @@ def test_the_chosen_model_asks_where_it_was_told_to(
     options, variables, settings = filled
     result = summarise(ask(choose(name, environ=variables, config=settings, **options), LOG))
     assert (result.state, result.error) == ("answered", "")
+
+
+@pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
+def test_a_key_that_is_refused_is_called_what_it_is_called(ask: Ask, api: MessagesApi, name: str) -> None:
+    """The variable that the settings name is the one to look at."""
+    if name == "claude":
+        pytest.importorskip("anthropic")
+    config = {"model": name, "base_url": api.url, "api_key": "another", "key_env": "MY_KEY"}
+    assert summarise(ask(choose(environ={}, config=config), LOG)).error.endswith("; check MY_KEY")
 
 
 # Scripts
