@@ -101,7 +101,7 @@ class Reading:
 
     def _call(self, block: dict[str, Any]) -> ToolCall:
         self.blocks.append({**block, "input": as_object(block["input"])})
-        return ToolCall(block["id"], block["name"], block["input"])
+        return ToolCall(str(block["id"]), str(block["name"]), block["input"])
 
     def _usage(self, counted: Any, *, output: bool) -> Iterator[Part]:
         """Give what was counted beyond what was told: counts of later events are totals."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -22,6 +23,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.events import Event, SectionsDropped, TokensUsed, ToolCalled, summarise
 from mkdocs_roaming.answer.loop import Budget, Exchange
 from mkdocs_roaming.answer.models import Asked, Model, Part, Request, Said, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.claude_reply import Reading
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.navigator import TOOLS, Navigator
@@ -513,3 +515,11 @@ def test_the_package_is_imported_only_when_it_is_needed() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.split() == ["False", "False"]
+
+
+def test_a_call_is_named_by_text_whatever_comes() -> None:
+    """A trace of it can be read again."""
+    block = SimpleNamespace(to_dict=lambda: {"type": "tool_use", "id": 7, "name": ["x"], "input": {}})
+    reading = Reading()
+    list(reading.take(SimpleNamespace(type="content_block_start", content_block=block)))
+    assert list(reading.take(SimpleNamespace(type="content_block_stop"))) == [ToolCall("7", "['x']", {})]
