@@ -109,7 +109,7 @@ a { color: var(--_link); text-decoration: underline; text-underline-offset: .15e
 ul, ol { padding-inline-start: 1.4em }
 .muted, summary { color: var(--_muted); font-size: .875em }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
-.opener, dialog { position: fixed; z-index: var(--roaming-z, 90) }
+.opener, dialog { position: fixed; z-index: var(--roaming-z, 1050) }
 .opener { inset-block-end: var(--roaming-offset-block, 1.25em); inset-inline-end: var(--roaming-offset-inline, 1.25em);
   padding: .6em 1.2em; border-radius: 2em; box-shadow: 0 2px 8px #0004 }
 .opener, form button { font-weight: 600; color: var(--_on-accent); background: var(--_accent);
@@ -121,8 +121,8 @@ dialog { inset-block: 0; inset-inline: auto 0; width: var(--roaming-width, 26em)
 dialog[open] { display: flex; flex-direction: column }
 dialog:modal { width: 100%; height: 100dvh }
 .resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
-header, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
-header { border-block-end-width: 1px }
+.head, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
+.head { border-block-end-width: 1px }
 form { border-block-start-width: 1px; align-items: end }
 h2 { flex: 1 }
 h2, h3, h4, strong, th { font-weight: 700 }
@@ -135,7 +135,6 @@ summary { cursor: pointer; min-height: 2em }
 .trail > ul { font-size: .9em }
 .trail a, ol > li > a { display: inline-block; min-height: 24px }
 .answer > * + *, blockquote > * + *, li > * + * { margin-block-start: .7em }
-li + li { margin-block-start: .25em }
 em { font-style: italic }
 del { text-decoration: line-through }
 pre, code { font-family: var(--roaming-mono, ui-monospace, Consolas, monospace); background: var(--_code) }
@@ -157,7 +156,6 @@ textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em 
   background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
 textarea::placeholder { color: var(--_muted); opacity: 1 }
 form button { padding: .6em .9em }
-@media (forced-colors: active) { button, dialog { border: 1px solid } }
 @media print { :host { display: none } }
 `;
 let sheet; // made once for all elements, when the first of them stands on a page
@@ -582,7 +580,7 @@ export class RoamingAsk extends HTMLElement {
       { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: (event) => event.preventDefault() },
       this.#edge(),
       el(
-        "header", { part: "header" }, el("h2", { part: "title" }, words.title),
+        "div", { class: "head", part: "header" }, el("h2", { part: "title" }, words.title),
         icon("↺", "reset", () => this.reset()), icon("✕", "close", () => this.close()),
       ),
       this.#log,

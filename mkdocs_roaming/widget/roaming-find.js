@@ -394,7 +394,7 @@ export class View {
     return el(
       "details",
       { class: "hit", part: "trail-item", ontoggle: read },
-      el("summary", {}, muted(path.slice(0, -1).join(" › ")), el("strong", {}, title), muted(opening)),
+      el("summary", {}, muted(path.slice(0, -1).join(" › ")), el("h3", {}, title), muted(opening)),
       body,
     );
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -77,6 +78,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.replies: list[Reply] = []
+        self.released: list[Event] = []
         self.asked: list[dict[str, Any]] = []
         self.csp = ""
         self.url = ""
@@ -84,6 +86,7 @@ class Stage:
     def plays(self, *replies: Reply | bytes) -> Reply:
         """Say what is answered next; gives the last of it."""
         self.replies = [reply if isinstance(reply, Reply) else Reply(reply) for reply in replies]
+        self.released += [reply.released for reply in self.replies]
         return self.replies[-1]
 
     def page(self, attributes: str = 'endpoint="/"', body: str = "", name: str = "index.html", **given: Any) -> str:
@@ -163,14 +166,21 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
     for path, data in widget_files("en"):
         (folder / path).write_bytes(data)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")
+    with served(folder) as stage:
+        yield stage
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Stage]:
+    """Serve a folder and replies on a port of their own."""
     stage = Stage(folder)
     server = _Server(("127.0.0.1", 0), partial(_Handler, stage=stage))
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     stage.url = f"http://127.0.0.1:{server.server_port}/"
     yield stage
-    for reply in stage.replies:
-        reply.released.set()
+    for released in stage.released:
+        released.set()
     server.shutdown()
     thread.join()
     server.server_close()

@@ -1,0 +1,285 @@
+"""The widget among the themes: built by the plugin, used by keyboard, and in nobody's way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from .conftest import Reply, Stage, Widget, answer, recorded, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SOURCES = {
+    "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
+    "guide/gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n" + "Water.\n\n" * 80,
+}
+INSTANT = {"font": False, "features": ["navigation.instant", "navigation.tracking", "search.suggest"]}
+THEMES: dict[str, dict[str, Any]] = {
+    "material": {"name": "material", **INSTANT},
+    "slate": {"name": "material", **INSTANT, "palette": {"scheme": "slate", "primary": "amber"}},
+    "mkdocs": {"name": "mkdocs", "highlightjs": False},
+    "readthedocs": {"name": "readthedocs", "highlightjs": False},
+}
+
+
+def built(stage: Stage, theme: str) -> Stage:
+    """Build a site for the address that it is served at."""
+    docs = stage.folder.parent / "docs"
+    for name, text in SOURCES.items():
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text(text, "utf-8")
+    search = "material/search" if theme in ("material", "slate") else "search"
+    config = {
+        "site_name": "Ebb",
+        "site_url": stage.url,
+        "theme": THEMES[theme],
+        "plugins": [search, {"roaming": {"widget": {"endpoint": stage.url, "feedback": True}}}],
+    }
+    (docs.parent / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(stage.folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(command, cwd=docs.parent, check=True, capture_output=True, env=environment)
+    return stage
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A site in Material, with instant navigation."""
+    with served(tmp_path_factory.mktemp("material") / "site") as stage:
+        yield built(stage, "material")
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Themes ask for fonts and scripts of other hosts."""
+    return r"asked for https://|fonts\.g|cdnjs|ERR_FAILED"
+
+
+def test_typing_stays_in_the_panel(page: Page, material: Stage, widget: Widget) -> None:
+    """No key that is typed there opens Material's search, changes the page, or leaves the panel."""
+    page.goto(material.url)
+    widget.open()
+    printable = "".join(map(chr, range(33, 127)))
+    page.keyboard.type(printable)
+    assert widget.input.input_value() == printable
+    widget.input.fill("")
+    for key in (
+        "s",
+        "f",
+        "/",
+        "n",
+        "p",
+        ",",
+        ".",
+        "ArrowDown",
+        "ArrowUp",
+        "ArrowLeft",
+        "ArrowRight",
+        "PageDown",
+        "Tab",
+    ):
+        page.keyboard.press(key)
+        assert page.url == material.url
+        assert page.evaluate("document.activeElement.localName") == "roaming-ask"
+    assert not page.locator("#__search").is_checked()
+    page.keyboard.press("Escape")
+    assert not widget.panel.is_visible()
+    assert page.evaluate("document.activeElement.localName") == "roaming-ask"
+
+
+def test_the_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
+    """Ctrl+I opens from anywhere and puts the focus back; the panel can be walked by Tab."""
+    page.goto(material.url)
+    page.locator("article a").last.focus()
+    page.keyboard.press("Control+i")
+    assert widget.focused() == "textarea"
+    walked = set()
+    for _ in range(6):
+        page.keyboard.press("Shift+Tab")
+        walked.add(
+            page.evaluate("document.querySelector('roaming-ask').shadowRoot.activeElement?.getAttribute('part')")
+        )
+    assert {"close", "reset", "log"} <= walked
+    page.keyboard.press("Control+i")
+    assert page.evaluate("document.activeElement.textContent") == "Gauges"
+
+
+def test_composing_sends_nothing(page: Page, material: Stage, widget: Widget) -> None:
+    """Enter that ends a word of an input method is not Enter; with Shift it breaks the line."""
+    page.goto(material.url)
+    widget.open()
+    widget.input.fill("どこ")
+    widget.input.evaluate(
+        "input => input.dispatchEvent(new KeyboardEvent('keydown', "
+        "{ key: 'Enter', keyCode: 229, isComposing: true, bubbles: true, composed: true }))"
+    )
+    widget.input.press("Shift+Enter")
+    assert widget.input.input_value() == "どこ\n"
+    assert widget.turns.count() == 0
+
+
+def test_instant_navigation_keeps_the_turns(page: Page, material: Stage, widget: Widget) -> None:
+    """A source opens its page without loading anew; panel and turns stay, the rest is the new page's."""
+    url = f"{material.url}guide/gauges/#read-a-gauge"
+    material.plays(answer("Look at it [^2ebf9271].", **{"2ebf9271": url}), recorded("answered"))
+    page.goto(material.url)
+    page.evaluate("window.loadedOnce = true")
+    widget.open()
+    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Does it float?", "Start"]
+    turn = widget.ask("How do I read it?")
+    turn.locator(".cite").click()
+    page.wait_for_url(url)
+    page.wait_for_selector("h1:has-text('Gauges')")
+    assert page.evaluate("window.loadedOnce") is True
+    assert widget.panel.is_visible()
+    assert widget.turns.count() == 1
+    widget.ask("And now?")
+    assert material.asked[-1]["page"] == "guide/gauges/"
+    widget.panel.get_by_role("button", name="Start over").click()
+    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Read a gauge"]
+
+
+def test_the_sites_search_finds_nothing_of_it(page: Page, material: Stage) -> None:
+    """What the widget says and suggests is in no index."""
+    index = (material.folder / "search" / "search_index.json").read_text("utf-8")
+    assert "roaming-ask" not in index
+    assert "Ask these docs" not in index
+
+
+def test_a_small_screen_is_filled(page: Page, material: Stage, widget: Widget) -> None:
+    """Up to 48em the panel is modal and covers the page, nothing is cut at 320 pixels, and a source closes it."""
+    page.set_viewport_size({"width": 320, "height": 568})
+    url = f"{material.url}guide/gauges/"
+    material.plays(
+        answer("Look at `a/very/long/path/that/goes/on/and/on/without/a/space` [^2ebf9271].", **{"2ebf9271": url})
+    )
+    page.goto(material.url)
+    turn = widget.open().ask("How do I read it?")
+    assert widget.panel.evaluate("panel => panel.matches(':modal')")
+    assert widget.panel.bounding_box() == {"x": 0, "y": 0, "width": 320, "height": 568}
+    assert widget.panel.locator(".log").evaluate("log => log.scrollWidth <= log.clientWidth")
+    turn.locator(".cite").click()
+    page.wait_for_url(url)
+    assert not widget.panel.is_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    widget.open()
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')")
+
+
+def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) -> None:
+    """The widget says its words in the page's language, and what `strings` says as told there."""
+    from mkdocs_roaming.widget import files
+
+    for path, data in files("de-AT"):
+        (stage.folder / path).write_bytes(data)
+    page.goto(stage.page("""endpoint="/" strings='{"title": "Frag den Kessel"}'"""))
+    page.evaluate("document.documentElement.lang")
+    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", "lang=de-AT")
+    (stage.folder / "index.html").write_text(html, "utf-8")
+    page.reload()
+    stage.plays(recorded("answered"))
+    turn = widget.open().ask("Welcher Port?")
+    assert widget.panel.locator("h2").inner_text() == "Frag den Kessel"
+    assert widget.status.inner_text() == "Antwort fertig, 2 Quellen"
+    assert "2 von 11 Abschnitten geöffnet" in turn.inner_text()
+    assert stage.asked[0]["lang"] == "de"
+
+
+# Accessibility, by axe-core
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, from npm into a cache outside of the project."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+        except (OSError, subprocess.TimeoutExpired):
+            done = None
+        if done is None or done.returncode != 0:
+            pytest.skip("npm cannot install axe-core here")
+    return script.read_text("utf-8")
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """Give what axe-core finds wrong with the widget."""
+    page.evaluate(axe)
+    found: list[str] = page.evaluate(
+        """async () => (await axe.run("roaming-ask", { resultTypes: ["violations"] })).violations.flatMap(
+            ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
+    )
+    return found
+
+
+STATES: dict[str, Reply] = {
+    "reading": Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'),
+    **{name: Reply(recorded(name)) for name in ("answered", "partial", "not_found", "error")},
+}
+LOOKS = [("light", 1280), ("dark", 1280), ("light", 390)]
+
+
+def in_every_state(page: Page, stage: Stage, widget: Widget, axe: str, url: str) -> dict[str, list[str]]:
+    """Give what is wrong, by state."""
+    wrong = {}
+    page.goto(url)
+    widget.open()
+    wrong["empty"] = violations(page, axe)
+    for name, given in STATES.items():
+        reply = stage.plays(Reply(given.body, hold=given.hold))
+        widget.input.fill("Which port is the default?")
+        widget.input.press("Enter")
+        if given.hold:
+            page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.querySelector('.trail li')")
+            wrong[name] = violations(page, axe)
+            reply.released.set()
+        turn = widget.ended()
+        turn.locator("summary").click()
+        wrong[name] = wrong.get(name, []) + violations(page, axe)
+        widget.panel.get_by_role("button", name="Start over").click()
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    widget.input.fill("e")
+    widget.input.fill("e g")
+    page.wait_for_timeout(100)
+    widget.input.fill("gauge port")
+    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator("a").wait_for()
+    wrong["finder"] = violations(page, axe)
+    return {name: found for name, found in wrong.items() if found}
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_nothing_is_wrong_for_those_who_cannot_see(
+    page: Page, stage: Stage, widget: Widget, axe: str, scheme: str, width: int
+) -> None:
+    """axe-core finds nothing in any state, light and dark, wide and narrow."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    url = stage.page(body="<style>:root { color-scheme: light dark }</style>", suggestions='["Which port?"]')
+    assert in_every_state(page, stage, widget, axe, url) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wrong_in_any_theme(
+    page: Page, widget: Widget, axe: str, tmp_path: Path, theme: str, width: int
+) -> None:
+    """axe-core finds nothing in any state on the sites of four themes."""
+    page.set_viewport_size({"width": width, "height": 800})
+    with served(tmp_path / "site") as stage:
+        built(stage, theme)
+        assert in_every_state(page, stage, widget, axe, stage.url) == {}
