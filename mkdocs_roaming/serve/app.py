@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.events import summarise
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -149,8 +150,28 @@ def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> lis
     if tools is not None:
         made.append(Route("/mcp", tools))
     if site is not None:
-        made.append(Mount("/", SiteFiles(site)))
+        made += [*_refusals(), Mount("/", SiteFiles(site))]
     return made
+
+
+def _refusals() -> Iterator[BaseRoute]:
+    """Give what keeps other methods of the endpoint's addresses from the site's files: they would be no page there."""
+    methods: dict[str, set[str]] = {}
+    for operation in OPERATIONS:
+        own = {"GET", "HEAD"} if operation.method == "GET" else {operation.method}
+        methods[operation.path] = methods.get(operation.path, set()) | own
+    for path, allowed in methods.items():
+        yield Route(path, _Refusing(", ".join(sorted(allowed))))
+
+
+class _Refusing:
+    """Refuses every method but those allowed; no function, which would be taken for one that answers GET alone."""
+
+    def __init__(self, allowed: str) -> None:
+        self._allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise HTTPException(405, headers={"Allow": self._allowed})
 
 
 def _tell(outcome: Outcome, counted: Counted, journal: Journal) -> None:

@@ -252,6 +252,22 @@ def test_the_endpoint_goes_first(http: Any, site: Path) -> None:
     assert "digest" in http.get("/v1/outline").json()
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/ask", "POST"),
+        ("PUT", "/v1/ask", "POST"),
+        ("POST", "/ask?q=port", "GET, HEAD"),
+        ("DELETE", "/v1/sections/0a1b2c3d", "GET, HEAD"),
+    ],
+)
+def test_another_method_of_the_endpoints_is_no_missing_page(http: Any, method: str, path: str, allowed: str) -> None:
+    """Programs are told what is wrong as without a site: as a problem, with the methods that there are."""
+    response = http.request(method, path)
+    assert (response.status_code, response.headers["allow"]) == (405, allowed)
+    assert response.json()["code"] == "method_not_allowed"
+
+
 def test_without_a_site_there_are_no_files(start: Start, site: Path) -> None:
     """The folder that is read is not the folder that is served."""
     assert start(site).http.get("/install/").status_code == 404
