@@ -124,3 +124,27 @@ def test_a_journal_cut_off_in_mid_line_is_read_up_to_there(site: Any, crawled: A
         journal.write(b'{"key": "*/* http://127')
     again = crawled(site.url, resume=True)
     assert again.paths == ["", "a", "b"]
+
+
+def test_bombs_and_workers_on_the_command_line(site: Any, tmp_path: Path) -> None:
+    """Pages are read in other processes; bombs among them cost no memory to speak of."""
+    import os
+    import zlib
+
+    _play(site, 70)
+    packing = zlib.compressobj(9, wbits=31)
+    bomb = b"".join([packing.compress(b"\0" * 1_000_000) for _ in range(300)]) + packing.flush()
+    site.page("/p5/", "Page 5", links=tuple(f"/bomb{at}" for at in range(6)))
+    for at in range(6):
+        site.put(f"/bomb{at}", bomb, headers={"Content-Encoding": "gzip"}, etag=False)
+    command = [*_command(site.url, tmp_path / "out"), "--workers", "2"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with running:
+        assert running.stdout
+        shown = running.stdout.read()
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 0, shown
+    assert "71 pages" in shown
+    assert "6  more than 10 MB unpacked" in shown
+    assert usage.ru_maxrss < 200 * 1024
