@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 import anyio
@@ -35,8 +36,49 @@ async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None
             loop.call_soon_threadsafe(done.set)
 
     async with limiter or anyio.to_thread.current_default_thread_limiter():
-        threading.Thread(target=run, name="roaming work", daemon=True).start()
+        _worker().give(run)
         await done.wait()
     if raised:
         raise raised.pop()
     return given.pop()
+
+
+class _Worker(threading.Thread):
+    """A thread that does one piece of work after the other: to begin one, the loop would have to wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="roaming work", daemon=True)
+        self._given: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def give(self, work: Callable[[], None]) -> None:
+        """Do this next."""
+        self._given.put(work)
+
+    def run(self) -> None:
+        """Work until there was nothing to do for a while."""
+        while True:
+            try:
+                self._given.get(timeout=_PATIENCE)()
+            except Empty:
+                with _lock:
+                    if self in _idle:
+                        _idle.remove(self)
+                        return
+                continue  # it was taken at this moment
+            with _lock:
+                _idle.append(self)
+
+
+def _worker() -> _Worker:
+    """Give a worker that does nothing, the one that worked last, or a new one."""
+    with _lock:
+        if _idle:
+            return _idle.pop()
+    worker = _Worker()
+    worker.start()
+    return worker
+
+
+_PATIENCE = 10.0
+_lock = threading.Lock()
+_idle: list[_Worker] = []

@@ -36,6 +36,7 @@ def run(app: App, host: str, port: int, *, drain: int = DRAIN) -> None:
     )
     _log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, listening.getsockname()[1])
     server = uvicorn.Server(config)
+    sys.setswitchinterval(_SWITCH)
     before = signal.signal(signal.SIGTERM, _end)  # uvicorn raises it again when it is done: that ends us well
     try:
         with suppress(KeyboardInterrupt):
@@ -71,5 +72,6 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 _KEEP_ALIVE = 15
+_SWITCH = 0.0005  # seconds; what threads compute for one reader must not keep the others waiting
 _HEADERS = 32_768
 _WAITING = 512
