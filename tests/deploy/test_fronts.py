@@ -146,7 +146,7 @@ def nginx(upstream: int, folder: Path) -> Iterator[Front]:
     )
     (folder / "nginx.conf").write_text(
         f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-        f"http {{ access_log off; {temporary} include {folder}/roaming.conf; }}\n"
+        f"http {{ access_log {folder}/access.log; {temporary} include {folder}/roaming.conf; }}\n"
     )
     command = [str(NGINX), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
     tried = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
@@ -246,3 +246,21 @@ def test_refusals_arrive_as_they_are(front: Front) -> None:
     assert answer.getheader("Content-Type") == "application/problem+json"
     assert answer.getheader("Access-Control-Allow-Origin") == "https://docs.example"
     assert json.loads(answer.read())["code"] == "size"
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+@pytest.mark.parametrize("there", [True, False])
+def test_no_front_keeps_a_question(kind: str, there: bool, tmp_path: Path) -> None:
+    """Questions stand in addresses too: in no log, even of what fails because the server behind is gone."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    guard = Guard(Streaming(), Policy(hosts=("ask.example",), proxies=1), Gate(Allowance(), Counters()))
+    with (
+        behind(guard) as port,
+        {"nginx": nginx, "caddy": caddy}[kind](port if there else free_port(), tmp_path) as front,
+    ):
+        assert front.ask("/ask?q=whispered").status == (200 if there else 502)
+        front.leave()
+    logs = [file for file in tmp_path.iterdir() if file.is_file()]
+    assert logs
+    assert not [file.name for file in logs if b"whispered" in file.read_bytes()]
