@@ -8,8 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -17,6 +16,9 @@ import pytest
 from mkdocs_roaming.serve.counters import Counters, StorageDown, Window
 from mkdocs_roaming.serve.gate import Allowance, Gate
 from mkdocs_roaming.serve.problems import Refused
+
+if TYPE_CHECKING:
+    from .conftest import Redis
 
 REDIS = shutil.which("redis-server")
 pytestmark = [
@@ -58,47 +60,6 @@ anyio.run(main, sys.argv[1])
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-class Redis:
-    """A Redis of one's own, that can be stopped and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.uri = f"redis://127.0.0.1:{self.port}/0"
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [str(REDIS), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)]
-        command += ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        for _ in range(500):
-            try:
-                with socket.create_connection(("127.0.0.1", self.port)) as line:
-                    line.sendall(b"PING\r\n")
-                    if line.recv(7) == b"+PONG\r\n":
-                        return
-            except OSError:
-                pass
-            time.sleep(0.01)
-        raise AssertionError("Redis does not start")
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[Redis]:
-    server = Redis(tmp_path)
-    server.start()
-    yield server
-    server.stop()
 
 
 async def test_processes_share_the_days_money(redis: Redis) -> None:

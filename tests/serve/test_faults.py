@@ -1,0 +1,146 @@
+"""What the endpoint stands upon fails: its model's provider is overloaded, its counters go away and come back."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models import Model, Part, Request, Said, Text, ToolCall, Usage
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.gate import Allowance
+from mkdocs_roaming.serve.guard import Policy
+
+Start = Callable[..., Any]
+REDIS = shutil.which("redis-server")
+
+
+class Overloaded:
+    """A provider's brain that answers 529 for a while."""
+
+    def __init__(self) -> None:
+        from messages_api.adversary import Adversary
+        from messages_api.navigator import Navigator
+
+        self.over = True
+        self._brains = {True: Adversary("overloaded"), False: Navigator()}
+
+    def reply(self, view: Any) -> Any:
+        return self._brains[self.over].reply(view)
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
+    start: Start, folder: Path, until: Callable[..., Any], wire: str
+) -> None:
+    """While it answers 529 every reader hears so soon, no place stays taken, and what needs no model goes on.
+    Once it is back the same question is answered: no failure was kept.
+    """
+    from messages_api import MessagesApi, serving
+
+    brain = Overloaded()
+    with serving(MessagesApi(brain)) as api:
+        endpoint = start(folder, _model(wire, api.url), allowance=Allowance(concurrent=4, concurrent_each=4))
+        question = "How long is water kept hot?"
+        statuses: list[dict[str, Any]] = []
+        readers = [
+            threading.Thread(target=lambda: statuses.append(endpoint.status(question, lang="en"))) for _ in range(4)
+        ]
+        began = time.monotonic()
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        assert time.monotonic() - began < 20
+        assert [(one["state"], one["code"]) for one in statuses] == [("error", "failed")] * 4
+        assert len(api.exchanges) == 4
+        until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        assert endpoint.http.get("/healthz").json()["status"] == "ok"
+        assert "12 minutes" in endpoint.http.get("/ask", params={"q": "keep hot minutes"}).text
+        brain.over = False
+        assert endpoint.status(question, lang="en")["state"] == "answered"
+
+
+def _model(wire: str, url: str) -> Model:
+    if wire == "claude":
+        from mkdocs_roaming.answer.models.claude import Claude
+
+        return Claude(key="test-key", base_url=url, retries=0)
+    from mkdocs_roaming.answer.models.openai import OpenAI
+
+    return OpenAI("qwen3", key="test-key", base_url=url, retries=0)
+
+
+# Redis
+
+
+class Dear:
+    """A model whose answers cost 0.2 each; it waits in the middle where it is told to."""
+
+    name = "dear"
+
+    def __init__(self, id_: str) -> None:
+        self.go = threading.Event()
+        self.go.set()
+        self.asked = 0
+        self._id = id_
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        import anyio
+
+        self.asked += 1
+        if not any(isinstance(turn, Said) and turn.calls for turn in request.turns):
+            yield ToolCall("a", "expand_sections", {"ids": [self._id]})
+            return
+        while not self.go.is_set():
+            await anyio.sleep(0.01)
+        yield Text(f"It is port 8642 [^{self._id}].")
+        yield Usage(input=200_000)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REDIS is None, reason="needs redis-server")
+def test_no_money_is_spent_while_redis_is_away(
+    start: Start, folder: Path, redis: Any, until: Callable[..., Any]
+) -> None:
+    """An answer under way comes to its end. Until Redis is back, who would spend is refused with 503 and told when to
+    come again; offline answers, reading and search go on. Then money is spent as before, and none is forgotten.
+    """
+    model = Dear(next(place.id for place in open_library(folder).places if place.section.title == "Server"))
+    endpoint = start(
+        folder,
+        model,
+        budget=Budget(prices=Prices(input=1.0), cost=0.3),
+        allowance=Allowance(money_a_day=0.65, answers_a_minute_each=60),
+        counters=redis.uri,
+        policy=Policy(requests_a_minute=100_000, requests_a_minute_each=100_000),
+        kept_answers=0,
+    )
+    model.go.clear()
+    ended: list[dict[str, Any]] = []
+    reader = threading.Thread(target=lambda: ended.append(endpoint.status("Which port?")))
+    reader.start()
+    until(lambda: model.asked == 2)
+    redis.stop()
+    model.go.set()
+    reader.join(20)
+    assert [one["state"] for one in ended] == ["answered"]
+
+    refused = endpoint.http.post("/v1/ask", json={"question": "Another?"})
+    assert (refused.status_code, refused.json()["code"]) == (503, "counters")
+    assert int(refused.headers["retry-after"]) > 0
+    assert model.asked == 2
+    assert endpoint.http.get("/ask", params={"q": "Which port is the default?"}).status_code == 200
+    assert endpoint.http.get("/v1/search", params={"q": "port"}).status_code == 200
+    assert endpoint.http.get("/v1/outline").status_code == 200
+
+    redis.start()
+    until(lambda: endpoint.http.post("/v1/ask", json={"question": "And now?"}).status_code == 200, 15.0)
+    again = endpoint.http.post("/v1/ask", json={"question": "Once more?"})  # 0.3 + 0.2 are spent: 0.3 more is too much
+    assert (again.status_code, again.json()["code"]) == (429, "money")
