@@ -308,8 +308,11 @@ const ENGLISH = {
 const MOST_SHOWN = 8;
 const STYLE = `
 .hit { border: 1px solid var(--_border); border-radius: var(--_radius); margin-block: .5em }
-.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35 }
+.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35; list-style: none }
 .hit > summary > * { display: block }
+.hit > summary > h3::before { content: "▸ "; color: var(--_muted) }
+.hit[open] > summary > h3::before { content: "▾ " }
+.hit[open] > summary > h3 + * { display: none }
 .hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
 `;
 

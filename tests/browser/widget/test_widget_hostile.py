@@ -78,7 +78,9 @@ def test_links_may_be_allowed(page: Page, stage: Stage, widget: Widget) -> None:
     assert links == ["https://evil.example/docs/x", "https://ok.example/"]
 
 
-@pytest.mark.parametrize("name", ["answered", "not_found", "error"])
+@pytest.mark.parametrize(
+    "name", ["answered", *(pytest.param(name, marks=pytest.mark.slow) for name in ("not_found", "error"))]
+)
 def test_the_strictest_policy_is_kept(page: Page, stage: Stage, widget: Widget, name: str) -> None:
     """Without inline styles or scripts, and with trusted types, nothing is violated, in the finder neither."""
     stage.csp = STRICT

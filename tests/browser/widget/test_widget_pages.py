@@ -229,7 +229,7 @@ STATES: dict[str, Reply] = {
     "reading": Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'),
     **{name: Reply(recorded(name)) for name in ("answered", "partial", "not_found", "error")},
 }
-LOOKS = [("light", 1280), ("dark", 1280), ("light", 390)]
+LOOKS = [("light", 1280), ("dark", 1280), pytest.param("light", 390, marks=pytest.mark.slow)]
 
 
 def in_every_state(page: Page, stage: Stage, widget: Widget, axe: str, url: str) -> dict[str, list[str]]:

@@ -1,0 +1,57 @@
+"""The widget before the real endpoint, which serves the site as well; only the model follows a script."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.models import Stop, Text, ToolCall
+from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.answering import Way
+from mkdocs_roaming.serve.app import Serving, create_app
+from mkdocs_roaming.serve.running import listen
+
+from .conftest import Stage, Widget
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@contextmanager
+def running(serving: Serving) -> Iterator[str]:
+    """Run an endpoint on a port of its own, and give its address."""
+    listening = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    end = time.monotonic() + 10
+    while not server.started and time.monotonic() < end:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join(10)
+
+
+def test_the_real_endpoint_is_understood(page: Page, stage: Stage, widget: Widget) -> None:
+    """A question, the sections that were opened, the cited answer, and a follow-up that remembers."""
+    library = open_library(str(stage.folder))
+    section = next(place for place in library.places if place.section.title == "Server")
+    opens = [ToolCall("1", "expand_sections", {"ids": [section.id]}), Stop("tools")]
+    says = [Text(f"It listens on port 8642 [^{section.id}]."), Stop("end")]
+    stage.page(site="https://docs.example/p/")
+    serving = Serving(str(stage.folder), Way(Scripted([opens, says, says]), Budget(), 0), site=stage.folder)
+    with running(serving) as url:
+        page.goto(url)
+        turn = widget.open().ask("Which port is the default?")
+        assert "It listens on port 8642[1]." in turn.inner_text()
+        assert turn.locator(".cite").get_attribute("href") == f"{url}settings/"
+        assert "scripted" in turn.inner_text()
+        assert "8642[1]" in widget.ask("Is that so?").inner_text()
+        assert "Opened 1 of 10 sections · 1 cited" in widget.turns.nth(1).inner_text()
