@@ -14,7 +14,7 @@ def as_markdown(told: Part) -> str:
         pieces.append("\n".join(f"[^{one['id']}]: {_link(one)}" for one in told["sources"]))
     status = told["status"]
     if not told["answer"]:
-        pieces.append("The docs do not seem to answer this.")
+        pieces.append(_UNANSWERED.get(told["state"], "The docs do not seem to answer this."))
         near = status.get("looked_at") or status.get("nearest") or []
         if near:
             title = "Looked at:" if status.get("looked_at") else "Nearest:"
@@ -33,6 +33,11 @@ def _link(source: Part) -> str:
     return f"[{title}](<{_ANGLES.sub('', source['url'])}>) `{source['id']}`"
 
 
+_UNANSWERED = {
+    "budget": "Stopped before there was an answer: what it may cost is spent.",
+    "error": "The question could not be answered just now.",
+    "refused": "The model does not answer this.",
+}
 _MOST = 5
 _SPECIAL = re.compile(r"[\\\[\]`*_<>]")
 _ANGLES = re.compile(r"[<>\s]")

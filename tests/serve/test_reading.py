@@ -12,6 +12,7 @@ import pytest
 
 from mkdocs_roaming.outline import outline
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.operations import OPERATIONS
 
 Start = Callable[..., Any]
@@ -117,6 +118,16 @@ def test_a_question_without_an_answer_by_get(http: Any) -> None:
     text = http.get("/ask", params={"q": "Does it run on Kubernetes with an espresso machine?"}).text
     assert text.startswith("The docs do not seem to answer this.")
     assert "not_found · offline" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("not_found", "The docs do not"), ("budget", "Stopped before"), ("refused", "The model"), ("error", "The question")],
+)
+def test_only_what_was_looked_for_is_said_to_be_missing(state: str, said: str) -> None:
+    """A spent budget or a failure does not blame the docs."""
+    status = {"sections": 0, "model": "offline"}
+    assert as_markdown({"answer": "", "sources": [], "status": status, "state": state}).startswith(said)
 
 
 def test_a_link_cannot_ask_a_model(http: Any) -> None:
