@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_process
 import anyio.to_thread
 
+from mkdocs_roaming import site_nav
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.page import Heading
 from mkdocs_roaming.publish.publisher import Options
 from roaming_crawler.discover import Found, Sources, discover, loosely
 from roaming_crawler.fetch import Answer, Clock, Fetcher, FetchError, Manners, WebFetcher
@@ -21,7 +22,7 @@ from roaming_crawler.files import FolderFetcher, folder_site
 from roaming_crawler.mirroring import mirrored
 from roaming_crawler.pages import Entry, Getter, Got, Skipped, entry_of
 from roaming_crawler.publishing import Outcome, published
-from roaming_crawler.reading import Seen, read_html
+from roaming_crawler.reading import Seen, headings_of, read_html
 from roaming_crawler.scope import Scope, canonical, looks_like_a_page, scope_of
 from roaming_crawler.session import HTML, Limits, Session
 from roaming_crawler.store import Store, locked
@@ -143,8 +144,8 @@ async def _scope(session: Session, given: str, store: Store) -> Scope:
 
 async def _visit(session: Session, found: Found, how: Crawl, tell: Tell) -> tuple[list[Got], list[Skipped]]:
     """Get all pages, level by level: what sources list and the home page first, then what those link to."""
-    read = _reader(found.scope, how.workers)
-    getter = Getter(session, found.scope, read, prefer_markdown=how.prefer_markdown, anchors=how.anchors)
+    reader = _Reader(found.scope.url, anyio.CapacityLimiter(max(1, how.workers)), bool(how.workers))
+    getter = Getter(session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors)
     await getter.learn_what_is_missing()
     if found.scope.url not in found.entries:
         found.add(Entry(found.scope.url, title=""))
@@ -175,7 +176,7 @@ async def _visit(session: Session, found: Found, how: Crawl, tell: Tell) -> tupl
             elif (twin := got.get(result.path) or loose.get(loosely(result.url))) and _same(twin, result):
                 skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
             else:
-                got[result.path] = loose[loosely(result.url)] = result
+                got[result.path] = loose[loosely(result.url)] = navs.without_what_is_known(result)
                 known.add(result.url)
             if how.links and (how.limits.depth is None or entry.depth < how.limits.depth):
                 for link in navs.of(result):
@@ -205,6 +206,7 @@ class _NavLinks:
     """Takes the links of articles from every page, but those of the nav only while pages bring new ones."""
 
     seen: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
     fruitless: int = 0
 
     def of(self, result: Got | Skipped) -> Sequence[str]:
@@ -217,6 +219,14 @@ class _NavLinks:
         self.seen.update(new)
         self.fruitless = 0 if new else self.fruitless + 1
         return [*result.links, *new]
+
+    def without_what_is_known(self, got: Got) -> Got:
+        """Give a page as it is kept: without links, and without a nav that brings nothing new. Sites are large."""
+        named = site_nav.paths(got.nav)
+        nav = got.nav if named - self.paths else ()
+        self.paths |= named
+        seen = replace(got.seen, article="", links=(), nav_links=(), nav=(), words=frozenset()) if got.seen else None
+        return replace(got, links=(), nav_links=(), nav=nav, seen=seen)
 
 
 def _room(level: Sequence[Entry], count: int, limits: Limits) -> int:
@@ -247,35 +257,42 @@ async def _told(getter: Getter, entry: Entry, tell: Tell) -> Got | Skipped:
     return result
 
 
-def _reader(scope: Scope, workers: int) -> Callable[[Answer], Any]:
-    """Give what reads HTML: in worker processes, or in a thread of this one."""
-    limiter = anyio.CapacityLimiter(max(1, workers))
-    apart, worked = bool(workers), False
+_SECONDS_TO_READ = 60.0
+T = TypeVar("T")
 
-    async def read(answer: Answer) -> Seen:
-        nonlocal apart, worked
-        arguments = (answer.body, answer.charset, answer.url, scope.url)
-        if apart:
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads HTML in worker processes; in a thread of this one with 0 of them, or where none can be started."""
+
+    site_url: str
+    limiter: anyio.CapacityLimiter
+    apart: bool
+    worked: bool = False
+
+    async def page(self, answer: Answer) -> Seen:
+        try:
+            return await self._run(read_html, answer.body, answer.charset, answer.url, self.site_url)
+        except TimeoutError:
+            return Seen(left_out=f"not read within {_SECONDS_TO_READ:g} s")
+        except anyio.BrokenWorkerProcess:
+            return Seen(left_out="breaks the process that reads it")
+
+    async def headings(self, seen: Seen) -> tuple[Heading, ...]:
+        try:
+            return await self._run(headings_of, seen.article, seen.title)
+        except (TimeoutError, anyio.BrokenWorkerProcess):
+            return ()
+
+    async def _run(self, function: Callable[..., T], *arguments: str | bytes) -> T:
+        if self.apart:
             try:
                 with anyio.fail_after(_SECONDS_TO_READ):
-                    seen = await anyio.to_process.run_sync(read_html, *arguments, cancellable=True, limiter=limiter)
-            except TimeoutError:
-                return Seen(left_out=f"not read within {_SECONDS_TO_READ:g} s")
+                    done = await anyio.to_process.run_sync(function, *arguments, cancellable=True, limiter=self.limiter)
+                self.worked = True
+                return done
             except anyio.BrokenWorkerProcess:
-                if worked:
-                    return Seen(left_out="breaks the process that reads it")
-                apart = False  # no process can be started from this program
-            else:
-                worked = True
-                return seen
-        return await anyio.to_thread.run_sync(read_html, *arguments, limiter=limiter)
-
-    return read
-
-
-_SECONDS_TO_READ = 60.0
-
-
-def reasons(skipped: Sequence[Skipped]) -> list[tuple[str, int]]:
-    """Give why pages were skipped, and how many for each reason, the most frequent first."""
-    return Counter(one.why for one in skipped).most_common()
+                if self.worked:
+                    raise
+                self.apart = False  # a program that cannot be started twice
+        return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -102,16 +103,20 @@ class Pace:
     next_start: float = 0.0
     factor: float = 1.0
     latency: float = 0.0
+    best: float = math.inf
     well: int = 0
 
     @property
     def gap(self) -> float:
         """The seconds between the starts of two requests."""
-        slow = max(self.delay, 0.5) * self.factor if self.factor > 1 else self.delay
-        return min(max(slow, self.latency / max(self.limiter.total_tokens, 1)), 60.0)
+        gap = max(self.delay, 0.5) * self.factor if self.factor > 1 else self.delay
+        if self.latency > max(1.0, 3 * self.best):  # it labours
+            gap = max(gap, self.latency)
+        return min(gap, 60.0)
 
     def answered(self, seconds: float) -> None:
         """Take note of an answer and how long it took."""
+        self.best = min(self.best, seconds)
         self.latency = seconds if not self.latency else 0.8 * self.latency + 0.2 * seconds
         self.well += 1
         if self.well >= 10 and self.factor > 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 from urllib.parse import urljoin
 
 from mkdocs_roaming.page import Heading, NavItem
@@ -15,8 +15,17 @@ from roaming_crawler.reading import Seen
 from roaming_crawler.scope import Scope, canonical
 from roaming_crawler.session import HTML, MARKDOWN, LimitError, Session
 
-Read = Callable[[Answer], Awaitable[Seen]]
-"""Reads a page's HTML, in another process or here."""
+
+class Reader(Protocol):
+    """Reads HTML, in another process or here."""
+
+    async def page(self, answer: Answer) -> Seen:
+        """Give what a page says."""
+        ...
+
+    async def headings(self, seen: Seen) -> tuple[Heading, ...]:
+        """Give a page's headings, with their anchors."""
+        ...
 
 
 @dataclass(slots=True)
@@ -81,7 +90,7 @@ class Getter:
 
     session: Session
     scope: Scope
-    read: Read
+    reader: Reader
     ways: Ways = field(default_factory=Ways)
     prefer_markdown: bool = True
     anchors: bool = True
@@ -105,7 +114,7 @@ class Getter:
             if not answer.good:
                 continue
             if kind_of(answer) == "html" and accept == HTML:
-                self.ways.missing = (await self.read(answer)).words
+                self.ways.missing = (await self.reader.page(answer)).words
             elif kind_of(answer) == "markdown":
                 self.ways.missing_text = _words(text_of(answer.body, answer.charset))
 
@@ -122,9 +131,18 @@ class Getter:
             return Skipped(entry.url, why, gone=why == _GONE, links=_all(seen))
         if text is not None and seen is not None and seen.left_out and "JavaScript" not in seen.left_out:
             return Skipped(entry.url, seen.left_out, links=_all(seen))
-        return self._page(entry, text, at, found, seen)
+        headings = await self.reader.headings(seen) if text is not None and seen is not None else ()
+        return self._page(entry, text, at, found, seen, headings)
 
-    def _page(self, entry: Entry, text: str | None, at: str, found: Answer | None, seen: Seen | None) -> Got | Skipped:
+    def _page(
+        self,
+        entry: Entry,
+        text: str | None,
+        at: str,
+        found: Answer | None,
+        seen: Seen | None,
+        headings: tuple[Heading, ...],
+    ) -> Got | Skipped:
         url = entry.url
         if found is not None:
             url = found.url
@@ -144,7 +162,7 @@ class Getter:
             article="" if text is not None else seen.article,
             markdown=text,
             markdown_url=at if text is not None else "",
-            headings=seen.headings if text is not None else (),
+            headings=headings,
             links=seen.links or _markdown_links(text, at or url),
             nav_links=seen.nav_links,
             nav=seen.nav,
@@ -163,7 +181,7 @@ class Getter:
             if kind != "html":
                 why = f"is {kind}, not a page"
                 continue
-            seen = await self.read(answer)
+            seen = await self.reader.page(answer)
             if self.scope.path(answer.url) != "" and alike(seen.words, self.ways.missing):
                 why = "says 200, but shows what this host shows for pages that do not exist"
                 continue

@@ -35,7 +35,6 @@ class Seen:
     links: tuple[str, ...] = ()
     nav_links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
-    headings: tuple[Heading, ...] = ()
     words: frozenset[str] = frozenset()
     left_out: str = ""
     """Why it is no page to publish: a redirect, `noindex`, a JavaScript shell."""
@@ -69,10 +68,17 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
         links=tuple(links),
         nav_links=tuple(link for link in _links(tree, base) if link not in links),
         nav=_nav(tree, base, site_url),
-        headings=_headings(article, title),
         words=words,
         left_out=left_out(text) or _shell(tree, words),
     )
+
+
+def headings_of(article: str, title: str) -> tuple[Heading, ...]:
+    """Give the headings that an article would have as Markdown, with their anchors."""
+    try:
+        return convert(article, title=title).headings
+    except RoamingError:
+        return ()
 
 
 def _base(tree: lxml_html.HtmlElement, url: str) -> str:
@@ -107,13 +113,6 @@ def _nav(tree: lxml_html.HtmlElement, base: str, site_url: str) -> tuple[NavItem
         return path_of(site_url, url) if url else None
 
     return site_nav.from_sidebar(tree, resolve)
-
-
-def _headings(article: etree._Element, title: str) -> tuple[Heading, ...]:
-    try:
-        return convert(article, title=title).headings
-    except RoamingError:
-        return ()
 
 
 def _shell(tree: lxml_html.HtmlElement, words: frozenset[str]) -> str:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import anyio
-from roaming_crawler.fetch import Clock, Manners, Request
+from roaming_crawler.fetch import Clock, Manners, Pace, Request
 
 
 class Hand:
@@ -71,6 +71,21 @@ def test_a_busy_host_is_asked_more_slowly_from_then_on(site: Any, fetcher: Any, 
     gaps = [round(wait, 1) for wait in hand.slept]
     assert 2.0 in gaps[:4]
     assert gaps[-1] == 1.0
+
+
+def test_a_host_that_labours_is_given_time() -> None:
+    """Where answers take many times what the first took, requests stand as far apart as they last."""
+
+    async def paced() -> tuple[float, float, float]:
+        pace = Pace(0.2, anyio.CapacityLimiter(2))
+        gaps = []
+        for seconds in (0.1, 8.0, 0.1):
+            for _ in range(30):
+                pace.answered(seconds)
+            gaps.append(round(pace.gap, 1))
+        return gaps[0], gaps[1], gaps[2]
+
+    assert anyio.run(paced) == (0.2, 8.0, 0.2)
 
 
 def test_a_crawl_delay_is_kept_up_to_thirty_seconds(site: Any, crawled: Any) -> None:
