@@ -99,7 +99,7 @@ class Hearing:
     @property
     def most(self) -> float:
         """The most that the answer may cost; 0 where it spends no money."""
-        return 0.0 if self.cached or self._way.budget.cost is None else self._way.budget.cost
+        return self._way.budget.cost or 0.0 if self.spends else 0.0
 
     @property
     def spends(self) -> bool:

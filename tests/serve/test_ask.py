@@ -366,6 +366,17 @@ def test_a_reply_that_breaks_off_costs_all_that_was_set_aside(
     assert (refused.status_code, refused.json()["code"]) == (429, "money")
 
 
+def test_the_offline_model_spends_no_money(start: Start, folder: Path) -> None:
+    """Settings may keep the prices of another model: nothing is set aside for what costs nothing."""
+    endpoint = start(
+        folder,
+        budget=Budget(prices=Prices(input=1.0), cost=1.0),
+        allowance=Allowance(money_a_day=1.0, answers_a_minute_each=60),
+    )
+    for question in (PORT, "Where is the log?", "And the whistle?"):
+        assert endpoint.status(question)["model"] == "offline"
+
+
 def test_a_days_money_needs_to_know_an_answers_share(folder: Path) -> None:
     """A budget that could not be kept is refused at the start, not found out in the evening."""
     with pytest.raises(UsageError, match=r"\[prices\] and \[budget\] cost"):
