@@ -122,7 +122,7 @@ def test_a_question_without_an_answer_by_get(http: Any) -> None:
 
 @pytest.mark.parametrize(
     ("state", "said"),
-    [("not_found", "The docs do not"), ("budget", "Stopped before"), ("refused", "The model"), ("error", "The question")],
+    [("not_found", "The docs do not"), ("budget", "Stopped"), ("refused", "The model"), ("error", "The question")],
 )
 def test_only_what_was_looked_for_is_said_to_be_missing(state: str, said: str) -> None:
     """A spent budget or a failure does not blame the docs."""
