@@ -39,8 +39,8 @@ def test_requests_to_a_host_keep_their_distance(site: Any, fetcher: Any) -> None
     made = fetcher(Manners(delay=0.1, connections=2))
     anyio.run(_all, made, [f"{site.url}{at}" for at in range(8)])
     starts = sorted(asked.at for asked in site.asked)
-    gaps = [later - sooner for sooner, later in itertools.pairwise(starts)]
-    assert min(gaps) > 0.07
+    assert starts[-1] - starts[0] > 7 * 0.1 - 0.05
+    assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 0.01  # no two at once
     assert site.most_open <= 2
 
 
