@@ -111,15 +111,15 @@ class Search:
             index = self._index
             scores, pages = self._sums(index, words)
         asked_for = {term for word in words for run in word.runs for term in run}
-        for row in scores:
-            titled = index.titles[row]
-            entire = len(titled & asked_for) / len(titled) if titled else 0.0
-            scores[row] += self.weights.page * pages.get(index.page_of[row], 0.0)
-            scores[row] *= 1 + self.weights.entire * entire
-        if not asks_for_history(words):
-            for row in scores:
-                scores[row] *= self.weights.history if index.history[index.page_of[row]] else 1.0
-        return [(index.places[row], scores[row]) for row in sorted(scores, key=lambda row: (-scores[row], row))]
+        old = 1.0 if asks_for_history(words) else self.weights.history
+        for row, score in scores.items():
+            page, titled = index.page_of[row], index.titles[row]
+            score += self.weights.page * pages.get(page, 0.0)
+            if not titled.isdisjoint(asked_for):
+                score *= 1 + self.weights.entire * (len(titled & asked_for) / len(titled))
+            scores[row] = score * old if index.history[page] else score
+        best_first = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equals as they stand on the site
+        return [(index.places[row], scores[row]) for row in best_first]
 
     def _sums(self, index: Index, words: Sequence[Word]) -> tuple[dict[int, float], dict[int, float]]:
         """Give what the words score in sections, and in pages."""
@@ -157,10 +157,11 @@ class Search:
 
 def _add(scores: dict[int, float], ways: Sequence[tuple[Mapping[int, float], float]]) -> None:
     """Add what a word scores in each row, by the best of the ways in which it was looked up."""
-    best: dict[int, float] = {}
-    for found, weight in ways:
-        for row, score in found.items():
-            best[row] = max(weight * score, best.get(row, 0.0))
+    weighed = [{row: weight * score for row, score in found.items()} for found, weight in ways if found]
+    best = weighed[0] if weighed else {}
+    for other in weighed[1:]:
+        for row, score in other.items():
+            best[row] = max(score, best.get(row, 0.0))
     for row, score in best.items():
         scores[row] = scores.get(row, 0.0) + score
 
