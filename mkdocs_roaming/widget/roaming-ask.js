@@ -297,7 +297,7 @@ export class Markdown {
     const items = [];
     for (const line of lines) {
       const item = ITEM.exec(line);
-      if (item?.[1].length <= margin.length + 1) items.push([line.slice(item[0].length).replace(/^\[[ xX]\] /, tick)]);
+      if (item?.[1].length <= margin.length + 1) items.push([line.slice(item[0].length)]);
       else items.at(-1).push(line.replace(/^ {1,4}/, ""));
     }
     const start = parseInt(sign) > 1 && parseInt(sign);
@@ -345,7 +345,6 @@ export class Markdown {
     return into;
   }
 }
-const tick = (box) => (box === "[ ] " ? "☐ " : "☑ ");
 const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
 const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
 const target = (name) => `\\(<?(${name}[^\\s<>()]*(?:\\([^\\s<>()]*\\)[^\\s<>()]*)*)>?(?: +"[^"]*")?\\)`;
@@ -773,6 +772,11 @@ export class RoamingAsk extends HTMLElement {
     } else if (type === "data-support") turn.support = data;
     else if (type === "data-status") turn.status = data;
     else if (type === "finish") turn.turn = part.messageMetadata?.turn;
+    for (const opened of part.output?.opened ?? []) {
+      const section = turn.sections.get(opened); // one that stood open already is not told as read
+      if (section?.state === "open") section.state = "read";
+      this.#trace(turn, opened);
+    }
     if (turn.text) turn.cited.forEach((cited) => this.#trace(turn, cited));
     const [told] = /outline|section|delta/.exec(type) ?? [];
     if (live && told) this._tell(told, { id, text: part.delta, ...data });

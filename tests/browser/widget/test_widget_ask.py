@@ -100,6 +100,17 @@ def test_a_reader_is_told_what_goes_on(page: Page, stage: Stage, widget: Widget)
     assert "8642" in widget.ended().inner_text()
 
 
+def test_a_section_that_stood_open_is_read(page: Page, stage: Stage, widget: Widget) -> None:
+    """It came with the one around it: nothing tells of its reading but the end of the call."""
+    lines = recorded("answered").split(b"\n\n")
+    silent = [line for line in lines if not (b"5f4feca3" in line and (b'"read"' in line or b'"cited"' in line))]
+    stage.plays(b"\n\n".join(silent))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    turn.locator("summary").click()
+    assert "The port is taken read · ~34 tokens · cited [2]" in turn.locator(".trail").inner_text()
+
+
 ENDS = {
     "partial": "Stopped after 1 section. The answer may be incomplete.",
     "not_found": "The docs do not seem to answer this.",

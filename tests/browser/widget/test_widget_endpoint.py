@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import httpx2
 import uvicorn
 
 from mkdocs_roaming.answer.budget import Budget
@@ -31,10 +32,11 @@ def running(serving: Serving) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
     end = time.monotonic() + 10
-    while not server.started and time.monotonic() < end:
+    while time.monotonic() < end and not (server.started and httpx2.get(f"{url}healthz").is_success):
         time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    yield url
     server.should_exit = True
     thread.join(10)
 

@@ -52,25 +52,7 @@ def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
 
     texts = "\n".join(path.read_text("utf-8") for path in sorted((TESTS / "golden").rglob("*.md")))
     known = sorted({word.lower() for word in split(texts) if word.isascii() and word.isalpha()})
-    ends = (
-        "",
-        "s",
-        "es",
-        "ed",
-        "ing",
-        "ly",
-        "ation",
-        "ness",
-        "ful",
-        "ive",
-        "ies",
-        "ization",
-        "edly",
-        "ment",
-        "al",
-        "ic",
-        "y",
-    )
+    ends = ["", "s", "ed", "ing", "ly", "ation", "ness", "ies", "ization", "edly", "ment", "ic", "y"]
     all_words = sorted({word + end for word in known for end in ends})
     page.goto(stage.page(""))
     found = page.evaluate(

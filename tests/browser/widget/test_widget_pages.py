@@ -194,6 +194,19 @@ def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) ->
     assert stage.asked[0]["lang"] == "de"
 
 
+def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widget) -> None:
+    """In a page that is written from right to left it stands on the left."""
+    page.goto(stage.page())
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100  # type: ignore[index]
+    widget.open()
+    assert widget.panel.bounding_box()["x"] == 0  # type: ignore[index]
+    page.evaluate("document.documentElement.dir = 'ltr'")
+    box = widget.panel.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] == 1280
+
+
 # Accessibility, by axe-core
 
 
