@@ -105,6 +105,20 @@ def test_sections_outline_and_search_are_read_there_too(mkdocs: Project, tmp_pat
         assert httpx2.get(server.url.removesuffix("sub/") + "v1/outline").status_code == 404
 
 
+def test_every_language_is_answered_from(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """A site in two languages: who says which is answered from that one, after an edit too."""
+    languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
+    sources = {"index.md": "# Kettle\n\nBoils water.\n", "index.fr.md": "# Bouilloire\n\nElle bout en 90 secondes.\n"}
+    mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
+    with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=30) as client:
+        given = {"q": "bouilloire", "lang": "fr"}
+        assert client.get("v1/search", params=given).json()["hits"][0]["url"] == f"{server.url}fr/"
+        assert client.get("v1/search", params={"q": "kettle"}).json()["hits"][0]["url"] == server.url
+        (tmp_path / "docs/index.fr.md").write_text("# Bouilloire\n\nElle bout en 80 secondes.\n")
+        server.wait(REBUILT)
+        assert "80 secondes" in client.get("v1/search", params=given).json()["hits"][0]["snippet"]
+
+
 def test_what_may_not_ask_is_refused(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """Pages of other sites, other names, and what is no question: a status, a problem, and the docs go on."""
     mkdocs.write(SOURCES)
