@@ -134,7 +134,7 @@ summary { cursor: pointer; min-height: 2em }
 .trail ul { list-style: none; border-inline-start: 2px solid var(--_border); padding-inline-start: .9em }
 .trail > ul { font-size: .9em }
 .trail a, ol > li > a { display: inline-block; min-height: 24px }
-.answer > * + *, blockquote > * + *, li > * + * { margin-block-start: .7em }
+.answer > * + *, .answer :is(li, blockquote) > * + * { margin-block-start: .7em }
 em { font-style: italic }
 del { text-decoration: line-through }
 pre, code { font-family: var(--roaming-mono, ui-monospace, Consolas, monospace); background: var(--_code) }
