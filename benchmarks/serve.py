@@ -2,8 +2,9 @@
 
     python benchmarks/serve.py [readers] [memory] [ratios] [--readers 200] [--seconds 60] [--answers 10000]
 
-A site of 834 pages and 5,004 sections is made and built once; a model that needs no network opens two sections and says
-three paragraphs. The endpoint runs in a process of its own, as `roaming serve` runs it.
+A site of 834 pages and 5,004 sections is made and built once, of 5,000 words as frequent and as rare as words are. A
+model that needs no network opens two sections and says three paragraphs. The endpoint runs in a process of its own, as
+`roaming serve` runs it.
 
 readers  So many readers ask without a pause for so many seconds, each from an address of its own, and leave every tenth
          answer in the middle: once within the default limits, once with room for all. Every answer has to be whole,
@@ -289,7 +290,7 @@ def ratios(folder: Path) -> Iterator[str]:
     """Give the latencies of our routes as ratios to bare ones."""
     ids = [place.id for place in _library(folder).places]
     draw = random.Random(5)
-    asked = [" ".join(draw.sample(WORDS, 3)) for _ in range(ROUNDS)]
+    asked = [" ".join([one_of(draw), one_of(draw, commonest=20), one_of(draw, commonest=200)]) for _ in range(ROUNDS)]
     with (
         running("endpoint", folder, "none", str(PACE)) as (ours, _),
         running("bare", folder, str(PACE)) as (theirs, _),
@@ -320,7 +321,7 @@ def _searches(folder: Path, asked: Sequence[str]) -> str:
     from mkdocs_roaming.roam.search import Search
 
     table, search = Table(folder), Search(_library(folder))
-    search.find("warm")
+    search.find("warm")  # the index is made by the first
 
     def took(work: Callable[[str], Any], words: str) -> float:
         began = time.perf_counter()
@@ -416,6 +417,16 @@ def at(values: Sequence[float], share: float) -> float:
     return values[min(int(len(values) * share), len(values) - 1)] if values else float("nan")
 
 
+def one_of(draw: random.Random, rarest: int = 5_000, commonest: int = 0) -> str:
+    """Give a word, made of syllables; the n-th is about n times as rare as the first."""
+    rank = min(int((rarest - commonest + 1) ** draw.random()) - 1 + commonest, rarest)
+    syllables = "ka", "ri", "to", "ne", "lu", "mo", "se", "vi", "da", "pu"
+    return "".join(syllables[int(digit)] for digit in f"{rank * 7919 % 10_007:04}")
+
+
+_DULL = re.compile(rf"\b(?:{'|'.join(WORDS)})\b")
+
+
 def _port() -> int:
     return int(os.environ["PORT"])
 
@@ -431,6 +442,9 @@ def site() -> Iterator[Path]:
     """Build the site."""
     with tempfile.TemporaryDirectory(prefix="roaming-serve-") as folder:
         make(Path(folder), PAGES, SECTIONS)
+        draw = random.Random(7)
+        for file in sorted(Path(folder, "docs").rglob("*.md")):
+            file.write_text(_DULL.sub(lambda found: one_of(draw), file.read_text("utf-8")), "utf-8")
         command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "roaming.yml", "-d", "built"]
         quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
         subprocess.run(command, cwd=folder, env={**os.environ, **quiet}, check=True)
