@@ -129,7 +129,9 @@ def by_lines(markdown: str) -> list[Mark] | None:
                 code = [] if sections and not sections[-1].texts else None
                 continue
             if inner:
-                unsure = unsure or first not in " \t"
+                if unsure and before and _UNDERLINE.match(line):
+                    return None
+                unsure, before = unsure or first not in " \t", True
                 continue
             if before and _UNDERLINE.match(line):
                 return None

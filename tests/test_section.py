@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -124,6 +124,8 @@ MORE_LINES = st.one_of(
 
 @given(st.lists(MORE_LINES, max_size=24))
 @settings(max_examples=1500)
+@example(["- a", "   ```", "| a |", "==="])
+@example(["- a", "", "   ```", "=x", "==="])
 def test_the_quick_reading_is_commonmarks(lines: list[str]) -> None:
     """Where headings are read line by line, they are those that markdown-it finds: places, levels and titles."""
     markdown = "\n".join(lines)
