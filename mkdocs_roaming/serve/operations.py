@@ -137,6 +137,9 @@ OPERATIONS = (
     Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: ""}, (400, 421)),
     Operation("widget", "GET", "/roaming-ask.js", "The widget.", {"text/javascript": ""}, (400, 404, 421)),
     Operation(
+        "widget_finder", "GET", "/roaming-find.js", "The widget's search.", {"text/javascript": ""}, (400, 404, 421)
+    ),
+    Operation(
         "widget_strings",
         "GET",
         "/ask.{language}.json",

@@ -114,6 +114,10 @@ class Routes:
         """Give the widget, to pages of other sites too."""
         return _asset(request, self._widget / "roaming-ask.js", "text/javascript; charset=utf-8")
 
+    async def widget_finder(self, request: Request) -> Response:
+        """Give the part of the widget that searches without an endpoint."""
+        return _asset(request, self._widget / "roaming-find.js", "text/javascript; charset=utf-8")
+
     async def widget_strings(self, request: Request) -> Response:
         """Give the widget's words in a language."""
         language = request.path_params["language"]

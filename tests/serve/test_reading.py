@@ -264,6 +264,7 @@ def test_the_widget_is_given_to_pages_of_other_sites(start: Start, folder: Path,
     """A module is fetched across origins only where it says that it may be; its words in other languages likewise."""
     (tmp_path / "widget").mkdir()
     (tmp_path / "widget/roaming-ask.js").write_text("export {}\n")
+    (tmp_path / "widget/roaming-find.js").write_text("export {find}\n")
     (tmp_path / "widget/ask.pt-BR.json").write_text('{"send": "Enviar"}')
     (tmp_path / "widget/ask...json").write_text("secret")
     http = start(folder, widget=tmp_path / "widget").http
@@ -271,6 +272,7 @@ def test_the_widget_is_given_to_pages_of_other_sites(start: Start, folder: Path,
     assert (module.text, module.headers["content-type"]) == ("export {}\n", "text/javascript; charset=utf-8")
     assert module.headers["access-control-allow-origin"] == "*"
     assert http.get("/roaming-ask.js", headers={"If-None-Match": module.headers["etag"]}).status_code == 304
+    assert http.get("/roaming-find.js").text == "export {find}\n"
     assert http.get("/ask.pt-BR.json").json() == {"send": "Enviar"}
     for missing in ("/ask.xx.json", "/ask...json", "/ask.%2e%2e%2fx.json", f"/ask.{'a' * 300}.json"):
         assert http.get(missing).status_code == 404
