@@ -36,7 +36,7 @@ from mkdocs_roaming.serve.answering import Desk, Hearing, Way
 from mkdocs_roaming.serve.deployments import Deployment, Deployments
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import Refused, problem
+from mkdocs_roaming.serve.problems import Refused, as_bytes, problem
 from mkdocs_roaming.serve.question import Question, checked_language, read_question
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
 from mkdocs_roaming.serve.turns import Signer
@@ -250,7 +250,7 @@ def _body(environ: WSGIEnvironment) -> bytes:
 def _read(told: Told, environ: WSGIEnvironment) -> _Reply:
     wanted = preferred(environ.get("HTTP_ACCEPT", ""), (JSON, MARKDOWN))
     if wanted == MARKDOWN and told.markdown is not None:
-        return _given(told.markdown.encode("utf-8"), f"{MARKDOWN}; charset=utf-8")
+        return _given(as_bytes(told.markdown), f"{MARKDOWN}; charset=utf-8")
     return _given(as_json(told.data), JSON)
 
 
