@@ -289,9 +289,9 @@ def test_the_examples_of_commonmark_are_split_as_it_reads_them(tmp_path: Path) -
         assert file is not None
         examples = json.load(file)
     assert len(examples) > 600
-    for example in examples:
-        text = "# Title\n\n" + example["markdown"]
+    for each in examples:
+        text = "# Title\n\n" + each["markdown"]
         tokens = MarkdownIt("commonmark").parse(text)
         tops = [token for token in tokens if token.type == "heading_open" and token.level == 0]
-        assert [section.level for section in split(text)] == [int(token.tag[1]) for token in tops], example["example"]
+        assert [section.level for section in split(text)] == [int(token.tag[1]) for token in tops], each["example"]
         assert joined(text) == text
