@@ -124,7 +124,7 @@ def served(folder: Path, address: str, *, rewrite: bool = False) -> Iterator[str
             if self.command == "GET" and not same:
                 self.wfile.write(body)
 
-        do_HEAD = do_GET  # noqa: N815
+        do_HEAD = do_GET  # noqa: N815 -- the name that http.server looks for
 
         def log_message(self, *args: Any) -> None:
             """Say nothing."""

@@ -116,7 +116,7 @@ _one_at_a_time = threading.Lock()
 
 @lru_cache(64)
 def _stemmer(name: str) -> Callable[[str], str] | None:
-    import snowballstemmer  # type: ignore[import-untyped]
+    import snowballstemmer  # type: ignore[import-untyped]  # it has no types
 
     if name not in snowballstemmer.algorithms():  # its releases differ in what they know
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urljoin
 
 from lxml import html as lxml_html
@@ -258,7 +259,7 @@ def _text(element: lxml_html.HtmlElement) -> str:
     return " ".join(seen.replace("\u200b", "").split())
 
 
-def _folder(tree: Mapping[str, dict], above: str, titles: Mapping[str, str]) -> Iterator[NavItem]:  # type: ignore[type-arg]
+def _folder(tree: Mapping[str, Any], above: str, titles: Mapping[str, str]) -> Iterator[NavItem]:
     here = [path for path in titles if path.startswith(above) and "/" not in path[len(above) :].rstrip("/")]
     for path in sorted(here, key=lambda path: (path.rstrip("/") != above.rstrip("/"), path)):
         if path.rstrip("/").rpartition("/")[2] not in tree or path == "":

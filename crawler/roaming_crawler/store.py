@@ -229,10 +229,10 @@ def _take(lock: int) -> bool:
     try:
         import fcntl
     except ImportError:  # Windows
-        import msvcrt  # type: ignore[unreachable,unused-ignore]
+        import msvcrt  # type: ignore[unreachable,unused-ignore]  # Windows only
 
         try:
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # as above
         except OSError:
             return False
         return True

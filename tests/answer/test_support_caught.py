@@ -39,9 +39,9 @@ def tallies(benchmark: ModuleType) -> Mapping[str, object]:
 def share(tallies: Mapping[str, object], *kinds: str) -> float:
     """The share of all sentences of some kinds, in percent, that were marked; there must be enough of them."""
     chosen = [tally for kind, tally in tallies.items() if kind.startswith(kinds)]
-    count = sum(tally.count for tally in chosen)  # type: ignore[attr-defined]
+    count = sum(tally.count for tally in chosen)  # type: ignore[attr-defined]  # from benchmarks/, untyped
     assert count >= 20, f"only {count} sentences: {kinds}"
-    return 100 * sum(tally.marked for tally in chosen) / count  # type: ignore[attr-defined]
+    return 100 * sum(tally.marked for tally in chosen) / count  # type: ignore[attr-defined]  # as above
 
 
 @pytest.mark.parametrize("kind", ["number", "name"])

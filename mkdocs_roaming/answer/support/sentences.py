@@ -98,7 +98,8 @@ class _Reading:
             if not _RULER.fullmatch(body):
                 yield Stretch("row", start, end)
         elif body and not _LABEL.fullmatch(body):
-            at = item.end() if item else _LABEL.match(body).end() if _LABEL.match(body) else 0  # type: ignore[union-attr]
+            mark = item or _LABEL.match(body)
+            at = mark.end() if mark else 0
             at += len(body[at:]) - len(body[at:].lstrip())
             if self._begun is None:
                 self._begun = start + at

@@ -198,9 +198,9 @@ def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widg
     """In a page that is written from right to left it stands on the left."""
     page.goto(stage.page())
     page.evaluate("document.documentElement.dir = 'rtl'")
-    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100  # type: ignore[index]
+    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100  # type: ignore[index]  # it is there
     widget.open()
-    assert widget.panel.bounding_box()["x"] == 0  # type: ignore[index]
+    assert widget.panel.bounding_box()["x"] == 0  # type: ignore[index]  # it is there
     page.evaluate("document.documentElement.dir = 'ltr'")
     box = widget.panel.bounding_box()
     assert box is not None
