@@ -34,7 +34,6 @@ def api() -> Iterator[MessagesApi]:
 @pytest.fixture
 def claude(api: MessagesApi) -> Make:
     """Give the maker of a Claude that asks the local provider."""
-    pytest.importorskip("anthropic")
     from mkdocs_roaming.answer.models.claude import Claude
 
     return lambda **given: Claude(**{"key": "test-key", "base_url": api.url, "retries": 0, **given})

@@ -48,8 +48,6 @@ def test_a_model_is_chosen_by_option_environment_and_configuration(
     name: str | None, environ: dict[str, str], config: dict[str, object], chosen: str
 ) -> None:
     """In that order; its name says who answers."""
-    if "claude" in chosen:
-        pytest.importorskip("anthropic")
     assert choose(name, environ=environ, config=config).name == chosen
 
 
@@ -122,8 +120,6 @@ def test_the_chosen_model_asks_where_it_was_told_to(
     ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
 ) -> None:
     """With the key that it was given."""
-    if name == "claude":
-        pytest.importorskip("anthropic")
     api.brain = ByWords()
     filled = (
         {key: value.replace("{url}", api.url) for key, value in said.items()} for said in (given, environ, config)
@@ -136,8 +132,6 @@ def test_the_chosen_model_asks_where_it_was_told_to(
 @pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
 def test_a_key_that_is_refused_is_called_what_it_is_called(ask: Ask, api: MessagesApi, name: str) -> None:
     """The variable that the settings name is the one to look at."""
-    if name == "claude":
-        pytest.importorskip("anthropic")
     config = {"model": name, "base_url": api.url, "api_key": "another", "key_env": "MY_KEY"}
     assert summarise(ask(choose(environ={}, config=config), LOG)).error.endswith("; check MY_KEY")
 

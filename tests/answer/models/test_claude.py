@@ -30,8 +30,6 @@ from mkdocs_roaming.roam.navigator import TOOLS, Navigator
 
 from .conftest import SAMPLE
 
-pytest.importorskip("anthropic")
-
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
 
