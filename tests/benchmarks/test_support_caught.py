@@ -2,61 +2,47 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from zlib import crc32
 
 import pytest
+from support import Tally, measure
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("support_benchmark", ROOT / "benchmarks" / "support.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def tallies(benchmark: ModuleType) -> Mapping[str, object]:
+def tallies() -> Mapping[str, Tally]:
     texts = {}
     for file in sorted((ROOT / "sample_site" / "docs").rglob("*.md")):
         for part in re.split(r"\n(?=## )", file.read_text("utf-8")):
             texts[f"{crc32((file.name + part).encode()):08x}"] = part
-    found: Mapping[str, object] = benchmark.measure(texts, half="report", most=160)
-    return found
+    return measure(texts, half="report", most=160)
 
 
-def share(tallies: Mapping[str, object], *kinds: str) -> float:
+def share(tallies: Mapping[str, Tally], *kinds: str) -> float:
     """The share of all sentences of some kinds, in percent, that were marked; there must be enough of them."""
     chosen = [tally for kind, tally in tallies.items() if kind.startswith(kinds)]
-    count = sum(tally.count for tally in chosen)  # type: ignore[attr-defined]  # from benchmarks/, untyped
+    count = sum(tally.count for tally in chosen)
     assert count >= 20, f"only {count} sentences: {kinds}"
-    return 100 * sum(tally.marked for tally in chosen) / count  # type: ignore[attr-defined]  # as above
+    return 100 * sum(tally.marked for tally in chosen) / count
 
 
 @pytest.mark.parametrize("kind", ["number", "name"])
-def test_numbers_and_names_put_in_the_place_of_others_are_caught(tallies: Mapping[str, object], kind: str) -> None:
+def test_numbers_and_names_put_in_the_place_of_others_are_caught(tallies: Mapping[str, Tally], kind: str) -> None:
     """At least 99 in 100, those that stand elsewhere in the opened sections included."""
     assert share(tallies, kind) >= 99
 
 
 @pytest.mark.parametrize("kind", ["negation", "opposite, held out", "opposite, seen"])
-def test_sentences_turned_round_are_caught(tallies: Mapping[str, object], kind: str) -> None:
+def test_sentences_turned_round_are_caught(tallies: Mapping[str, Tally], kind: str) -> None:
     """At least 90 in 100: negations put in and taken out, and words turned into their opposite."""
     assert share(tallies, kind) >= 90
 
 
-def test_sentences_of_other_sections_are_mostly_caught(tallies: Mapping[str, object]) -> None:
+def test_sentences_of_other_sections_are_mostly_caught(tallies: Mapping[str, Tally]) -> None:
     """At least 90 in 100; what everybody could say anywhere is not told apart."""
     assert share(tallies, "sentence from elsewhere") >= 90
 
@@ -70,6 +56,6 @@ def test_sentences_of_other_sections_are_mostly_caught(tallies: Mapping[str, obj
     ],
     ids=["quoted", "shortened", "written otherwise"],
 )
-def test_true_sentences_are_hardly_ever_marked(tallies: Mapping[str, object], kinds: tuple[str, ...]) -> None:
+def test_true_sentences_are_hardly_ever_marked(tallies: Mapping[str, Tally], kinds: tuple[str, ...]) -> None:
     """At most 5 in 100, of quoted ones 1."""
     assert share(tallies, *kinds) <= (1 if "word for word" in kinds else 5)
