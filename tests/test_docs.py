@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from reference import PAGES
 
 from mkdocs_roaming.chat import COMMANDS
 from mkdocs_roaming.cli import main
@@ -47,6 +48,14 @@ def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, m
         else:
             assert block == shown
     (ROOT / file).write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_the_reference_is_what_the_code_says(file: str) -> None:
+    """Commands, events and the manifest's fields are documented as they are. UPDATE_DOCS=1 writes it."""
+    if os.environ.get("UPDATE_DOCS"):
+        (ROOT / file).write_text(PAGES[file](), "utf-8")
+    assert (ROOT / file).read_text("utf-8") == PAGES[file]()
 
 
 def test_the_sample_site_is_published_whole(sample: Path) -> None:

@@ -1,0 +1,139 @@
+"""The pages of docs/reference/, made of the code that they describe; tests/test_docs.py compares them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+import mkdocs_roaming
+from mkdocs_roaming.answer import events
+from mkdocs_roaming.answer.models import Usage
+from mkdocs_roaming.cli import main
+
+SCHEMA = Path(mkdocs_roaming.__file__).parent / "manifest.schema.json"
+
+
+def commands() -> str:
+    """Give what every command says of itself."""
+    parts = [
+        "# Command line",
+        f"What `roaming --help` says, and each command.\n\n{_fenced(_help(main, 'roaming'))}",
+    ]
+    named = sorted((f"roaming {name}", command) for name, command in main.commands.items())
+    parts.extend(f"## {name}\n\n{_fenced(_help(command, name))}" for name, command in named)
+    return "\n\n".join(parts) + "\n"
+
+
+def what_happens() -> str:
+    """Give every event of an answer, in the order of the union, and the answer that they add up to."""
+    parts = [
+        "# Events",
+        "What `mkdocs_roaming.answer.loop.answer` yields, as frozen dataclasses of `mkdocs_roaming.answer.events`.\n"
+        "Every event stands for itself: sections come as `Reference`, with title, breadcrumb and address. The last is\n"
+        "`Finished`.",
+        *(_dataclass(kind) for kind in get_args(events.Event)),
+        "## What they hold, and add up to",
+        *(_dataclass(kind, "###") for kind in (events.Reference, Usage, events.Answer)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def manifest() -> str:
+    """Give the fields of the manifest, object by object."""
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    parts = [
+        "# Manifest",
+        "The fields of `roaming/manifest.json`, from the JSON Schema that is published beside it.\n"
+        "[The contract](../contract.md#manifest) tells what they mean together. Fields in bold are always there.",
+        _object("The whole", schema, schema),
+    ]
+    for name, one in _objects(schema):
+        parts.append(_object(name, one, schema))
+    return "\n\n".join(parts) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/reference/commands.md": commands,
+    "docs/reference/events.md": what_happens,
+    "docs/reference/manifest.md": manifest,
+}
+
+
+def _help(command: click.Command, name: str) -> str:
+    names = ["-h", "--help"]
+    with click.Context(command, info_name=name, help_option_names=names, terminal_width=80) as context:
+        return command.get_help(context)
+
+
+def _fenced(text: str) -> str:
+    return f"```text\n{text.strip()}\n```"
+
+
+def _dataclass(kind: type, marks: str = "##") -> str:
+    text = inspect.cleandoc(kind.__doc__ or "").replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n\n")
+    fields = dataclasses.fields(kind)
+    rows = [f"| `{one.name}` | {_code(str(one.type))} | {_default(one)} |" for one in fields]
+    table = ["| field | type | default |", "| --- | --- | --- |", *rows]
+    return "\n".join([f"{marks} {kind.__name__}", "", text, "", *table])
+
+
+def _default(one: dataclasses.Field[Any]) -> str:
+    if one.default is dataclasses.MISSING:
+        return "" if one.default_factory is dataclasses.MISSING else "empty"
+    return _code(repr(one.default)) if not dataclasses.is_dataclass(one.default) else "nothing counted"
+
+
+def _objects(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give the objects below the whole: those without a name of their own first, by the field that holds them."""
+    for name, one in schema["properties"].items():
+        if one.get("type") == "object":
+            yield name, one
+    for name, one in schema["$defs"].items():
+        if one.get("type") == "object":
+            yield name, one
+
+
+def _object(name: str, one: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    said = _sentence(one.get("description", "")).removesuffix(".")
+    lines = [f"## {name[0].upper()}{name[1:]}", "", *([f"{said}.", ""] if said else [])]
+    lines += ["| field | type | meaning |", "| --- | --- | --- |", *_rows("", one, inside=one is not schema)]
+    return "\n".join(lines)
+
+
+def _rows(above: str, one: Mapping[str, Any], *, inside: bool) -> Iterator[str]:
+    """Give a row for each field; those of objects without a name of their own follow, where `inside`."""
+    for field, kind in one["properties"].items():
+        name = f"**`{above}{field}`**" if field in one.get("required", ()) else f"`{above}{field}`"
+        yield f"| {name} | {_kind(kind)} | {_sentence(kind.get('description', ''))} |"
+        inner = kind.get("items", kind)
+        if inside and "properties" in inner:
+            yield from _rows(f"{above}{field}.", inner, inside=True)
+
+
+def _kind(kind: Mapping[str, Any]) -> str:
+    if "$ref" in kind:
+        return str(kind["$ref"]).rsplit("/", 1)[1]
+    if "enum" in kind:
+        return " or ".join(f"`{one}`" for one in kind["enum"])
+    if "const" in kind:
+        return f"`{kind['const']}`"
+    if kind.get("type") == "array":
+        return f"list of {_kind(kind.get('items', {}))}"
+    named = kind.get("type", "anything")
+    return " or ".join(named) if isinstance(named, list) else str(named)
+
+
+def _sentence(text: str) -> str:
+    text = text.replace("|", "\\|")
+    return f"{text[0].upper()}{text[1:]}" if text else ""
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|") if not re.fullmatch(r"`*", text) else ""
