@@ -1,0 +1,172 @@
+"""The servers, each in a process of its own: the endpoint as `roaming serve` runs it, and bare Starlette routes."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from scale import WORDS
+
+from serving.site import library_of
+
+SCRIPT = Path(__file__).parents[1] / "serve.py"
+PIECES = 6
+"""The pieces of a paragraph."""
+
+
+@contextmanager
+def running(name: str, *arguments: object) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Run one of the servers; gives its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, str(SCRIPT), "--run", name, *map(str, arguments)]
+    with subprocess.Popen(command, env={**os.environ, "PORT": str(port)}) as process:
+        try:
+            for _ in range(600):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+                with suppress(OSError):
+                    connection.request("GET", "/healthz")
+                    if connection.getresponse().status == 200:
+                        break
+                connection.close()
+                time.sleep(0.1)
+            yield port, process
+        finally:
+            process.terminate()
+
+
+def resident(process: subprocess.Popen[bytes]) -> float:
+    """Give the resident size of a process in MB."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def endpoint(folder: str, limits: str, pace: str) -> None:
+    """Run the endpoint; `limits` are `default` or `none`."""
+    from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.serve.answering import Way
+    from mkdocs_roaming.serve.app import Serving, create_app
+    from mkdocs_roaming.serve.gate import Allowance
+    from mkdocs_roaming.serve.guard import Policy
+    from mkdocs_roaming.serve.running import run
+
+    many = 10**9
+    allowance, policy = Allowance(), Policy(proxies=1)
+    if limits == "none":
+        allowance = Allowance(many, many, many, many, many)
+        policy = Policy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
+    way = Way(Telling(Path(folder), float(pace)), Budget(), 0)
+    run(create_app(Serving(folder, way, allowance=allowance, policy=policy)), "127.0.0.1", _port())
+
+
+def bare(folder: str, pace: str) -> None:
+    """Run routes that do nothing but give what is prepared, or ask FTS5."""
+    from anyio import to_thread
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response, StreamingResponse
+    from starlette.routing import Route
+
+    from mkdocs_roaming.serve.running import run
+
+    body = b'{"text":"' + b"x" * 1_500 + b'"}'
+    library = library_of(Path(folder))
+    sections = {place.id: library.text(place).encode() for place in library.places}
+    table = Table(Path(folder))
+
+    async def stream(request: Request) -> Response:
+        await request.json()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b'data: {"type":"start"}\n\n'
+            for _ in range(PIECES * 3):
+                await asyncio.sleep(float(pace))
+                yield b'data: {"type":"text-delta","id":"text-1","delta":"word "}\n\n'
+
+        return StreamingResponse(pieces(), media_type="text/event-stream")
+
+    async def section(request: Request) -> Response:
+        return Response(sections.get(request.path_params["id"], body), media_type="application/json")
+
+    async def search(request: Request) -> Response:
+        words = request.query_params["q"]
+        return JSONResponse(await to_thread.run_sync(lambda: table.find(words)))
+
+    async def health(request: Request) -> Response:
+        return Response(b"ok")
+
+    routes = [
+        Route("/v1/ask", stream, methods=["POST"]),
+        Route("/v1/sections/{id}", section),
+        Route("/v1/search", search),
+        Route("/healthz", health),
+    ]
+    run(Starlette(routes=routes), "127.0.0.1", _port())
+
+
+class Telling:
+    """A model that opens two sections of the site and says three paragraphs, a piece at a time."""
+
+    name = "scripted"
+
+    def __init__(self, folder: Path, pace: float) -> None:
+        self._ids = [place.id for place in library_of(folder).places]
+        self._pace = pace
+        self._asked = 0
+
+    async def reply(self, request: Any) -> AsyncIterator[Any]:
+        """Give the parts of a reply."""
+        from mkdocs_roaming.answer.models import Citation, Said, Text, ToolCall, Usage
+
+        calls = [call for turn in request.turns if isinstance(turn, Said) for call in turn.calls]
+        if not calls:
+            self._asked += 1
+            asked = self._asked % len(self._ids), self._asked * 7 % len(self._ids)
+            yield ToolCall("call", "expand_sections", {"ids": [self._ids[one] for one in asked]})
+            return
+        arguments: Any = calls[-1].arguments
+        first, second = arguments["ids"]
+        for id_ in (first, second, first):
+            for at in range(PIECES):
+                yield Text(f"The {WORDS[at]} is at the {WORDS[-at]}, and ")
+                await asyncio.sleep(self._pace)
+            yield Text("that is all")
+            yield Citation(id_)
+            yield Text(".\n\n")
+        yield Usage(input=900, output=120)
+
+
+class Table:
+    """All sections' texts in an FTS5 table, as anybody would make one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._table = sqlite3.connect(":memory:", check_same_thread=False)
+        self._table.execute("create virtual table s using fts5(id unindexed, title, text, tokenize='porter unicode61')")
+        library = library_of(folder)
+        rows = ((place.id, place.section.title, library.text(place)) for place in library.places)
+        self._table.executemany("insert into s values (?, ?, ?)", rows)
+
+    def find(self, words: str) -> list[dict[str, Any]]:
+        """Give the five best sections."""
+        wanted = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
+        rows = self._table.execute(
+            "select id, title, snippet(s, 2, '', '', '…', 32), bm25(s) from s where s match ? order by bm25(s) limit 5",
+            (wanted,),
+        )
+        return [{"id": id_, "title": title, "snippet": text, "score": score} for id_, title, text, score in rows]
+
+
+def _port() -> int:
+    return int(os.environ["PORT"])
