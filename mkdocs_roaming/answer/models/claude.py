@@ -12,18 +12,10 @@ from typing import Any
 from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.claude_reply import Reading
 from mkdocs_roaming.answer.models.claude_request import Kept, Ttl, sent
-from mkdocs_roaming.answer.models.failures import (
-    ModelError,
-    Service,
-    base_url_of,
-    broken_off,
-    nonsense,
-    refused,
-    retry_after,
-    unreachable,
-)
+from mkdocs_roaming.answer.models.failures import ModelError, broken_off, nonsense, refused, unreachable
 from mkdocs_roaming.answer.models.trying import trying
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.service import Service, base_url_of, retry_after
 
 _log = logging.getLogger(__name__)
 _NOT_IT = "what is not the Messages API"

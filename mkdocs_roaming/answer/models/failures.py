@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import email.utils
-import re
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import urlsplit
-
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.service import Service
 
 
 class ModelError(RoamingError):
@@ -20,49 +14,10 @@ class ModelError(RoamingError):
         self.again, self.wait = again, wait
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """Who is asked: the model, where, with which key, and what the key and the address are called where they are set.
-
-    It is never printed as it is: the key stays here.
-    """
-
-    model: str
-    base_url: str
-    key: str
-    key_name: str
-    base_name: str
-
-    def __repr__(self) -> str:
-        return f"Service({self.model!r}, {self.address!r})"
-
-    @property
-    def address(self) -> str:
-        """The base URL without what may be secret in it."""
-        parts = urlsplit(self.base_url)
-        host = parts.hostname or ""
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path.rstrip('/')}"
-
-
-def base_url_of(text: str, default_path: str = "") -> str:
-    """Give a server's address without its last slash; raises UsageError for what is none."""
-    text = text.strip().rstrip("/")
-    try:
-        parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        shown = re.sub(r"//[^/@]*@", "//", text)[:_LONGEST]
-        raise UsageError(f"{shown!r} is no address of a server; give one such as http://localhost:11434/v1")
-    return text if parts.path else text + default_path
-
-
 def refused(service: Service, status: int, kind: str = "", message: str = "", wait: float | None = None) -> ModelError:
     """Give the error for a status, or for an error told in mid-stream; `wait` is what the provider asks for."""
-    what, cure = _why(service, status, _told(service, kind), message.lower(), wait)
-    told = _told(service, message)
+    what, cure = _why(service, status, service.told(kind), message.lower(), wait)
+    told = service.told(message)
     passing = what in (_TOO_MANY, _OVERLOADED) or what.startswith(_FAILED) or status in (408, 409)
     return ModelError(f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", again=passing, wait=wait)
 
@@ -84,25 +39,12 @@ def nonsense(service: Service, what: str) -> ModelError:
     return ModelError(f"{service.model}: {service.address} sent {what}; check that {service.base_name} is right")
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Give the seconds that a provider asks to wait, told as a number or as a date."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        text = headers.get(name, "").strip()
-        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", text):
-            return float(text) / unit
-        date = email.utils.parsedate_tz(text)
-        if date is not None:
-            return max(email.utils.mktime_tz(date) - time.time(), 0.0)
-    return None
-
-
 _KEY = {"authentication_error", "invalid_api_key"}
 _LATER = {"overloaded_error", "overloaded", "service_unavailable"}
 _CREDIT = ("insufficient_quota", "credit balance", "billing")
 _TOO_MANY = "too many requests"
 _OVERLOADED = "the provider is overloaded"
 _FAILED = "the provider failed"
-_LONGEST = 160
 
 
 def _why(service: Service, status: int, kind: str, message: str, wait: float | None) -> tuple[str, str]:
@@ -137,10 +79,3 @@ def _in(wait: float | None) -> str:
     if wait < 120:
         return f"in {wait:.0f} seconds"
     return f"in {wait / 60:.0f} minutes"
-
-
-def _told(service: Service, message: str) -> str:
-    """Give the provider's own words on one line, without the key should they repeat it."""
-    text = message.replace(service.key, "…") if service.key else message
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", text).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

@@ -13,18 +13,10 @@ import anyio
 from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.chat_reply import Reading
 from mkdocs_roaming.answer.models.chat_request import Kept, sent
-from mkdocs_roaming.answer.models.failures import (
-    ModelError,
-    Service,
-    base_url_of,
-    broken_off,
-    nonsense,
-    refused,
-    retry_after,
-    unreachable,
-)
+from mkdocs_roaming.answer.models.failures import ModelError, broken_off, nonsense, refused, unreachable
 from mkdocs_roaming.answer.models.sse import Events, TooLong
 from mkdocs_roaming.answer.models.trying import trying
+from mkdocs_roaming.service import Service, base_url_of, retry_after
 
 BASE_URL = "https://api.openai.com/v1"
 LONGEST_BODY = 4 * 2**20

@@ -1,0 +1,72 @@
+"""A server that is asked with a key: what is known of it, how its address is read, how its own words are passed on."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from mkdocs_roaming.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Who is asked: the model, where, with which key, and what the key and the address are called where they are set.
+
+    It is never printed as it is: the key stays here.
+    """
+
+    model: str
+    base_url: str
+    key: str
+    key_name: str
+    base_name: str
+
+    def __repr__(self) -> str:
+        return f"Service({self.model!r}, {self.address!r})"
+
+    @property
+    def address(self) -> str:
+        """The base URL without what may be secret in it."""
+        parts = urlsplit(self.base_url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path.rstrip('/')}"
+
+    def told(self, message: str) -> str:
+        """Give the server's own words on one line, without the key should they repeat it."""
+        text = message.replace(self.key, "…") if self.key else message
+        text = " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", text).split())
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def base_url_of(text: str, default_path: str = "") -> str:
+    """Give a server's address without its last slash; raises UsageError for what is none."""
+    text = text.strip().rstrip("/")
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = re.sub(r"//[^/@]*@", "//", text)[:_LONGEST]
+        raise UsageError(f"{shown!r} is no address of a server; give one such as http://localhost:11434/v1")
+    return text if parts.path else text + default_path
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Give the seconds that a server asks to wait, told as a number or as a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", text):
+            return float(text) / unit
+        date = email.utils.parsedate_tz(text)
+        if date is not None:
+            return max(email.utils.mktime_tz(date) - time.time(), 0.0)
+    return None
+
+
+_LONGEST = 160
