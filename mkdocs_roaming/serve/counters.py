@@ -50,7 +50,7 @@ class Counters:
 
         self.clock = clock
         self.shared = uri is not None and not uri.startswith("memory:")
-        self._storage = _storage(uri if uri and self.shared else None)
+        self._storage = _storage(uri) if uri and self.shared else _Memory(clock)
         self._failures = (StorageError, OSError)
         self._patience = patience
         self._down, self._down_until = False, float("-inf")
@@ -173,12 +173,34 @@ def _wait(window: Window, now: float, before: int, here: int) -> float:
     return (1 - gone + rest) * window.seconds
 
 
-def _storage(uri: str | None) -> Storage:
-    from limits.aio.storage import MemoryStorage, RedisStorage
+class _Memory:
+    """Numbers in this process. A storage for many processes takes six times as long, and each request counts."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._numbers: dict[str, tuple[int, float]] = {}  # each with the moment at which it is forgotten
+        self._sweep = _ROOM
+
+    async def incr(self, key: str, seconds: int, amount: int) -> int:
+        now = self._clock()
+        number, end = self._numbers.get(key, (0, 0.0))
+        if end <= now:
+            number, end = 0, now + seconds
+        self._numbers[key] = number + amount, end
+        if len(self._numbers) > self._sweep:
+            self._numbers = {one: told for one, told in self._numbers.items() if told[1] > now}
+            self._sweep = max(_ROOM, 2 * len(self._numbers))
+        return number + amount
+
+    async def get(self, key: str) -> int:
+        number, end = self._numbers.get(key, (0, 0.0))
+        return number if end > self._clock() else 0
+
+
+def _storage(uri: str) -> Storage:
+    from limits.aio.storage import RedisStorage
     from limits.errors import ConfigurationError
 
-    if uri is None:
-        return MemoryStorage()
     scheme, is_address, _ = uri.removeprefix("async+").partition("://")
     if not is_address or scheme not in _SCHEMES:  # nothing of it is told: it may hold a password
         raise UsageError(f"counters live in memory or in Redis: write an address of {', '.join(_SCHEMES)}")
@@ -199,4 +221,5 @@ def _storage(uri: str | None) -> Storage:
 _log = logging.getLogger("mkdocs_roaming.serve")
 _SCHEMES = ("redis", "rediss", "redis+unix")
 _LEFT_ALONE = 5.0
+_ROOM = 4_096
 _MOST_OWED = 1_000
