@@ -19,7 +19,7 @@ from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarte
 from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
 from mkdocs_roaming.answer.models import UNUSED, Model
 from mkdocs_roaming.answer.models.offline import Offline
-from mkdocs_roaming.serve.answers import Answers, key_of
+from mkdocs_roaming.serve.answers import Answers, how_of, key_of
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
@@ -90,7 +90,7 @@ class Hearing:
         places = deployment.library.places
         self._memory = remember(question.turns, desk.signer, places) if question.turns else Memory()
         self._page = page_of(question.page, places)
-        self._key = key_of(question, self._page, places.manifest, way.model.name, way.budget, way.whole_site_tokens)
+        self._key = key_of(question, self._page, deployment.digest, way.model.name, _how(way, deployment))
         self._kept = None if question.turns else desk.answers.get(self._key)
         self._events: list[Event] = []
         self._turn: str | None = None
@@ -200,6 +200,13 @@ class Hearing:
             "" if left else self._sign(),
         )
         self._desk.tell(self.outcome)
+
+
+def _how(way: Way, deployment: Deployment) -> str:
+    budget, whole_site_tokens, manifest = way.budget, way.whole_site_tokens, deployment.library.manifest
+    return deployment.library.kept(
+        ("how", budget, whole_site_tokens), lambda: how_of(manifest, budget, whole_site_tokens)
+    )
 
 
 def _all_counted(events: Sequence[Event]) -> bool:

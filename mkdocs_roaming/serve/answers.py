@@ -57,11 +57,12 @@ class Answers:
             self._kept.popitem(last=False)
 
 
-def key_of(
-    question: Question, page: Place | None, manifest: Manifest, model: str, budget: Budget, whole_site_tokens: int
-) -> Key:
+def key_of(question: Question, page: Place | None, digest: str, model: str, how: str) -> Key:
     """Give what a first question's answer depends on; all names of a page are one, an unknown page is none."""
+    return Key(digest, " ".join(question.text.split()), page.id if page else "", question.language, model, how)
+
+
+def how_of(manifest: Manifest, budget: Budget, whole_site_tokens: int) -> str:
+    """Give the digest of what is said to a model about a site, whatever is asked, and of what an answer may take."""
     said = (prompts.rules(manifest.site), prompts.rules(manifest.site, whole=True), TOOLS, budget, whole_site_tokens)
-    how = hashlib.sha256(repr(said).encode("utf-8")).hexdigest()
-    text = " ".join(question.text.split())
-    return Key(manifest.digest, text, page.id if page else "", question.language, model, how)
+    return hashlib.sha256(repr(said).encode("utf-8")).hexdigest()
