@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import anyio
@@ -123,27 +124,25 @@ class Guard:
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, extra: list[Header]) -> None:
         visit: Visit = scope[_VISIT]
-        stuck = False
 
         async def sending(message: MutableMapping[str, Any]) -> None:
-            nonlocal stuck
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
-            with anyio.move_on_after(self.policy.send_seconds) as waiting:
-                await send(message)
-            if waiting.cancelled_caught:
-                stuck = True
-                raise _StuckError
+            waiting.deadline = anyio.current_time() + self.policy.send_seconds
+            await send(message)
+            waiting.deadline = inf
 
-        try:
-            await self.app(scope, receive, sending)
-        except Exception:
-            if not stuck:
-                raise
+        with anyio.CancelScope() as waiting:  # one for all messages: to begin one for each would take longer
+            try:
+                await self.app(scope, receive, sending)
+            except Exception:
+                if not waiting.cancel_called:
+                    raise
+            finally:
+                for admission in visit.admissions:
+                    await admission.settle(None)
+        if waiting.cancel_called:
             _log.warning("%s: the reader took nothing for %g seconds", scope["path"], self.policy.send_seconds)
-        finally:
-            for admission in visit.admissions:
-                await admission.settle(None)
 
     def _is_guarded(self, scope: Scope) -> bool:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -187,6 +186,8 @@ class Guard:
                 raise Refused(400, "size", "The Content-Length is no number.")
             if len(length) > 15 or int(length) > self.policy.body_bytes:
                 raise too_large
+        if _has_no_body(scope):
+            return b""
         body = bytearray()
         with anyio.move_on_after(self.policy.body_seconds):
             while True:
@@ -218,10 +219,6 @@ async def admit(scope: MutableMapping[str, Any], *, most: float = 0.0, spends: b
     return admission
 
 
-class _StuckError(Exception):
-    """The reader takes nothing."""
-
-
 def _again(body: bytes, receive: Receive) -> Receive:
     """Give what gives the body that was read, then what comes after it: that the client leaves."""
     given = False
@@ -234,6 +231,12 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receiving
+
+
+def _has_no_body(scope: Scope) -> bool:
+    """Tell whether a request says that nothing follows it: in HTTP/1 a body has a length, or is announced in pieces."""
+    told = (b"content-length", b"transfer-encoding")
+    return scope.get("http_version") in ("1.0", "1.1") and not any(name in told for name, _ in scope["headers"])
 
 
 def _is_preflight(scope: Scope) -> bool:
