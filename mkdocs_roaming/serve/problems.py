@@ -49,8 +49,16 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+def as_json(told: object) -> bytes:
+    """Give data as it is sent."""
+    return as_bytes(_ENCODER.encode(told))
+
+
 async def send_problem(send: Send, refused: Refused, headers: Iterable[Header] = ()) -> None:
     """Answer a request with a refusal."""
     own, body = problem(refused)
     await send({"type": "http.response.start", "status": refused.status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

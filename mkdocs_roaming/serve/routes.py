@@ -22,11 +22,11 @@ from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.objects import Part
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import Refused, as_bytes
+from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json
 from mkdocs_roaming.serve.question import Question, checked_language, checked_page, checked_question, read_question
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
-from mkdocs_roaming.serve.walking import Told, as_json, tell_health, tell_hits, tell_outline, tell_section
+from mkdocs_roaming.serve.walking import Told, tell_health, tell_hits, tell_outline, tell_section
 
 
 class Routes:
@@ -176,7 +176,7 @@ async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
 def _negotiated(request: Request, told: Told) -> Response:
     wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
     if wanted == MARKDOWN and told.markdown is not None:
-        return _tagged(request, as_bytes(told.markdown), f"{MARKDOWN}; charset=utf-8", vary="Accept")
+        return _tagged(request, as_bytes(told.markdown()), f"{MARKDOWN}; charset=utf-8", vary="Accept")
     return _tagged(request, as_json(told.data), JSON, vary="Accept")
 
 

@@ -6,7 +6,6 @@ Parts come in this order: `start`, `data-outline`; for each round `start-step`, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,7 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.roam.arguments import tool_name
 from mkdocs_roaming.serve.objects import Around, Part, section, status, support
-from mkdocs_roaming.serve.problems import as_bytes
+from mkdocs_roaming.serve.problems import as_json
 
 HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -57,7 +56,7 @@ async def parts(events: AsyncGenerator[Event, None], around: Around) -> AsyncGen
 
 def sse(part: Part) -> bytes:
     """Give a part as a server-sent event."""
-    return b"data: " + as_bytes(json.dumps(part, ensure_ascii=False, separators=(",", ":"))) + b"\n\n"
+    return b"data: " + as_json(part) + b"\n\n"
 
 
 # One stream

@@ -5,16 +5,16 @@ All of it reads and counts, so servers with a loop call it in a thread.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mkdocs_roaming.expand import expand, render
+from mkdocs_roaming.expand import Expansion, expand, render
+from mkdocs_roaming.places import Places
 from mkdocs_roaming.roam.navigator import Misused, Outlined
 from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
-from mkdocs_roaming.serve.problems import Refused, as_bytes
+from mkdocs_roaming.serve.problems import Refused
 from mkdocs_roaming.serve.question import checked_question
 from mkdocs_roaming.words import estimate_tokens
 
@@ -24,10 +24,10 @@ FEW_HITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is said: as data, and as Markdown where that is offered too."""
+    """What is said: as data, and as Markdown, drawn when it is wanted, where that is offered too."""
 
     data: Mapping[str, object]
-    markdown: str | None = None
+    markdown: Callable[[], str] | None = None
 
 
 def tell_outline(here: Deployment, id_: str | None = None) -> Told:
@@ -35,7 +35,9 @@ def tell_outline(here: Deployment, id_: str | None = None) -> Told:
     found = _branch(here, id_) if id_ else here.library.kept("/v1/outline", lambda: _branch(here))
     if isinstance(found, Misused):
         raise Refused(404, "no_section", " ".join(found.message.split()))
-    return Told({"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}, found.text)
+    return Told(
+        {"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}, lambda: found.text
+    )
 
 
 def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
@@ -50,7 +52,7 @@ def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
         "title": place.section.title,
         "path": list(places.breadcrumb(place)),
         "url": places.url(place),
-        "tokens": estimate_tokens(found.text),
+        "tokens": _tokens(places, found),
         "text": found.text,
         "shown": list(dict.fromkeys(one.id for one in found.shown)),
         "listed": [_listed(one) for one in found.listed],
@@ -60,7 +62,7 @@ def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
         "after": _listed(found.after) if found.after else None,
         "digest": here.digest,
     }
-    return Told(told, render(found))
+    return Told(told, lambda: render(found))
 
 
 def tell_hits(here: Deployment, query: str, limit: str | None = None) -> Told:
@@ -95,11 +97,6 @@ def tell_health(site: Languages, model: str) -> Told:
     )
 
 
-def as_json(told: object) -> bytes:
-    """Give data as it is sent."""
-    return as_bytes(json.dumps(told, ensure_ascii=False, separators=(",", ":")))
-
-
 def number(text: str | None, name: str, default: int, most: int) -> int:
     """Read a number of a query; raises Refused where it is none, or too large."""
     if text is None:
@@ -116,6 +113,15 @@ def _branch(here: Deployment, id_: str | None = None) -> Outlined | Misused:
 
 def _listed(entry: object) -> Mapping[str, object]:
     return {name: getattr(entry, name) for name in ("id", "title", "tokens", "inside")}
+
+
+def _tokens(places: Places, found: Expansion) -> int:
+    """Give the tokens of what is shown: where sections stand whole, the manifest says of each how many it has."""
+    if found.parts == 1:
+        told = [place.section.tokens for one in found.shown if (place := places.get(one.id))]
+        if len(told) == len(found.shown) and all(told):
+            return sum(told)
+    return estimate_tokens(found.text)
 
 
 _LONGEST_NUMBER = 20  # digits: Python does not read numbers of thousands of them

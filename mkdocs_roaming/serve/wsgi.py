@@ -36,11 +36,11 @@ from mkdocs_roaming.serve.answering import Desk, Hearing, Way
 from mkdocs_roaming.serve.deployments import Deployment, Deployments
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import Refused, as_bytes, problem
+from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json, problem
 from mkdocs_roaming.serve.question import Question, checked_language, read_question
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
 from mkdocs_roaming.serve.turns import Signer
-from mkdocs_roaming.serve.walking import Told, as_json, tell_health, tell_hits, tell_outline, tell_section
+from mkdocs_roaming.serve.walking import Told, tell_health, tell_hits, tell_outline, tell_section
 from mkdocs_roaming.settings import FILE, Settings, read_settings
 
 BODY = 65_536
@@ -250,7 +250,7 @@ def _body(environ: WSGIEnvironment) -> bytes:
 def _read(told: Told, environ: WSGIEnvironment) -> _Reply:
     wanted = preferred(environ.get("HTTP_ACCEPT", ""), (JSON, MARKDOWN))
     if wanted == MARKDOWN and told.markdown is not None:
-        return _given(as_bytes(told.markdown), f"{MARKDOWN}; charset=utf-8")
+        return _given(as_bytes(told.markdown()), f"{MARKDOWN}; charset=utf-8")
     return _given(as_json(told.data), JSON)
 
 
