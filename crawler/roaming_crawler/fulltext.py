@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from mkdocs_roaming.publish.markdown import without_front_matter
@@ -53,10 +54,13 @@ def split_full(text: str, base: str) -> Pieces:
             ("<doc>", _docs),
             ("Source: before the title", _sources_before),
             ("Source: after the title", _sources_after),
+            ("Source: before a second-level title", partial(_sources_before, level=2)),
+            ("Source: after a second-level title", partial(_sources_after, level=2)),
         )
     ]
     best = max(found, key=lambda one: len(one.by_url()))
-    if best.by_url():
+    addressed = [piece for piece in best.pieces if piece.url is not None]
+    if len(addressed) > 1 or any(2 * len(piece.markdown) > len(text) for piece in addressed):  # else it quotes a source
         return best
     titled = Pieces(tuple(_titles(lines, code)), "one H1 a page")
     if len(titled.pieces) > 1:
@@ -67,13 +71,16 @@ def split_full(text: str, base: str) -> Pieces:
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _H1 = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_TITLES = {1: _H1, 2: re.compile(r" {0,3}##[ \t]+(.*?)[ \t]*#*[ \t]*$")}
 _SOURCE = re.compile(
-    r"\s*(?:[*_]{0,2})(?:Source|URL|Link)(?:[*_]{0,2}):(?:[*_]{0,2})\s*(?:\[[^\]]*\]\()?<?([^\s<>()]+)", re.I
+    r"(?:>|\s)*(?:[*_]{0,2})(?:Source|URL|Link)(?:[*_]{0,2}):(?:[*_]{0,2})\s*(?:\[[^\]]*\]\()?<?([^\s<>()]+)", re.I
 )
 _DOC = re.compile(r"\s*<(?:doc|document|page)\b([^>]*)>\s*$", re.IGNORECASE)
 _DOC_END = re.compile(r"\s*</(?:doc|document|page)>\s*$", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']([^"']*)["']""")
 _KEY = re.compile(r"(url|source|link|permalink|canonical|canonical_url|source_url)$", re.IGNORECASE)
+_ADDRESS = re.compile(r"[>\s]*[*_]*[A-Z][\w ]{0,20}:[*_]*[ \t]*<?https?://\S+\s*$")
+_BAR = re.compile(r"-{3,}|={3,}")
 _RULE = re.compile(r"\s*(-{3,}|={3,}|\*{3,}|_{3,})\s*$")
 
 
@@ -92,22 +99,26 @@ def _in_code(lines: Sequence[str]) -> list[bool]:
 
 
 def _front_matter(lines: Sequence[str], code: Sequence[bool], base: str) -> Iterable[Piece]:
-    """Each page begins with a block between rules that has an address in it, wherever in the text it stands."""
-    starts: list[tuple[int, str, str]] = []
+    """Each page begins with a block between rules that has an address in it, wherever in the text it stands.
+
+    The rules may be longer than front matter's, or of equals signs, and the keys commented out.
+    """
+    starts: list[tuple[int, str, tuple[int, str]]] = []
     at = 0
     while at < len(lines):
-        if lines[at].rstrip() == "---" and not code[at]:
-            end = next((to for to in range(at + 1, min(at + 60, len(lines))) if lines[to].rstrip() == "---"), None)
-            block = "\n".join([*lines[at : end + 1], ""]) if end is not None else ""
-            keys = without_front_matter(block)[1] if block else {}
+        bar = lines[at].rstrip()
+        if _BAR.fullmatch(bar) and not code[at]:
+            end = next((to for to in range(at + 1, min(at + 60, len(lines))) if lines[to].rstrip() == bar), None)
+            inner = [line.removeprefix("# ") for line in lines[at + 1 : end]] if end is not None else []
+            keys = without_front_matter("\n".join(["---", *inner, "---", ""]))[1] if inner else {}
             urls = [value for key, value in keys.items() if _KEY.match(key) and value]
-            if end is not None and urls and all(_key_like(line) for line in lines[at + 1 : end]):
-                starts.append((at, urls[0], keys.get("title", "")))
+            urls.sort(key=lambda value: "://" not in value)  # the file that it was made of may be told, too
+            if end is not None and urls and all(_key_like(line) for line in inner):
+                starts.append((at, urls[0], (end, keys.get("title", ""))))
                 at = end
         at += 1
-    for (start, url, title), end in _to_next(starts, len(lines)):
-        close = next(to for to in range(start + 1, end) if lines[to].rstrip() == "---")
-        yield _piece(lines[close + 1 : end], canonical(url, base), title)
+    for (_, url, (close, title)), end in _to_next(starts, len(lines)):
+        yield _piece(_without_banner(lines[close + 1 : end]), canonical(url, base), title)
 
 
 Last = TypeVar("Last")
@@ -143,8 +154,8 @@ def _of_doc(lines: Sequence[str], attributes: str, base: str) -> Piece:
     return _piece(lines, canonical(url, base) if url else None, pairs.get("title", ""))
 
 
-def _sources_before(lines: Sequence[str], code: Sequence[bool], base: str) -> Iterable[Piece]:
-    """A line `Source: URL` and then, after blank lines, rules and a quote at most, the page's H1."""
+def _sources_before(lines: Sequence[str], code: Sequence[bool], base: str, level: int = 1) -> Iterable[Piece]:
+    """A line `Source: URL` and then, after blank lines, rules and a quote at most, the page's title."""
     starts: list[tuple[int, str, int]] = []
     for at, line in enumerate(lines):
         found = _SOURCE.match(line) if not code[at] else None
@@ -152,31 +163,45 @@ def _sources_before(lines: Sequence[str], code: Sequence[bool], base: str) -> It
         if url is None:
             continue
         to = at + 1
-        while (
-            to < len(lines)
-            and to < at + 12
-            and (not lines[to].strip() or _RULE.match(lines[to]) or lines[to][:1] == ">")
-        ):
+        while to < len(lines) and to < at + 12 and (_between(lines[to]) or _RULE.match(lines[to])):
             to += 1
-        if to < len(lines) and _H1.match(lines[to]):
+        if to < len(lines) and _TITLES[level].match(lines[to]):
             starts.append((at, url, at + 1))
     for (_, url, begin), end in _to_next(starts, len(lines)):
-        yield _piece(_without_rule(lines[begin:end]), url)
+        yield _piece(_titled(_without_rule(lines[begin:end]), level), url)
 
 
-def _sources_after(lines: Sequence[str], code: Sequence[bool], base: str) -> Iterable[Piece]:
-    """The page's H1 and then, after blank lines at most, a line `Source: URL`."""
+def _sources_after(lines: Sequence[str], code: Sequence[bool], base: str, level: int = 1) -> Iterable[Piece]:
+    """The page's title and then, after blank lines and a quote at most, a line `Source: URL`."""
     starts: list[tuple[int, str, int]] = []
     for at, line in enumerate(lines):
-        if code[at] or not _H1.match(line):
+        if code[at] or not _TITLES[level].match(line):
             continue
-        to = next((to for to in range(at + 1, min(at + 4, len(lines))) if lines[to].strip()), None)
-        found = _SOURCE.match(lines[to]) if to is not None else None
+        to = at + 1
+        while to < min(at + 8, len(lines)) and _between(lines[to]) and not _SOURCE.match(lines[to]):
+            to += 1
+        found = _SOURCE.match(lines[to]) if to < len(lines) else None
         url = canonical(found[1], base) if found else None
-        if to is not None and url is not None:
+        if url is not None:
             starts.append((at, url, to))
     for (start, url, source), end in _to_next(starts, len(lines)):
-        yield _piece([lines[start], *_without_rule(lines[source + 1 : end])], url)
+        after = source + 1
+        while after < end and _ADDRESS.match(lines[after]):
+            after += 1
+        text = [*_without_blanks(lines[start:source]), *_without_rule(lines[after:end])]
+        yield _piece(_titled(text, level), url)
+
+
+def _between(line: str) -> bool:
+    return not line.strip() or line.lstrip()[:1] == ">"
+
+
+def _titled(lines: Sequence[str], level: int) -> Sequence[str]:
+    """Give a page's lines with its title as the first level's."""
+    if level == 1:
+        return lines
+    at = next((at for at, line in enumerate(lines) if _TITLES[level].match(line)), 0)
+    return [*lines[:at], re.sub(r"^( {0,3})##", r"\1#", lines[at]), *lines[at + 1 :]]
 
 
 def _titles(lines: Sequence[str], code: Sequence[bool]) -> Iterable[Piece]:
@@ -203,10 +228,23 @@ def _heading_below(lines: Sequence[str], at: int) -> bool:
 
 def _without_rule(lines: Sequence[str]) -> Sequence[str]:
     """Leave out the rule that stands between a page and the next one."""
+    end = len(_without_blanks(lines))
+    return lines[: end - 1] if end > 1 and _RULE.match(lines[end - 1]) and not lines[end - 2].strip() else lines[:end]
+
+
+def _without_blanks(lines: Sequence[str]) -> Sequence[str]:
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1
-    return lines[: end - 1] if end > 1 and _RULE.match(lines[end - 1]) and not lines[end - 2].strip() else lines[:end]
+    return lines[:end]
+
+
+def _without_banner(lines: Sequence[str]) -> Sequence[str]:
+    """Leave out the heading between two rules that begins the next part of the whole text."""
+    end = len(_without_blanks(lines))
+    if end > 2 and _BAR.fullmatch(lines[end - 1].rstrip()) and lines[end - 3].rstrip() == lines[end - 1].rstrip():
+        return lines[: end - 3]
+    return lines
 
 
 def _piece(lines: Sequence[str], url: str | None, title: str = "") -> Piece:

@@ -38,6 +38,7 @@ class _Reading:
     summary: list[str] = field(default_factory=list)
     group: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
+    aside: dict[str, Entry] = field(default_factory=dict)
     nested: dict[str, None] = field(default_factory=dict)
     full: dict[str, None] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
@@ -46,16 +47,16 @@ class _Reading:
 def read_index(text: str, base: str) -> Index:
     """Read an llms.txt that was found at `base`."""
     reading = _Reading(base)
-    for line in _prose(text):
+    for line in _whole(_defined(list(_prose(text)))):
         _line(line, reading)
-    faults = list(_faults(reading))
+    aside = {url: entry for url, entry in reading.aside.items() if url not in reading.entries}
     return Index(
-        title=reading.titles[0] if reading.titles else "",
+        title=next(filter(None, reading.titles), ""),
         summary=" ".join(reading.summary),
-        entries=tuple(reading.entries.values()),
+        entries=(*reading.entries.values(), *aside.values()),
         nested=tuple(reading.nested),
         full=tuple(reading.full),
-        faults=tuple(faults),
+        faults=tuple(_faults(reading)),
     )
 
 
@@ -67,67 +68,126 @@ _TITLE = r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'))?[ \t]*"
 _LINK = re.compile(  # the last form, an address with spaces in it, is no link to CommonMark, but one to its author
     rf"{_LABEL}(?:(?:<([^<>]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*)){_TITLE}\)|([^()<>\"']*)\))"
 )
-_BARE = re.compile(r"<?(https?://[^\s<>\"')\]]+)>?")
-_LLMS = re.compile(r"(^|/)llms[\w.-]*\.txt$", re.IGNORECASE)
-_FULL = re.compile(r"(^|/)llms-full[\w.-]*\.txt$", re.IGNORECASE)
+_BARE = re.compile(r"<?(https?://[^\s<>\"'`)\]|]+)>?")
+_LABELLED = re.compile(r"[ \t>|*_-]*(?:[^.!?|]{1,80}:)?[*_]*[ \t]*<?https?://\S+[ \t|]*$")
+_DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]+<?([^\s<>]+)>?")
+_REFERENCE = re.compile(r"(?<!!)\[([^\[\]]+)\](?:\[([^\[\]]*)\])?(?![(\[])")
+_ANCHOR = re.compile(r"<a\s[^<>]*?href\s*=\s*[\"']([^\"'<>\s]+)[\"'][^<>]*>([^<>]*)</a>", re.IGNORECASE)
+_LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
+_FULL = re.compile(r"(^|/)llms?[-_.](full|ctx|medium|small|complete)[\w.-]*\.txt$", re.IGNORECASE)
+_MADE_UP = re.compile(r"\{[^{}]*\}|%7B[^%]*%7D|/:\w+(/|$)|<[\w -]+>", re.IGNORECASE)
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Give the lines outside of fences; one that is never closed hides nothing."""
-    lines = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
-    fence, opened = "", 0
+    """Give the lines outside of fences and comments; one that is never closed hides nothing."""
+    lines = re.split(r"\r\n|\n|\r", _without_comments(text.removeprefix("\ufeff")))
+    fence = ""
     hidden: list[str] = []
-    for line in lines:
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         found = _FENCE.match(line)
         if fence:
             hidden.append(line)
             if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
                 fence, hidden = "", []
         elif found:
-            fence, opened = found[1], opened + 1
+            fence = found[1]
+        elif re.fullmatch(r" {0,3}={2,}[ \t]*", below) and line.strip():
+            yield f"# {line.strip()}"
         else:
             yield line
     yield from hidden
 
 
+def _without_comments(text: str) -> str:
+    kept, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        kept.append(text[at:start])
+        at = end + 3
+    return "".join([*kept, text[at:]])
+
+
+def _defined(lines: list[str]) -> list[str]:
+    """Put the address into each link that only names where it is defined, and make HTML's links Markdown's."""
+    known = {found[1].casefold(): found[2] for line in lines if (found := _DEFINITION.match(line))}
+
+    def inline(found: re.Match[str]) -> str:
+        to = known.get((found[2] or found[1]).casefold())
+        return f"[{found[1]}]({to})" if to else found[0]
+
+    given = [_ANCHOR.sub(r"[\2](\1)", line) if "href" in line else line for line in lines]
+    return [_REFERENCE.sub(inline, line) for line in given if not _DEFINITION.match(line)] if known else given
+
+
+def _whole(lines: list[str]) -> Iterator[str]:
+    """Give lines, those of a link that goes on below as one."""
+    at = 0
+    while at < len(lines):
+        line, to = lines[at], at + 1
+        while (
+            to < min(len(lines), at + _LONGEST)
+            and line.count("[") > line.count("]")
+            and lines[to].strip()
+            and not _ITEM.match(lines[to])
+            and not _HEADING.match(lines[to])
+        ):
+            line, to = f"{line} {lines[to].strip()}", to + 1
+        if to > at + 1 and not _LINK.search(line):
+            line, to = lines[at], at + 1
+        yield line
+        at = to
+
+
+_LONGEST = 4
+"""The lines that one link may stand on."""
+
+
 def _line(line: str, reading: _Reading) -> None:
     if heading := _HEADING.match(line):
         if len(heading[1]) == 1:
-            reading.titles.append(_plain(heading[2]))
-            reading.group = reading.group if len(reading.titles) == 1 else _plain(heading[2])
+            reading.titles.append(_plain(re.sub(r"!\[[^\[\]]*\]\([^()]*\)", "", heading[2])))
+            reading.group = reading.group if len(reading.titles) == 1 else reading.titles[-1]
         elif len(heading[1]) == 2 or not _LINK.search(heading[2]):
             reading.group = _plain(heading[2])
     elif line.lstrip().startswith(">") and not reading.entries and not reading.group:
         reading.summary.append(line.lstrip().lstrip("> ").strip())
+    item = _ITEM.match(line)
     links = list(_LINK.finditer(line))
-    if links:
-        item = _ITEM.match(line)
-        for at, link in enumerate(links):
-            # In a list, a line is about its first link; others stand in its description.
-            if at and item and links[0].start() <= item.start(1) + 2:
-                break
-            rest = line[link.end() :] if item and not at else ""
-            _take(link[2] or link[3] or link[4] or "", _plain(link[1]), rest, reading)
-    elif _ITEM.match(line) and (bare := _BARE.search(line)):
-        label = _plain(line[: bare.start()]).strip(" -*+:–—<")
-        _take(bare[1].rstrip(".,;:"), label, line[bare.end() :], reading)
+    led = bool(item and links and links[0].start() <= item.start(1) + 2)
+    for at, link in enumerate(links):
+        # A line of a list is about the link that it begins with; what its description links to comes last.
+        rest = line[link.end() :] if item and not at else ""
+        _take(link[2] or link[3] or link[4] or "", _plain(link[1]), rest, reading, aside=bool(led and at))
+    _bare(line, reading, listed=bool(item or _LABELLED.match(line) or line.count("|") > 1) and not links)
 
 
-def _take(href: str, title: str, rest: str, reading: _Reading) -> None:
+def _bare(line: str, reading: _Reading, *, listed: bool) -> None:
+    """Take the first address of a line that lists one, and any llms.txt, whatever it stands in."""
+    for at, bare in enumerate(_BARE.finditer(line)):
+        url = bare[1].rstrip(".,;:*_")
+        if listed and not at:
+            label = _plain(line[: bare.start()].replace("|", " ")).strip(" -*+:–—<>")
+            _take(url, label, line[bare.end() :].replace("|", " "), reading)
+        elif _LLMS.search(url):
+            _take(url, "", "", reading)
+
+
+def _take(href: str, title: str, rest: str, reading: _Reading, *, aside: bool = False) -> None:
     if not href or href.startswith(("#", "mailto:", "tel:", "javascript:", "data:")):
         return
-    url = canonical(href, reading.base)
+    url = None if _MADE_UP.search(href) else canonical(href, reading.base)
     if url is None:
         reading.broken.append(href[:80])
         return
     if _FULL.search(url):
         reading.full[url] = None
     elif _LLMS.search(url):
-        reading.nested[url] = None
+        if url != reading.base:
+            reading.nested[url] = None
     else:
-        about = re.sub(r"^[\s:–—-]+", "", _plain(rest))
+        about = re.sub(r"^[\s:–—`-]+", "", _plain(rest))
         about = about if re.search(r"\w", about) else ""
-        reading.entries.setdefault(url, Entry(url, title or url, about, reading.group))
+        entries = reading.aside if aside else reading.entries
+        entries.setdefault(url, Entry(url, title or url, about, reading.group))
 
 
 def _faults(reading: _Reading) -> Iterator[str]:
@@ -141,7 +201,8 @@ def _faults(reading: _Reading) -> Iterator[str]:
     if not reading.entries and not reading.nested and not reading.full:
         yield f"{where}: lists no page"
     if reading.broken:
-        yield f"{where}: {len(reading.broken)} links are no addresses, the first is {reading.broken[0]!r}"
+        links = "1 link is no address" if len(reading.broken) == 1 else f"{len(reading.broken)} links are no addresses"
+        yield f"{where}: {links}, the first is {reading.broken[0]!r}"
 
 
 def _plain(text: str) -> str:

@@ -56,6 +56,9 @@ def test_three_megabytes_come_to_an_end() -> None:
         "- " + "[" * 1_500_000 + "]" * 1_500_000,
         "- [a](" + "(" * 3_000_000,
         "> " + "x " * 1_500_000,
+        "<!--" * 700_000,
+        "## a\n> b\n" * 200_000,
+        "---\n" * 300_000,
     ):
         began = time.process_time()
         read_index(text, BASE)
