@@ -1,9 +1,8 @@
-"""The tables that search looks words up in: SQLite FTS5 in memory, over sections by field and over whole pages."""
+"""What search looks words up in: what is known of each section, field by field, and of its page."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
@@ -13,111 +12,65 @@ from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.history import is_history
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.postings import Postings
 from mkdocs_roaming.section import github_slug
 from mkdocs_roaming.words import groups, terms
 
 FIELDS = ("title", "above", "nav", "keywords", "below", "links", "body")
-"""What is known of a section, in the order of the weights that `Index.sections` takes."""
+"""What is known of a section, in the order of the weights that `Index` takes."""
 
 
 class Index:
-    """Rows are numbered as sections, and pages, stand on the site. Not for several threads at once."""
+    """Rows are numbered as sections, and pages, stand on the site. May be read from several threads.
 
-    def __init__(self, library: Library) -> None:
+    `weights` tells what a word counts in each of the `FIELDS`.
+    """
+
+    def __init__(self, library: Library, weights: Sequence[float]) -> None:
         self.places = list(library.places)
         rows: dict[str, int] = {}
-        self.titles: list[frozenset[str]] = []
-        """The terms of each title, stop words left out where others remain."""
         self.page_of = [rows.setdefault(place.page.path, len(rows)) for place in self.places]
         pages = {place.page.path: place.page for place in self.places}
-        self.history = [is_history(pages[path]) for path in rows]
-        """Whether each page tells of what changed once."""
+        self.pages = len(rows)
+        history = [is_history(pages[path]) for path in rows]
+        self.history = frozenset(row for row, page in enumerate(self.page_of) if history[page])
+        """The sections of pages that tell of what changed once."""
         self._language = library.manifest.site.language
-        self._table = sqlite3.connect(":memory:", check_same_thread=False)
-        # Our terms hold no spaces and no quotes; whatever else they hold belongs to them.
-        marks = "".join(chr(code) for code in range(33, 127) if not chr(code).isalnum() and chr(code) not in "\"'")
-        options = f"tokenize=\"ascii tokenchars '{marks}'\""
-        self._table.execute(f"CREATE VIRTUAL TABLE sections USING fts5({', '.join(FIELDS)}, {options})")
-        self._table.execute(f"CREATE VIRTUAL TABLE pages USING fts5(titles, body, {options})")
-        self._table.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(sections, row)")
-        self._fill(library)
-        self._scores = lru_cache(128)(self._look_up)
-        self._spellings: dict[str, list[str]] | None = None
-
-    def __del__(self) -> None:
-        self._table.close()
-
-    def sections(self, phrases: Sequence[str], weights: tuple[float, ...]) -> dict[int, float]:
-        """Give the sections that hold any of the phrases: what the best of them scores."""
-        return self._best("sections", phrases, weights)
-
-    def pages(self, phrases: Sequence[str]) -> dict[int, float]:
-        """Give the pages that hold any of the phrases: what the best of them scores."""
-        return self._best("pages", phrases, _PAGE_WEIGHTS)
-
-    def holds(self, phrases: Sequence[str]) -> bool:
-        """Tell whether any section holds any of the phrases."""
-        return any(self._scores("pages", phrase, _PAGE_WEIGHTS) for phrase in phrases)
+        titles = [self._telling(place.section.title) for place in self.places]
+        self.telling = [len(title) for title in titles]
+        """How many terms each title has, stop words left out where others remain."""
+        self.titled: dict[str, list[int]] = {}
+        """The sections whose titles hold a term."""
+        for row, title in enumerate(titles):
+            for term in title:
+                self.titled.setdefault(term, []).append(row)
+        self.postings = self._filled(library, weights)
 
     def guesses(self, term: str) -> list[str]:
         """Give the site's words that may be meant by one that it never uses: misspelt, or with a prefix before it."""
-        if self._spellings is None:
-            self._spellings = {}
-            for (word,) in self._table.execute("SELECT term FROM vocabulary ORDER BY term"):
-                self._spellings.setdefault(word[0], []).append(word)
         if len(term) < _SHORTEST_GUESSED or not term.isalpha():
             return []
-        alike = [word for word in self._spellings.get(term[0], ()) if abs(len(word) - len(term)) <= 2]
+        alike = [word for word in self.postings.spellings(term[0]) if abs(len(word) - len(term)) <= 2]
         inner = [term[at:] for at in range(2, 4) if len(term) - at >= _SHORTEST_STEM]
-        inside = [part for part in inner if part in self._spellings.get(part[0], ())]
+        inside = [part for part in inner if part in self.postings]
         return list(dict.fromkeys(get_close_matches(term, alike, 3, 0.8) + inside))
 
-    def _best(self, table: str, phrases: Sequence[str], weights: tuple[float, ...]) -> dict[int, float]:
-        found = [self._scores(table, phrase, weights) for phrase in phrases]
-        if len(found) < 2:
-            return found[0] if found else {}
-        best: dict[int, float] = {}
-        for scores in found:
-            for row, score in scores.items():
-                best[row] = max(score, best.get(row, 0.0))
-        return best
-
-    def _look_up(self, table: str, phrase: str, weights: tuple[float, ...]) -> dict[int, float]:
-        values = ", ".join(str(float(weight)) for weight in weights)
-        found = self._table.execute(
-            f"SELECT rowid, -bm25({table}, {values}) FROM {table} WHERE {table} MATCH ?", (phrase,)
-        )
-        return dict(found.fetchall())
-
-    def _fill(self, library: Library) -> None:
+    def _filled(self, library: Library, weights: Sequence[float]) -> Postings:
         texts = list(_texts(library, self.places))
         leading = _leading(library, self.places, texts)
-        bodies = [self._terms(text) for text in texts]
-        titles = [self._terms(place.section.title) for place in self.places]
-        self.titles = [self._telling(place.section.title) for place in self.places]
-        self._table.executemany(
-            f"INSERT INTO sections(rowid, {', '.join(FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (at, titles[at], *map(self._terms, _around(library, place, leading.get(place.id, ()))), bodies[at])
-                for at, place in enumerate(self.places)
-            ),
-        )
-        pages: dict[int, tuple[list[str], list[str]]] = {}
-        for at, page in enumerate(self.page_of):
-            pages.setdefault(page, ([], []))[0].append(titles[at])
-            pages[page][1].append(bodies[at])
-        self._table.executemany(
-            "INSERT INTO pages(rowid, titles, body) VALUES (?, ?, ?)",
-            ((page, " ".join(heads), " ".join(body)) for page, (heads, body) in pages.items()),
-        )
+        postings = Postings(weights, [_PAGE_WEIGHTS.get(name, 0.0) for name in FIELDS])
+        language = self._language
+        said = lru_cache(_BATCH)(lambda part: terms(part, language))  # what stands above is the same for many
+        for page, place, text in zip(self.page_of, self.places, texts, strict=True):
+            around = _around(library, place, leading.get(place.id, ()))
+            postings.add(page, [*map(said, (place.section.title, *around)), terms(text, language)])
+        postings.close()
+        return postings
 
     def _telling(self, text: str) -> frozenset[str]:
         words = groups(text, self._language)
         telling = [word for word in words if not word.stop] or words
         return frozenset(term for word in telling for term in word.parts)
-
-    def _terms(self, text: str) -> str:
-        return " ".join(terms(text, self._language))
 
 
 def _around(library: Library, place: Place, leading: Sequence[str]) -> tuple[str, str, str, str, str]:
@@ -177,7 +130,7 @@ def _target(library: Library, page: PageEntry, anchor: str) -> Place | None:
 
 
 _LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
-_PAGE_WEIGHTS = (3.0, 1.0)
+_PAGE_WEIGHTS = {"title": 3.0, "body": 1.0}
 _BATCH = 500
 _SHORTEST_GUESSED = 4
 _SHORTEST_STEM = 5

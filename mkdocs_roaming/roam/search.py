@@ -1,11 +1,15 @@
-"""Full-text search over sections: SQLite FTS5, fed with our own terms; what a section's page says counts too."""
+"""Full-text search over sections: BM25 over their fields; what a section's page says counts too."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from itertools import chain, islice
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PageEntry
@@ -13,6 +17,7 @@ from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.history import asks_for_history
 from mkdocs_roaming.roam.index import Index
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.postings import Found, best
 from mkdocs_roaming.roam.snippets import snippet
 from mkdocs_roaming.roam.synonyms import synonyms
 from mkdocs_roaming.words import Word
@@ -67,22 +72,25 @@ class Search:
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._index: Index | None = None
+        self._found = lru_cache(_KEPT)(self._look_up)
 
     def find(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[Hit]:
         """Give the best sections for any text a person types, best first; a section's own address finds it too."""
         words = asked(query, self._language)
-        ranked = self.rank(words)
+        ranked = self._ranked(words, limit)
         named = self._named(query.strip())
         if named is not None:
-            best = ranked[0][1] + 1 if ranked else 1.0
-            ranked = [(named, best), *((place, score) for place, score in ranked if place.id != named.id)]
-        hits: list[Hit] = []
-        for place, score in ranked:
-            if len(hits) >= limit:
-                break
-            if within is None or within(place):
-                hits.append(Hit(place, score, snippet(self._read(place), words, self._language)))
-        return hits
+            ranked = self._led_by(named, ranked)
+        found = (each for each in ranked if within is None or within(each[0]))
+        return [
+            Hit(place, score, snippet(self._read(place), words, self._language))
+            for place, score in islice(found, max(limit, 0))
+        ]
+
+    def _led_by(self, named: Place, ranked: Iterator[tuple[Place, float]]) -> Iterator[tuple[Place, float]]:
+        best = next(ranked, None)
+        yield named, best[1] + 1 if best else 1.0
+        yield from (each for each in chain([best] if best else [], ranked) if each[0].id != named.id)
 
     def _named(self, query: str) -> Place | None:
         """Give the section that an id, a path or a URL names; a single word is no path, though a page may have it."""
@@ -94,7 +102,7 @@ class Search:
     def pages(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[PageEntry]:
         """Give the pages whose best section ranks first."""
         found: dict[str, PageEntry] = {}
-        for place, _ in self.rank(asked(query, self._language)):
+        for place, _ in self._ranked(asked(query, self._language), _FIRST):
             if len(found) >= limit:
                 break
             if within is None or within(place):
@@ -103,50 +111,57 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[Place, float]]:
         """Give every section that holds one of the words, and its score, best first."""
-        if not words:
-            return []
+        return list(self._ranked(words))
+
+    def _ranked(self, words: Sequence[Word], first: int = 0) -> Iterator[tuple[Place, float]]:
+        """Give what `rank` gives; the first so many before the rest is put in order, which few ask for."""
+        scores, places = self._scores(words), self._indexed().places
+        left = list(scores)
+        if 0 < first < len(scores):
+            least = nlargest(first, scores.values())[-1]
+            left = [row for row, score in scores.items() if score < least]
+            ahead = {row: score for row, score in scores.items() if score >= least}
+            yield from ((places[row], scores[row]) for row in _in_order(ahead))
+        yield from ((places[row], scores[row]) for row in _in_order({row: scores[row] for row in left}))
+
+    def _scores(self, words: Sequence[Word]) -> dict[int, float]:
+        """Give what each row that holds one of the words scores."""
+        index = self._indexed()
+        scores, pages = _sums([self._found(word) for word in words], index.pages)
+        share, page_of = self.weights.page, index.page_of
+        scores = {row: score + share * pages[page_of[row]] for row, score in scores.items()}
+        asked_for = {term for word in words for run in word.runs for term in run}
+        for row, count in Counter(row for term in asked_for for row in index.titled.get(term, ())).items():
+            if row in scores:
+                scores[row] *= 1 + self.weights.entire * (count / index.telling[row])
+        if not asks_for_history(words):
+            for row in scores.keys() & index.history:
+                scores[row] *= self.weights.history
+        return scores
+
+    def _indexed(self) -> Index:
         with self._lock:
             if self._index is None:
-                self._index = Index(self.library)
-            index = self._index
-            scores, pages = self._sums(index, words)
-        asked_for = {term for word in words for run in word.runs for term in run}
-        old = 1.0 if asks_for_history(words) else self.weights.history
-        for row, score in scores.items():
-            page, titled = index.page_of[row], index.titles[row]
-            score += self.weights.page * pages.get(page, 0.0)
-            if not titled.isdisjoint(asked_for):
-                score *= 1 + self.weights.entire * (len(titled & asked_for) / len(titled))
-            scores[row] = score * old if index.history[page] else score
-        best_first = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equals as they stand on the site
-        return [(index.places[row], scores[row]) for row in best_first]
+                own = self.weights
+                self._index = Index(
+                    self.library, (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
+                )
+            return self._index
 
-    def _sums(self, index: Index, words: Sequence[Word]) -> tuple[dict[int, float], dict[int, float]]:
-        """Give what the words score in sections, and in pages."""
-        sections: dict[int, float] = {}
-        pages: dict[int, float] = {}
-        fields = self._fields()
-        for word in words:
-            ways = list(self._ways(index, word))
-            _add(sections, [(index.sections(phrases, fields), weight) for phrases, weight in ways])
-            _add(pages, [(index.pages(phrases), weight) for phrases, weight in ways])
-        return sections, pages
-
-    def _ways(self, index: Index, word: Word) -> Iterator[tuple[tuple[str, ...], float]]:
-        """Give the phrases by which a word is looked up, and what they count."""
-        weight = self.weights.chatty if word.text.lower() in _CHATTY else 1.0
-        phrases = tuple(f'"{" ".join(run)}"{" *" if word.prefix else ""}' for run in word.runs if run)
-        if index.holds(phrases):
-            yield phrases, weight
-        elif self.weights.guess and not word.prefix:
-            yield tuple(f'"{term}"' for term in index.guesses(word.parts[-1])), weight * self.weights.guess
-        if self.weights.synonym and len(word.parts) == 1:
-            others = tuple(f'"{term}"' for term in synonyms(word.parts[0], self._language))
-            yield others, weight * self.weights.synonym
-
-    def _fields(self) -> tuple[float, ...]:
-        own = self.weights
-        return (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
+    def _look_up(self, word: Word) -> Found:
+        """Give what a word scores, by the best of the ways in which it is looked up."""
+        index, weights = self._indexed(), self.weights
+        weight = weights.chatty if word.text.lower() in _CHATTY else 1.0
+        runs = [run for run in word.runs if run]
+        found = index.postings.find(runs, prefix=word.prefix)
+        ways = [(found, weight)]
+        if not len(found.groups):
+            guesses = [] if word.prefix or not weights.guess else index.guesses(word.parts[-1])
+            ways = [(index.postings.find([(term,) for term in guesses]), weight * weights.guess)]
+        if weights.synonym and len(word.parts) == 1:
+            others = synonyms(word.parts[0], self._language)
+            ways.append((index.postings.find([(term,) for term in others]), weight * weights.synonym))
+        return best([(each, share) for each, share in ways if each.rows])
 
     def _read(self, place: Place) -> str:
         try:
@@ -155,15 +170,24 @@ class Search:
             return place.section.opening
 
 
-def _add(scores: dict[int, float], ways: Sequence[tuple[Mapping[int, float], float]]) -> None:
-    """Add what a word scores in each row, by the best of the ways in which it was looked up."""
-    weighed = [{row: weight * score for row, score in found.items()} for found, weight in ways if found]
-    best = weighed[0] if weighed else {}
-    for other in weighed[1:]:
-        for row, score in other.items():
-            best[row] = max(score, best.get(row, 0.0))
-    for row, score in best.items():
-        scores[row] = scores.get(row, 0.0) + score
+def _sums(found: Iterable[Found], pages: int) -> tuple[dict[int, float], list[float]]:
+    """Give what rows score together, and what each page does."""
+    scores: dict[int, float] = {}
+    of_page = [0.0] * pages
+    for each in found:
+        for page, score in zip(each.groups, each.group_scores, strict=True):
+            of_page[page] += score
+        if not scores:
+            scores = dict(zip(each.rows, each.scores, strict=True))
+            continue
+        for row, score in zip(each.rows, each.scores, strict=True):
+            scores[row] = scores.get(row, 0.0) + score
+    return scores, of_page
+
+
+def _in_order(scores: Mapping[int, float]) -> list[int]:
+    """Give rows, the best first, equals as they stand on the site."""
+    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 
 def asked(query: str, language: str) -> list[Word]:
@@ -173,6 +197,8 @@ def asked(query: str, language: str) -> list[Word]:
 
 
 _MOST_WORDS = 48
+_FIRST = 100  # sections that mostly hold as many pages as are asked for
+_KEPT = 256  # words whose scores are kept: those that are asked for again are those that many sections hold
 _ADDRESS = re.compile(r"[/#]|\.md$")
 
 # Words that people ask with and that a page seldom answers with: rare in a text, so they would count for too much.

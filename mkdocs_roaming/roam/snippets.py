@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mkdocs_roaming.words import Word, terms
 
@@ -18,9 +19,9 @@ def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, most:
     if len(text) <= most:
         return text
     spots = [
-        (match.start(), match.end(), here)
+        (match.start(), match.end(), wanted & said)
         for match in _SPOT.finditer(text)
-        if (here := wanted.intersection(terms(match[0], language)))
+        if not wanted.isdisjoint(said := _said(match[0], language))
     ]
     best, begin = 0.0, 0
     for at, (start, _, _) in enumerate(spots):
@@ -39,6 +40,11 @@ def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, most:
 def bare(markdown: str) -> str:
     """Give Markdown's words without its marks, on one line."""
     return " ".join(_DRESS.sub(lambda match: match[1] or " ", _INLINE.sub("", markdown)).split())
+
+
+@lru_cache(1 << 13)
+def _said(spot: str, language: str) -> frozenset[str]:
+    return frozenset(terms(spot, language))
 
 
 def _cut(text: str, begin: int, most: int) -> str:
