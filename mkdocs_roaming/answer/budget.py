@@ -108,9 +108,9 @@ class Deadline:
             self.ran_out = self.waits
         raise OutOfTime
 
-    async def work(self, work: Callable[[], _T]) -> _T:
+    async def work(self, work: Callable[[], _T], limiter: anyio.CapacityLimiter | None = None) -> _T:
         """Do in a thread what may itself wait for a disk or a server; what comes too late is left to itself."""
-        return await self.wait(lambda: in_thread(work))
+        return await self.wait(lambda: in_thread(work, limiter))
 
     def _left(self) -> float:
         return self._end - self._clock()

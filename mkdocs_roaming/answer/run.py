@@ -40,7 +40,7 @@ from mkdocs_roaming.answer.models import (
 )
 from mkdocs_roaming.answer.reply import MOST_CALLS, Reply
 from mkdocs_roaming.answer.telling import Telling
-from mkdocs_roaming.answer.threads import in_thread
+from mkdocs_roaming.answer.threads import computing, in_thread
 from mkdocs_roaming.answer.whole import Whole, whole
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.roam.library import Library
@@ -282,7 +282,8 @@ class Run:
         return call if call.id == id_ else ToolCall(id_, call.name, call.arguments)
 
     async def _work(self, work: Callable[[], _T]) -> _T:
-        return await ending(self._deadline.work(work), _SITE)
+        limiter = computing() if self._navigator.library.near else None
+        return await ending(self._deadline.work(work, limiter), _SITE)
 
 
 _SITE = "reading the site"

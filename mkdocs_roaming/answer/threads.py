@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 
 T = TypeVar("T")
 
@@ -41,6 +42,20 @@ async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None
     if raised:
         raise raised.pop()
     return given.pop()
+
+
+def computing() -> anyio.CapacityLimiter:
+    """Give the limit for work that waits for nobody: one piece at a time.
+
+    Python computes in one thread at a time whatever their number; with several, the loop, and with it every reader,
+    waits for all of them at each turn.
+    """
+    try:
+        return _computing.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(1)
+        _computing.set(limiter)
+        return limiter
 
 
 class _Worker(threading.Thread):
@@ -82,3 +97,4 @@ def _worker() -> _Worker:
 _PATIENCE = 10.0
 _lock = threading.Lock()
 _idle: list[_Worker] = []
+_computing: RunVar[anyio.CapacityLimiter] = RunVar("computing")

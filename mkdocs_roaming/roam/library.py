@@ -54,6 +54,8 @@ class Library:
         self.places = Places(manifest)
         self.trusted = not reader.distant and all(page.origin == "html" for page in manifest.pages)
         """Whether its rules are followed: those of a folder's owner are, unless what lies there was fetched."""
+        self.near = not reader.distant
+        """Whether reading it waits for nobody; whoever brought all pages nearer may say so of a distant one, too."""
         self._reader = reader
         self._pages = _Kept(keep)
         self._lock = threading.Lock()

@@ -158,6 +158,7 @@ class Deployments:
         if whole or self.current is None:
             search.pages("page")  # the index is built here, not while a reader waits
         near = whole and sum(page.bytes for page in library.manifest.pages) <= KEPT
+        library.near = library.near or near
         return Deployment(library, search, whole, near)
 
     def _is_repaired(self, current: Deployment, found: Deployment) -> bool:

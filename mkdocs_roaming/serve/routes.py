@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mkdocs_roaming.answer.threads import in_thread
+from mkdocs_roaming.answer.threads import computing, in_thread
 from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
 from mkdocs_roaming.serve.deployments import Deployment
@@ -68,18 +68,18 @@ class Routes:
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
         here, id_ = self._here(request), request.query_params.get("id")
-        return _negotiated(request, await in_thread(lambda: tell_outline(here, id_)))
+        return _negotiated(request, await _told(here, lambda: tell_outline(here, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
-        told = tell_section(here, id_, part) if here.near else await in_thread(lambda: tell_section(here, id_, part))
+        told = tell_section(here, id_, part) if here.near else await _told(here, lambda: tell_section(here, id_, part))
         return _negotiated(request, told)
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
         here, query = self._here(request), request.query_params
-        told = await in_thread(lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
+        told = await _told(here, lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
         return _tagged(request, as_json(told.data), JSON)
 
     def _here(self, request: Request) -> Deployment:
@@ -173,6 +173,11 @@ async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
     return None if hearing.cached else await admit(request.scope, most=hearing.most, spends=hearing.spends)
 
 
+async def _told(here: Deployment, tell: Callable[[], Told]) -> Told:
+    """Give what takes more than a moment to tell: in a thread."""
+    return await in_thread(tell, computing() if here.library.near else None)
+
+
 def _negotiated(request: Request, told: Told) -> Response:
     wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
     if wanted == MARKDOWN and told.markdown is not None:
@@ -184,8 +189,8 @@ def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Respons
     """Give a body with its tag, or 304 where the client has it."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     told = {"etag": tag, "cache-control": "no-cache", **headers}
-    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
-    if tag in known:
+    known = request.headers.get("if-none-match")
+    if known and tag in [one.strip().removeprefix("W/") for one in known.split(",")]:
         return Response(status_code=304, headers=told)
     return Response(body, media_type=kind, headers=told)
 

@@ -72,6 +72,6 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 _KEEP_ALIVE = 15
-_SWITCH = 0.0005  # seconds; what threads compute for one reader must not keep the others waiting
+_SWITCH = 0.00005  # seconds; what threads compute for one reader must not keep the others waiting
 _HEADERS = 32_768
 _WAITING = 512
