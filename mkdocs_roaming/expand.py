@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.places import Place, Places
@@ -201,5 +202,6 @@ def _list_line(entry: Listed) -> str:
     return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside})\n"
 
 
+@lru_cache(4_096)
 def _short(title: str) -> str:
     return cut_at_word(" ".join(title.split()), 120)

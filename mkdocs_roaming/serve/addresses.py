@@ -31,6 +31,8 @@ def visitor(scope: Mapping[str, Any], proxies: int = 0) -> str:
 
 def network(text: str) -> str | None:
     """Give the network of an address; None where it is none."""
+    if _IPV4.fullmatch(text):
+        return text
     try:
         address = ip_address(text)
     except ValueError:
@@ -121,4 +123,6 @@ def _listed(values: Sequence[str]) -> list[str]:
 
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
 _WITH_PORT = re.compile(r"\[(?P<v6>[^\]]+)\](?::[0-9]+)?|(?P<v4>[0-9.]+):[0-9]+")
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = re.compile(rf"(?:{_OCTET}\.){{3}}{_OCTET}")  # ip_address takes ten times as long, for every request
 _PORTS = {"http": "80", "https": "443"}

@@ -51,7 +51,7 @@ def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
         "id": found.id,
         "title": place.section.title,
         "path": list(places.breadcrumb(place)),
-        "url": places.url(place),
+        "url": found.url or places.url(place),
         "tokens": _tokens(places, found),
         "text": found.text,
         "shown": list(dict.fromkeys(one.id for one in found.shown)),
