@@ -14,7 +14,7 @@ ratios   Latencies as ratios to bare Starlette routes in another process that ru
          turn by one client on one connection, so that the machine's moods meet both; p50 and p99 of all rounds.
          first event   of a stream, while eight others are under way at the same pace; the bare route reads the body as
                        JSON and streams prepared bytes
-         sections      `GET /v1/sections/{id}`, each time another; the bare route gives prepared bytes
+         sections      `GET /v1/sections/{id}`, each time another; the bare route gives the same bytes, prepared
          search        `GET /v1/search`; the bare route asks an FTS5 table with porter stemming for ids, snippets and
                        bm25. `search, no HTTP` is the same within one process
 """

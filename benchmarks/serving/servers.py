@@ -72,18 +72,22 @@ def endpoint(folder: str, limits: str, pace: str) -> None:
 
 
 def bare(folder: str, pace: str) -> None:
-    """Run routes that do nothing but give what is prepared, or ask FTS5."""
+    """Run routes that do nothing but give what is prepared, of sections the very same bytes, or ask FTS5."""
     from anyio import to_thread
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
 
+    from mkdocs_roaming.roam.search import Search
+    from mkdocs_roaming.serve.deployments import Deployment
+    from mkdocs_roaming.serve.problems import as_json
     from mkdocs_roaming.serve.running import run
+    from mkdocs_roaming.serve.walking import tell_section
 
-    body = b'{"text":"' + b"x" * 1_500 + b'"}'
     library = library_of(Path(folder))
-    sections = {place.id: library.text(place).encode() for place in library.places}
+    here = Deployment(library, Search(library))
+    sections = {place.id: as_json(tell_section(here, place.id).data) for place in library.places}
     table = Table(Path(folder))
 
     async def stream(request: Request) -> Response:
@@ -98,7 +102,7 @@ def bare(folder: str, pace: str) -> None:
         return StreamingResponse(pieces(), media_type="text/event-stream")
 
     async def section(request: Request) -> Response:
-        return Response(sections.get(request.path_params["id"], body), media_type="application/json")
+        return Response(sections[request.path_params["id"]], media_type="application/json")
 
     async def search(request: Request) -> Response:
         words = request.query_params["q"]
