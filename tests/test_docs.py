@@ -33,7 +33,7 @@ def run(command: str, site: Path) -> str:
     return shown.replace(str(site), "sample_site/site").strip()
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/asking.md", "docs/rules.md"])
+@pytest.mark.parametrize("file", ["README.md", "docs/agents.md", "docs/asking.md", "docs/rules.md"])
 def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `$ roaming …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
     monkeypatch.chdir(tmp_path)
