@@ -7,8 +7,10 @@ import click
 from mkdocs_roaming import __version__
 from mkdocs_roaming.cli.asking import ask, replay
 from mkdocs_roaming.cli.chatting import chat
+from mkdocs_roaming.cli.comparing import diff
 from mkdocs_roaming.cli.connecting import mcp
 from mkdocs_roaming.cli.crawling import crawl
+from mkdocs_roaming.cli.evaluating import evaluate
 from mkdocs_roaming.cli.explaining import explain
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
 from mkdocs_roaming.cli.publishing import index, validate
@@ -28,5 +30,20 @@ def main() -> None:
     """
 
 
-for command in (index, crawl, outline, expand, search, ask, chat, explain, replay, mcp, serve, validate):
+for command in (
+    index,
+    crawl,
+    outline,
+    expand,
+    search,
+    ask,
+    chat,
+    explain,
+    replay,
+    evaluate,
+    diff,
+    mcp,
+    serve,
+    validate,
+):
     main.add_command(command)

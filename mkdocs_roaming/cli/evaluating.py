@@ -1,0 +1,212 @@
+"""`roaming eval`: how well a site is found by questions, and sets of them to begin with."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mkdocs_roaming.cli.asking import chosen, model_options
+from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, LIB, TRUST_RULES, open_lib, print_json, progress, warn
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.cli.asking import Chosen
+    from mkdocs_roaming.evals.baseline import Regression
+    from mkdocs_roaming.evals.evaluation import Evaluation, Report
+    from mkdocs_roaming.evals.modes import Mode, Ranking
+    from mkdocs_roaming.roam.library import Library
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("eval")
+@LIB
+@click.argument("questions", type=_FILE, required=False)
+@click.option("--compare", metavar="MODES", help="Several side by side: search, outline, offline, claude, openai:NAME.")
+@model_options
+@click.option("--only", multiple=True, metavar="WORDS", help="Questions that hold these words; may be repeated.")
+@click.option("--limit", type=click.IntRange(min=1), help="The first so many questions.")
+@click.option("--baseline", type=_FILE, help="Exit with 4 where something can no longer be found that could be then.")
+@click.option("--write-baseline", type=_FILE, help="Keep what can be found, for --baseline.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="The most money, for all questions.")
+@click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Questions at once.")
+@click.option("--keep", type=_FILE, help="Keep each outcome here as it comes; what is there is not asked again.")
+@click.option("--html", type=_FILE, help="Write a page with plots and every question's trail.")
+@click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Make a first set of N questions instead.")
+@click.option("-o", "--output", type=_FILE, help="Where the questions that are made go.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another number makes other questions.")
+@TRUST_RULES
+@AS_JSON
+def evaluate(
+    lib: str,
+    questions: Path | None,
+    compare: str | None,
+    generate: int | None,
+    output: Path | None,
+    seed: int,
+    trust_rules: bool,
+    **given: Any,
+) -> None:
+    """Put questions to a site and tell how well it is found.
+
+    QUESTIONS is a YAML file: docs/evaluating.md tells its form. Without --compare the model that `ask` would ask is
+    asked. With --generate a first set is made: from headings, definitions, tables and code, or by --model.
+    """
+    own = {name: given.pop(name) for name in _OWN}
+    options = chosen(given)
+    library = open_lib(lib, trust_rules=trust_rules)
+    if generate is not None:
+        if questions is not None or output is None:
+            raise click.UsageError("--generate needs -o FILE for the questions, and no other questions")
+        _generate(library, options, generate, output, seed, own)
+        return
+    if questions is None:
+        raise click.UsageError("Missing argument 'QUESTIONS'; `--generate N -o FILE` makes a first set")
+    _evaluate(library, options, questions, compare, own)
+
+
+_OWN = ("only", "limit", "baseline", "write_baseline", "max_cost", "parallel", "keep", "html", "as_json")
+
+
+def _evaluate(library: Library, options: Chosen, path: Path, compare: str | None, own: dict[str, Any]) -> None:
+    from mkdocs_roaming.answer.trace import check_writable
+    from mkdocs_roaming.evals import questions as sets
+    from mkdocs_roaming.evals.baseline import baseline_of, read_baseline, regressions, write_baseline
+    from mkdocs_roaming.evals.evaluation import Evaluation
+    from mkdocs_roaming.evals.keeping import Kept
+    from mkdocs_roaming.evals.modes import Ranking
+    from mkdocs_roaming.roam.search import Search
+
+    whole = sets.resolved(sets.read_questions(path), library.places)
+    before = read_baseline(own["baseline"]) if own["baseline"] else None
+    for file in (own["write_baseline"], own["html"]):
+        if file is not None:
+            check_writable(file)
+    ranking = Ranking(library, Search(library))
+    with progress("Asking") as steps:
+        evaluation = Evaluation(
+            questions=sets.chosen(whole, only=own["only"], limit=own["limit"]),
+            modes=_modes(compare, options, ranking),
+            ranking=ranking,
+            set_digest=whole.digest,
+            kept=Kept(own["keep"]) if own["keep"] else None,
+            parallel=own["parallel"],
+            max_cost=own["max_cost"],
+        )
+        evaluation.step = steps(len(evaluation.questions.questions) * len(evaluation.modes))
+        broken_off = not _run(evaluation)
+    report = evaluation.report()
+    worse = regressions(before, report, str(own["baseline"])) if before else []
+    if own["html"] is not None:
+        _write_html(report, worse, own["html"])
+    _show(report, worse, as_json=own["as_json"])
+    for row in report.rows:
+        if row.left:
+            warn(f"{row.mode}: {row.totals.asked} of {len(row.outcomes)} questions asked: {row.left}")
+        elif row.totals.errors:
+            warn(f"{row.mode}: {row.totals.errors} answers failed; they count in no figure")
+    if own["write_baseline"] is not None:
+        write_baseline(own["write_baseline"], baseline_of(report))
+    if worse:
+        sys.exit(FAULTS_FOUND)
+    if broken_off or not all(row.whole for row in report.rows):
+        sys.exit(1)
+
+
+def _run(evaluation: Evaluation) -> bool:
+    """Ask; give whether it came to its end: what there is so far is told either way."""
+    import anyio
+
+    try:
+        anyio.run(evaluation.run)
+    except KeyboardInterrupt:
+        return False
+    except BaseExceptionGroup as group:  # what a task raises comes in a group
+        raise _first(group) from None
+    return True
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _modes(compare: str | None, options: Chosen, ranking: Ranking) -> list[Mode]:
+    from mkdocs_roaming.errors import UsageError
+    from mkdocs_roaming.evals.modes import OUTLINE, SEARCH, ModelMode, OutlineMode, SearchMode
+
+    names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
+    found: list[Mode] = []
+    for name in names:
+        if name == SEARCH:
+            found.append(SearchMode(ranking))
+        elif name == OUTLINE:
+            found.append(OutlineMode(ranking))
+        else:
+            model, budget = options.answering(name)
+            found.append(
+                ModelMode(
+                    name or model.name,
+                    model,
+                    budget,
+                    ranking,
+                    whole_site_tokens=options.whole_site,
+                    seconds_given=options.seconds is not None,
+                )
+            )
+    labels = [mode.name for mode in found]
+    if len(set(labels)) < len(labels):
+        raise UsageError(f"--compare {compare}: each mode stands there once")
+    return found
+
+
+def _show(report: Report, worse: list[Regression], *, as_json: bool) -> None:
+    from mkdocs_roaming.evals.telling import report_as_json, report_lines
+    from mkdocs_roaming.terminal import clean
+
+    if as_json:
+        print_json({**report_as_json(report), "regressions": [asdict(one) for one in worse]})
+        return
+    for line in report_lines(report):
+        click.echo(clean(line))
+    if worse:
+        click.echo("\nNo longer found")
+    for one in worse:
+        click.echo(clean(f"  {one.ask}\n      {one.mode}: {one.before} before, {one.after} now"))
+
+
+def _write_html(report: Report, worse: list[Regression], path: Path) -> None:
+    from mkdocs_roaming.answer.trace import write_whole
+    from mkdocs_roaming.evals.report.evaluated import evaluation_page
+
+    write_whole(path, evaluation_page(report, worse))
+
+
+def _generate(library: Library, options: Chosen, count: int, output: Path, seed: int, own: dict[str, Any]) -> None:
+    import anyio
+
+    from mkdocs_roaming.answer.trace import check_writable, write_whole
+    from mkdocs_roaming.evals.generating import generate, generate_by_model, written
+
+    check_writable(output)
+    if options.model is None:
+        made = generate(library, count, seed=seed)
+    else:
+        model, budget = options.answering()
+        made = anyio.run(lambda: generate_by_model(library, count, model, budget, seed=seed, max_cost=own["max_cost"]))
+    write_whole(output, written(made))
+    if own["as_json"]:
+        print_json({"questions": len(made.questions), "dropped": dict(made.dropped), "cost": made.cost})
+    else:
+        click.echo(f"{output}: {len(made.questions)} questions about {made.pages} pages")
+    if len(made.questions) < count and not own["as_json"]:
+        warn(f"{count} were asked for; the site has no more to ask about in this way")
+    for why, times in made.dropped:
+        warn(f"{times} dropped: {why}")
+    if made.error:
+        warn(made.error)
+        sys.exit(1)

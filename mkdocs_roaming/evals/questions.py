@@ -1,0 +1,242 @@
+"""Question sets: what people ask, and the sections that answer it; a YAML file whose every mistake has its line.
+
+questions:
+  - ask: which port is the default
+    sections: [reference/settings.md#port]   # each is enough; an id, source.md#anchor, path/#anchor, an old id
+    contains: ['8001']                       # literals of a right answer
+    answerable: true                         # false: the docs do not say, and there are no sections
+    page: start/                             # where the reader is
+    note: anything
+    synthetic: true                          # a machine wrote it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mkdocs_roaming.answer.trace import digest_of
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.places import Place, Places
+
+LONGEST = 1_000
+"""The most characters of a question: what a served site takes."""
+
+KEYS: Mapping[str, str] = {
+    "ask": "a text",
+    "sections": "a list of addresses",
+    "contains": "a list of texts",
+    "answerable": "true or false",
+    "page": "a text",
+    "note": "a text",
+    "synthetic": "true or false",
+}
+"""What a question may have, and what each is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A section as a question file names it, and the line on which it does."""
+
+    text: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question: `sections` as they are written, `gold` the ids that they are on a site, each of them enough."""
+
+    ask: str
+    sections: tuple[Address, ...] = ()
+    contains: tuple[str, ...] = ()
+    answerable: bool = True
+    page: str | None = None
+    note: str = ""
+    synthetic: bool = False
+    line: int = 0
+    gold: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """The questions of a file, in its order."""
+
+    where: str
+    questions: tuple[Question, ...]
+
+    @property
+    def digest(self) -> str:
+        """What tells this set from others: what is asked, on which page, and whether the docs should answer.
+
+        Which sections answer is left out: they may be named anew when the docs change, and the set stays itself.
+        """
+        asked = [[one.ask, one.page, one.answerable] for one in self.questions]
+        return digest_of("questions", asked)
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read a question file; raises UsageError with file and line of what is wrong in it."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    return parse_questions(text, str(path))
+
+
+def parse_questions(text: str, where: str) -> QuestionSet:
+    """Read the text of a question file; `where` names it in what is raised."""
+    reading = _Reading(where)
+    questions = tuple(reading.questions(text))
+    first: dict[str, int] = {}
+    for one in questions:
+        key = " ".join(one.ask.casefold().split())
+        if key in first:
+            raise UsageError(f"{where}:{one.line}: asked in line {first[key]} already: {one.ask!r}; ask it once")
+        first[key] = one.line
+    return QuestionSet(where, questions)
+
+
+def resolved(questions: QuestionSet, places: Places) -> QuestionSet:
+    """Give the set with each question's gold sections found on a site, old ids through their aliases.
+
+    Raises UsageError with file and line for an address that names no section, and for a page that is not there.
+    """
+    return replace(questions, questions=tuple(_resolved(one, places, questions.where) for one in questions.questions))
+
+
+def chosen(questions: QuestionSet, *, only: Sequence[str] = (), limit: int | None = None) -> QuestionSet:
+    """Give the questions that hold one of some words, and no more than a limit; raises UsageError where none does."""
+    words = [word.casefold() for word in only]
+    kept = [one for one in questions.questions if not words or any(word in one.ask.casefold() for word in words)]
+    if not kept:
+        raise UsageError(f"{questions.where}: no question holds {', '.join(map(repr, only))}")
+    return replace(questions, questions=tuple(kept[:limit]))
+
+
+def _resolved(question: Question, places: Places, where: str) -> Question:
+    gold: dict[str, None] = {}
+    for address in question.sections:
+        place = places.address(address.text)
+        if place is None:
+            raise UsageError(
+                f"{where}:{address.line}: {places.manifest.site.name} has no section {address.text!r}"
+                f"{_nearest(address.text, places)}"
+            )
+        gold[place.id] = None
+    if question.page is not None and places.address(question.page) is None:
+        raise UsageError(f"{where}:{question.line}: {places.manifest.site.name} has no page {question.page!r}")
+    return replace(question, gold=tuple(gold))
+
+
+def _nearest(address: str, places: Places) -> str:
+    """Name the address that was meant, where one is near."""
+    where, _, anchor = address.partition("#")
+    page = places.address(where)
+    if page is not None and anchor:
+        near = get_close_matches(anchor, [section.anchor or "" for section in page.page.sections], 1, 0.5)
+        return f"; {where}#{near[0]} is near" if near and near[0] else "; `roaming outline` shows what the page has"
+    names = [name for one in places.manifest.pages for name in (one.source, one.path) if name]
+    near = get_close_matches(where, names, 1, 0.6)
+    return f"; {near[0]} is near" if near else "; `roaming outline` and `roaming search` give ids"
+
+
+def address_of(place: Place, places: Places) -> str:
+    """Give the address by which people would name a section: source and anchor where they lead back, else its id."""
+    anchor = f"#{place.section.anchor}" if place.at and place.section.anchor else ""
+    for page in (place.page.source, place.page.path):
+        if page and (anchor or place.at == 0):
+            found = places.address(page + anchor)
+            if found is not None and found.id == place.id:
+                return page + anchor
+    return place.id
+
+
+class _Reading:
+    """A file while it is read: values with the lines that they stand on."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def questions(self, text: str) -> Iterator[Question]:
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            problem = getattr(error, "problem", None) or "what it is cannot be told"
+            raise self._wrong(mark.line + 1 if mark else 1, f"not YAML ({problem})") from None
+        except RecursionError:
+            raise self._wrong(1, "nested too deep") from None
+        if root is None:
+            raise UsageError(f"{self._where}: empty; write questions, or have some made with `roaming eval --generate`")
+        entries = self._fields(root, {"questions": "a list"}, "the file").get("questions")
+        if not isinstance(entries, yaml.SequenceNode) or not entries.value:
+            raise self._wrong(_line(entries or root), "`questions` is not a list of at least one question")
+        return (self._question(entry) for entry in entries.value)
+
+    def _question(self, node: yaml.Node) -> Question:
+        line = _line(node)
+        fields = self._fields(node, KEYS, "a question")
+        given = {name: self._value(name, value) for name, value in fields.items()}
+        ask = " ".join(given.get("ask", "").split())
+        if not 0 < len(ask) <= LONGEST:
+            raise self._wrong(line, f"`ask` has 1 to {LONGEST} characters, not {len(ask)}")
+        sections = given.get("sections", ())
+        answerable = given.get("answerable", True)
+        if answerable and not sections:
+            raise self._wrong(line, f"no `sections` answer {ask!r}; name them, or write `answerable: false`")
+        if not answerable and (sections or given.get("contains")):
+            raise self._wrong(line, f"{ask!r} is not answerable: it has neither `sections` nor `contains`")
+        return Question(
+            ask=ask,
+            sections=sections,
+            contains=tuple(one.text for one in given.get("contains", ())),
+            answerable=answerable,
+            page=given.get("page"),
+            note=given.get("note", ""),
+            synthetic=given.get("synthetic", False),
+            line=line,
+        )
+
+    def _fields(self, node: yaml.Node, known: Mapping[str, str], what: str) -> dict[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self._wrong(_line(node), f"{what} is not a mapping; it has the keys {', '.join(known)}")
+        found: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value not in known:
+                raise self._wrong(_line(key), f"{what} has no key {key.value!r}; it has {', '.join(known)}")
+            if key.value in found:
+                raise self._wrong(_line(key), f"`{key.value}` stands there twice")
+            found[key.value] = value
+        return found
+
+    def _value(self, name: str, node: yaml.Node) -> Any:
+        if KEYS[name].startswith("a list"):
+            items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+            texts = [Address(self._text(name, item), _line(item)) for item in items]
+            twice = next((one for at, one in enumerate(texts) if one.text in [two.text for two in texts[:at]]), None)
+            if twice:
+                raise self._wrong(twice.line, f"`{name}` names {twice.text!r} twice")
+            return tuple(texts)
+        if KEYS[name] == "a text":
+            return self._text(name, node)
+        if not isinstance(node, yaml.ScalarNode) or node.tag != "tag:yaml.org,2002:bool":
+            raise self._wrong(_line(node), f"`{name}` is true or false")
+        return node.value.lower() in ("true", "yes", "on")
+
+    def _text(self, name: str, node: yaml.Node) -> str:
+        """Give a text; an address such as 12345678 may look like a number, and is none."""
+        if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null" or not node.value.strip():
+            raise self._wrong(_line(node), f"`{name}` is {KEYS[name]}, none of them empty")
+        return str(node.value)
+
+    def _wrong(self, line: int, what: str) -> UsageError:
+        return UsageError(f"{self._where}:{line}: {what}")
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1

@@ -1,0 +1,156 @@
+"""An evaluation as lines for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mkdocs_roaming.answer.record import written
+from mkdocs_roaming.evals.evaluation import Report, Row
+from mkdocs_roaming.evals.outcomes import Outcome
+from mkdocs_roaming.evals.questions import Question
+from mkdocs_roaming.evals.totals import Figure, Totals
+
+COLUMNS = ("reached", "calls", "answered", "cited", "literals", "declined", "tokens")
+"""The figures of a row, in the order in which they are shown."""
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Give what a terminal shows: the ranks, a row for each mode, the questions for which something is wrong."""
+    asked = report.questions.questions
+    answerable = sum(question.answerable for question in asked)
+    yield f"{report.site}: {len(asked)} questions, {len(asked) - answerable} of them without an answer in the docs"
+    if report.ranks:
+        yield ""
+        yield "Search ranks a section that answers"
+        yield "  " + ", ".join(f"{one.name} {shown(one)}" for one in report.ranks)
+    yield ""
+    yield from _table(report.rows)
+    for row in report.rows:
+        wrong = [
+            (question, why)
+            for question, outcome in zip(asked, row.outcomes, strict=True)
+            if outcome is not None and (why := wrong_with(question, outcome))
+        ]
+        if wrong:
+            yield f"\n{row.mode}: {len(wrong)} to look at"
+        for question, why in wrong[:_MOST]:
+            yield f"  {question.ask}\n      {why}"
+        if len(wrong) > _MOST:
+            yield f"  … and {len(wrong) - _MOST} more: --html and --json have them all"
+
+
+def wrong_with(question: Question, outcome: Outcome) -> str:
+    """Say what is wrong with an outcome; nothing where all is well."""
+    if outcome.error:
+        return f"failed: {outcome.error}"
+    if not question.answerable:
+        return "answered, though the docs do not say" if outcome.answered else ""
+    wrong = [] if outcome.reached else [f"not reached, {_rank(outcome.rank)}"]
+    if outcome.declined:
+        wrong.append("declined")
+    elif outcome.missing:
+        wrong.append(f"the answer lacks {', '.join(outcome.missing)}")
+    return "; ".join(wrong)
+
+
+def shown(figure: Figure | None) -> str:
+    """Give a figure with its interval."""
+    if figure is None:
+        return "–"
+    if figure.share:
+        return f"{_percent(figure.value)} % [{_percent(figure.low)}–{_percent(figure.high)}]"
+    digits = 0 if figure.value >= 100 else 1 if figure.value >= 1 else 2
+    return f"{figure.value:.{digits}f} [{figure.low:.{digits}f}–{figure.high:.{digits}f}]"
+
+
+def cost_of(totals: Totals) -> str:
+    """Give what a row cost."""
+    return "–" if totals.cost is None else f"{totals.cost:.4f} {totals.currency}".rstrip()
+
+
+def report_as_json(report: Report) -> dict[str, Any]:
+    """Give all there is to an evaluation. Nothing but `seconds` differs from run to run."""
+    return {
+        "generator": report.generator,
+        "site": report.site,
+        "url": report.url,
+        "digest": report.digest,
+        "questions": report.questions.where,
+        "question_set": report.set_digest,
+        "search": {one.name: figure_as_json(one) for one in report.ranks},
+        "rows": [
+            {
+                "mode": row.mode,
+                "navigator": row.navigator,
+                "left": row.left,
+                "asked": row.totals.asked,
+                "errors": row.totals.errors,
+                "figures": {one.name: figure_as_json(one) for one in row.totals.figures},
+                "tokens_read": row.totals.tokens_read,
+                "cost": row.totals.cost,
+                "currency": row.totals.currency,
+                "seconds": round(row.totals.seconds, 3),
+                "outcomes": [
+                    _outcome_as_json(question, outcome)
+                    for question, outcome in zip(report.questions.questions, row.outcomes, strict=True)
+                    if outcome is not None
+                ],
+            }
+            for row in report.rows
+        ],
+    }
+
+
+def figure_as_json(figure: Figure) -> dict[str, Any]:
+    """Give a figure."""
+    return {"value": figure.value, "low": figure.low, "high": figure.high, "questions": figure.count}
+
+
+def _outcome_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "ask": question.ask,
+        "line": question.line,
+        "answerable": question.answerable,
+        "gold": question.gold,
+        "rank": outcome.rank,
+        "reached": outcome.reached,
+        "calls": outcome.calls,
+        "state": outcome.state,
+        "answered": outcome.answered if outcome.state is not None else None,
+        "declined": outcome.declined if outcome.state is not None else None,
+        "missing": outcome.missing,
+        "gold_cited": outcome.gold_cited,
+        "opened": [{"id": step.section.id, "title": step.section.title, "at": step.at} for step in outcome.trail],
+        "cited": [section.id for section in outcome.cited],
+        "whole_site": outcome.whole_site,
+        "text": outcome.text,
+        "tokens_read": outcome.tokens_read,
+        "usage": written(outcome.usage),
+        "cost": outcome.cost,
+        "error": outcome.error,
+        "wrong": wrong_with(question, outcome),
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    lines = [["mode", "navigator", *COLUMNS, "cost", "seconds"]]
+    for row in rows:
+        figures = [shown(row.totals.figure(name)) for name in COLUMNS]
+        lines.append([row.mode, row.navigator, *figures, cost_of(row.totals), f"{row.totals.seconds:.1f}"])
+    kept = [at for at in range(len(lines[0])) if any(line[at] not in ("–", "0.0") for line in lines[1:])]
+    widths = [max(len(line[at]) for line in lines) for at in kept]
+    for line in lines:
+        yield "  ".join(line[at].ljust(width) for at, width in zip(kept, widths, strict=True)).rstrip()
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _rank(rank: int | None) -> str:
+    return f"search ranks it {rank}" if rank else "not among the first fifty in search"
+
+
+_MOST = 20
