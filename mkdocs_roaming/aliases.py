@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.manifest import Manifest, PageEntry, SectionEntry
@@ -22,7 +22,7 @@ class Previous:
 
 
 def find_aliases(
-    previous: Previous, pages: Sequence[PageEntry], data: Sequence[bytes], warn: Callable[[str], None]
+    previous: Previous, pages: Sequence[PageEntry], data: Iterable[bytes], warn: Callable[[str], None]
 ) -> dict[str, tuple[str, ...]]:
     """Give for each living id the old ids that it answers to.
 

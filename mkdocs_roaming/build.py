@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import unquote
@@ -20,8 +20,8 @@ MORE = "More"
 class KeywordsOf(Protocol):
     """Finds the keywords of sections: `keywords.keywords`, or what remembers its result."""
 
-    def __call__(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
-        """Give the keywords of each text."""
+    def __call__(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
+        """Give the keywords of each text; texts are made when they are asked for, and may be asked for again."""
         ...
 
 
@@ -51,23 +51,22 @@ def build(
     `keywords_of` finds the sections' keywords, in the place of `keywords.keywords`.
     """
     ids = Ids(hash_of)
-    page_ids = [ids.of_page(written.page.path, written.sections) for written in pages]
-    data = [written.markdown.encode("utf-8", "surrogatepass") for written in pages]
-    links = _links(pages, page_ids, site.url)
-    found = iter(_keywords(pages, data, site.language, keywords_of))
-    entries = [
-        _page(written, own, led, found, text, site.url)
-        for written, own, led, text in zip(pages, page_ids, links, data, strict=True)
-    ]
+    anchors = _Anchors(site.url)
+    page_ids = []
+    for written in pages:
+        page_ids.append(ids.of_page(written.page.path, written.sections))
+        anchors.add(written, page_ids[-1])
+    found = iter(_keywords(pages, site.language, keywords_of))
+    entries = [_page(written, own, anchors, found, site.url) for written, own in zip(pages, page_ids, strict=True)]
     if previous is not None:
-        aliases = find_aliases(previous, entries, data, warn)
+        aliases = find_aliases(previous, entries, map(_data, pages), warn)
         entries = [_with_aliases(entry, aliases) for entry in entries]
     nav = _nav(site.nav, entries, ids)
     return Manifest(
         site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
         pages=tuple(entries),
         nav=nav,
-        anchors=not pages or any(section.anchor for written in pages for section in written.sections),
+        anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
         generator=generator,
     )
@@ -76,27 +75,35 @@ def build(
 def in_nav_order(site: Site, pages: Iterable[Page]) -> list[Page]:
     """Give the pages in the order of the nav, those that it does not name last, in the order given."""
     by_path = {page.path: page for page in pages}
-    ordered: dict[str, Page] = {}
+    return [by_path[path] for path in paths_in_nav_order(site, by_path)]
+
+
+def paths_in_nav_order(site: Site, paths: Collection[str]) -> list[str]:
+    """Give the paths of pages in that order."""
+    ordered: dict[str, None] = {}
 
     def walk(items: Iterable[NavItem]) -> None:
         for item in items:
-            if item.path is not None and item.path in by_path:
-                ordered.setdefault(item.path, by_path[item.path])
+            if item.path is not None and item.path in paths:
+                ordered[item.path] = None
             walk(item.children)
 
     walk(site.nav)
-    return list({**ordered, **by_path}.values())
+    return list(ordered | dict.fromkeys(paths))
+
+
+def _data(written: Written) -> bytes:
+    return written.markdown.encode("utf-8", "surrogatepass")
 
 
 def _page(
     written: Written,
     ids: Sequence[str],
-    links: Iterable[tuple[str, ...]],
+    anchors: _Anchors,
     keywords: Iterator[tuple[str, ...]],
-    data: bytes,
     site_url: str,
 ) -> PageEntry:
-    page = written.page
+    page, data = written.page, _data(written)
     return PageEntry(
         id=ids[0],
         title=written.sections[0].title,
@@ -117,9 +124,9 @@ def _page(
                 tokens=section.tokens,
                 opening=section.opening,
                 keywords=next(keywords),
-                links=led,
+                links=anchors.linked(id_, section.targets),
             )
-            for id_, section, led in zip(ids, written.sections, links, strict=True)
+            for id_, section in zip(ids, written.sections, strict=True)
         ),
         source=page.source,
         origin="html" if page.markdown is None else "markdown",
@@ -131,47 +138,61 @@ def _page(
     )
 
 
-def _links(pages: Sequence[Written], ids: Sequence[Sequence[str]], site_url: str) -> list[list[tuple[str, ...]]]:
-    """Give for each page's sections the ids of the sections that they link to."""
-    by_path: dict[str, dict[str, str]] = {}
-    for written, own in zip(pages, ids, strict=True):
+class _Anchors:
+    """Where the links of a site lead: the ids of all pages' anchors."""
+
+    def __init__(self, site_url: str) -> None:
+        self._site_url = site_url
+        self._ids: dict[str, dict[str, str]] = {}
+
+    def add(self, written: Written, ids: Sequence[str]) -> None:
+        """Take note of a page, by its own path and by its Markdown's."""
         # Where there is no HTML, links lead to the slugs that GitHub makes.
         anchors = {
             section.anchor or github_slug(section.title): id_
-            for section, id_ in reversed(list(zip(written.sections, own, strict=True)))
+            for section, id_ in reversed(list(zip(written.sections, ids, strict=True)))
         }
-        anchors[""] = own[0]
-        by_path[written.page.path] = by_path[markdown_path(written.page.path)] = anchors
+        anchors[""] = ids[0]
+        self._ids[written.page.path] = self._ids[markdown_path(written.page.path)] = anchors
 
-    def resolve(own: str, targets: Iterable[str]) -> tuple[str, ...]:
+    def linked(self, own: str, targets: Iterable[str]) -> tuple[str, ...]:
+        """Give the ids of the sections that a section links to."""
         found: dict[str, None] = {}
         for target in targets:
-            path = path_of(site_url, target.partition("#")[0])
-            anchors = by_path.get(path) if path is not None else None
+            path = path_of(self._site_url, target.partition("#")[0])
+            anchors = self._ids.get(path) if path is not None else None
             if anchors is not None:
                 found[anchors.get(unquote(target.partition("#")[2]), anchors[""])] = None
         found.pop(own, None)
         return tuple(found)
 
-    return [
-        [
-            resolve(id_, section.targets) if section.targets else ()
-            for id_, section in zip(own, written.sections, strict=True)
-        ]
-        for written, own in zip(pages, ids, strict=True)
-    ]
 
-
-def _keywords(
-    pages: Sequence[Written], data: Sequence[bytes], language: str, keywords_of: KeywordsOf | None
-) -> list[tuple[str, ...]]:
+def _keywords(pages: Sequence[Written], language: str, keywords_of: KeywordsOf | None) -> list[tuple[str, ...]]:
     if keywords_of is None:
         from mkdocs_roaming.keywords import keywords  # builds that remember theirs never need it
 
         keywords_of = keywords
-    sections = [(text, section) for written, text in zip(pages, data, strict=True) for section in written.sections]
-    texts = [text[section.start : section.end].decode("utf-8", "replace") for text, section in sections]
-    return keywords_of(texts, language, shown=[f"{section.title} {section.opening}" for _, section in sections])
+
+    def texts() -> Iterator[str]:
+        for written in pages:
+            data = _data(written)
+            for section in written.sections:
+                yield data[section.start : section.end].decode("utf-8", "replace")
+
+    def shown() -> Iterator[str]:
+        return (f"{section.title} {section.opening}" for written in pages for section in written.sections)
+
+    return keywords_of(_Anew(texts), language, shown=_Anew(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Anew(Iterable[str]):
+    """Texts that are made when they are gone through, each time anew."""
+
+    make: Callable[[], Iterator[str]]
+
+    def __iter__(self) -> Iterator[str]:
+        return self.make()
 
 
 def _with_aliases(entry: PageEntry, aliases: Mapping[str, tuple[str, ...]]) -> PageEntry:

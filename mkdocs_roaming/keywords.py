@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import log
+from pathlib import Path
+from typing import IO
 
 from mkdocs_roaming import languages, words
 
@@ -14,24 +19,35 @@ __all__ = ["keywords"]
 
 
 def keywords(
-    texts: Sequence[str], language: str = "en", *, most: int = 10, shown: Sequence[str] = ()
+    texts: Iterable[str], language: str = "en", *, most: int = 10, shown: Iterable[str] = (), aside: Path | None = None
 ) -> list[tuple[str, ...]]:
     """Give for each section's text the at most `most` words that tell it from the others, best first.
 
-    They weigh by TF-IDF over the sections and are spelt as the site mostly spells them. `shown[i]` is what a reader
-    sees beside the words of `texts[i]` anyway, its title say: what stands there is left out.
+    They weigh by TF-IDF over the sections and are spelt as the site mostly spells them. `shown` gives beside each text
+    what a reader sees of it anyway, its title say: what stands there is left out. What was counted lies in a temporary
+    file in the folder `aside`, if one is given, not in memory.
     """
+    if aside is None:
+        return _found(texts, language, most, shown, [])
+    with tempfile.TemporaryFile(dir=aside) as file:
+        return _found(texts, language, most, shown, _Aside(file))
+
+
+def _found(
+    texts: Iterable[str], language: str, most: int, shown: Iterable[str], counted: list[_Counted] | _Aside
+) -> list[tuple[str, ...]]:
     written: dict[str, int] = {}  # how often the site writes each word so
     held = Counter[str]()
     read = _Candidates(language)
-    counted = [_counted(text, read, written, held) for text in texts]
+    for text in texts:
+        counted.append(_counted(text, read, written, held))
+    count = len(counted)
     spellings = _spellings(written, read)
-    common = _COMMON * len(texts) if len(texts) >= _FEW else len(texts)
-    rarity = {key: log((len(texts) + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
-    seen = [*shown, *[""] * (len(texts) - len(shown))]
+    common = _COMMON * count if count >= _FEW else count
+    rarity = {key: log((count + 1) / (number + 0.5)) for key, number in held.items() if number <= common}
     return [
         tuple(spellings[each.key] for each in _picked(section, held, rarity, _said(beside, read), most))
-        for section, beside in zip(counted, seen, strict=True)
+        for section, beside in zip(counted, chain(shown, repeat("")), strict=False)
     ]
 
 
@@ -74,6 +90,33 @@ def _prose(text: str) -> str:
 
 _Counted = tuple[tuple["_Candidate", ...], tuple[int, ...]]
 """The candidates of a section, and how often each occurs: a quarter of what a dict of them takes."""
+
+
+class _Aside:
+    """Rows of what was counted, in a file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._sizes = array("I")
+        self._all: list[_Candidate] = []
+        self._numbers: dict[int, int] = {}
+
+    def append(self, row: _Counted) -> None:
+        for candidate in row[0]:
+            if id(candidate) not in self._numbers:  # one object a word, for as long as its `_Candidates` lives
+                self._numbers[id(candidate)] = len(self._all)
+                self._all.append(candidate)
+        self._file.write(array("I", [self._numbers[id(candidate)] for candidate in row[0]] + list(row[1])).tobytes())
+        self._sizes.append(len(row[0]))
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __iter__(self) -> Iterator[_Counted]:
+        self._file.seek(0)
+        for size in self._sizes:
+            row = array("I", self._file.read(2 * size * self._sizes.itemsize))
+            yield tuple(self._all[number] for number in row[:size]), tuple(row[size:])
 
 
 def _counted(text: str, read: _Candidates, written: dict[str, int], held: Counter[str]) -> _Counted:

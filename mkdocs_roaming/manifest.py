@@ -9,10 +9,12 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, RuleEntry, SectionEntry, SiteEntry, When
 from mkdocs_roaming.errors import ManifestError
@@ -31,7 +33,9 @@ __all__ = [
     "When",
     "digest_of",
     "dump",
+    "dumped",
     "load",
+    "pages_of",
     "schema_text",
     "sealed",
     "validate",
@@ -46,11 +50,22 @@ Json = dict[str, Any]
 
 def dump(manifest: Manifest) -> str:
     """Give the manifest as JSON, its digest computed; default fields are left out."""
-    rest = _shortened(manifest)
-    rest.pop("digest", None)
-    head: Json = {"version": VERSION, "generator": manifest.generator}
-    data = {**head, "digest": digest_of({**head, **rest}), **rest}
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return b"".join(dumped(manifest)).decode("utf-8", "surrogatepass")
+
+
+def dumped(manifest: Manifest) -> Iterator[bytes]:
+    """Give what `dump` gives, piece by piece in UTF-8: a large site's manifest is never whole in memory."""
+    rest = _shortened(dataclasses.replace(manifest, pages=()))
+    data: Json = {"version": VERSION, "generator": manifest.generator, "digest": "", **rest}
+    with tempfile.SpooledTemporaryFile(_MOST_HELD) as spool:
+        told = {key: data[key] for key in sorted(data) if key != "digest"}
+        digest = hashlib.sha256()
+        for piece in _members(told, _canonical_pages(manifest, spool), sort_keys=True):
+            digest.update(piece)
+        data["digest"] = "sha256:" + digest.hexdigest()
+        spool.seek(0)
+        yield from _members(data, iter(lambda: spool.read(_BLOCK), b""))
+    yield b"\n"
 
 
 def sealed(manifest: Manifest) -> Manifest:
@@ -61,8 +76,7 @@ def sealed(manifest: Manifest) -> Manifest:
 def digest_of(data: Mapping[str, Any]) -> str:
     """Give the digest of a manifest's JSON: SHA-256 of its canonical form without the digest itself."""
     rest = {key: value for key, value in data.items() if key != "digest"}
-    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    return "sha256:" + hashlib.sha256(_json(rest, sort_keys=True)).hexdigest()
 
 
 def load(text: str | bytes, *, where: str = PATH) -> Manifest:
@@ -70,19 +84,23 @@ def load(text: str | bytes, *, where: str = PATH) -> Manifest:
 
     Raises ManifestError where it is no manifest, is broken, or is from a higher version.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
-    if not isinstance(data, dict) or "pages" not in data or "version" not in data:
-        raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
-    version = data["version"]
-    if not isinstance(version, int) or version > VERSION or version < 1:
-        raise ManifestError(f"{where}: version {version!r}, this reads up to {VERSION}; upgrade mkdocs-roaming")
+    data = _loaded(text, where)
     try:
         return _manifest(data)
     except _BrokenError as error:
         raise ManifestError(f"{where}: {error}; build the site again, or run `roaming validate`") from None
+
+
+def pages_of(file: Path) -> tuple[PageEntry, ...]:
+    """Give the pages that a manifest's file names, without their sections: those are most of it.
+
+    Raises OSError, and ManifestError as `load` does.
+    """
+    data = _loaded(file.read_bytes(), str(file), lambda item: None if "start" in item else item)
+    try:
+        return tuple(_page_alone(page, f"pages/{at}", ()) for at, page in enumerate(_dicts(data, "pages", "manifest")))
+    except _BrokenError as error:
+        raise ManifestError(f"{file}: {error}; build the site again, or run `roaming validate`") from None
 
 
 @cache
@@ -108,6 +126,40 @@ def validate(text: str | bytes) -> list[str]:
 
 
 # Writing
+
+
+_MOST_HELD = 8 * 2**20
+_BLOCK = 2**18
+
+
+def _members(data: Mapping[str, Any], pages: Iterator[bytes], *, sort_keys: bool = False) -> Iterator[bytes]:
+    """Give an object's JSON piece by piece, its pages as they come."""
+    mark = b"{"
+    for key, value in data.items():
+        yield mark + _json(key) + b":"
+        mark = b","
+        if key == "pages":
+            yield b"["
+            yield from pages
+            yield b"]"
+        else:
+            yield _json(value, sort_keys=sort_keys)
+    yield b"}"
+
+
+def _canonical_pages(manifest: Manifest, spool: IO[bytes]) -> Iterator[bytes]:
+    """Give the pages' JSON as the digest sees it, and write it into the spool as it is published."""
+    mark = b""
+    for page in manifest.pages:
+        entry = _shortened(page)
+        spool.write(mark + _json(entry))
+        yield mark + _json(entry, sort_keys=True)
+        mark = b","
+
+
+def _json(value: Any, *, sort_keys: bool = False) -> bytes:
+    text = json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _shortened(entry: Any) -> Json:
@@ -144,6 +196,19 @@ def _jsonable(value: Any) -> Any:
 
 class _BrokenError(Exception):
     pass
+
+
+def _loaded(text: str | bytes, where: str, hook: Callable[[Json], Any] | None = None) -> Json:
+    try:
+        data = json.loads(text, object_hook=hook)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
+    if not isinstance(data, dict) or "pages" not in data or "version" not in data:
+        raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
+    version = data["version"]
+    if not isinstance(version, int) or version > VERSION or version < 1:
+        raise ManifestError(f"{where}: version {version!r}, this reads up to {VERSION}; upgrade mkdocs-roaming")
+    return data
 
 
 def _manifest(data: Json) -> Manifest:
@@ -214,13 +279,17 @@ def _page(data: Json, where: str) -> PageEntry:
     id_ = _get(data, "id", str, where)
     if id_ != sections[0].id:
         raise _BrokenError(f"{where}: id {id_[:20]!r} is not that of its own section")
+    return _page_alone(data, where, sections)
+
+
+def _page_alone(data: Json, where: str, sections: tuple[SectionEntry, ...]) -> PageEntry:
     return PageEntry(
-        id=id_,
+        id=_get(data, "id", str, where),
         title=_get(data, "title", str, where),
         path=_get(data, "path", str, where),
         markdown=_get(data, "markdown", str, where),
         digest=_get(data, "digest", str, where),
-        bytes=size,
+        bytes=_get(data, "bytes", int, where),
         sections=sections,
         source=_get(data, "source", str, where, None),
         origin=_get(data, "origin", str, where, "html"),

@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.publisher import Options, mirror
 from roaming_crawler.discover import LARGEST_FULL, Found
 from roaming_crawler.fetch import FetchError
 from roaming_crawler.pages import Skipped
-from roaming_crawler.publishing import Outcome, compared, old_digests
+from roaming_crawler.publishing import Outcome, compared, digests_in
 from roaming_crawler.session import Session
 from roaming_crawler.store import apart, stored_path
 
@@ -55,7 +55,7 @@ async def mirrored(
     async with anyio.create_task_group() as group:
         for _ in range(4):
             group.start_soon(work)
-    before = old_digests(folder)
+    before = digests_in(folder)
     report = mirror(manifest, texts, folder, options)
     outcome = compared(
         before, folder, report, sorted(skipped, key=lambda one: one.url), [*notes, *report.notes], session

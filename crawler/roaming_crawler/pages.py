@@ -44,17 +44,28 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """What a page holds: its article, or its Markdown and the headings of its HTML. It is kept apart from the rest."""
+
+    article: str = ""
+    markdown: str | None = None
+    """None where the article is to be converted."""
+    headings: tuple[Heading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Got:
-    """A page as it was got. `markdown` is None where its article is to be converted."""
+    """A page as it was got."""
 
     url: str
     path: str
     title: str
     description: str = ""
-    article: str = ""
-    markdown: str | None = None
+    body: Body = Body()
+    key: str = ""
+    """What the body is found by, once it is kept apart; `digest` is then the body's."""
+    digest: str = ""
     markdown_url: str = ""
-    headings: tuple[Heading, ...] = ()
     links: tuple[str, ...] = ()
     nav_links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
@@ -159,10 +170,8 @@ class Getter:
             path=path,
             title=front.get("title") or title or path or "Home",
             description=front.get("description") or entry.description or seen.description,
-            article="" if text is not None else seen.article,
-            markdown=text,
+            body=Body("" if text is not None else seen.article, text, headings),
             markdown_url=at if text is not None else "",
-            headings=headings,
             links=seen.links or _markdown_links(text, at or url),
             nav_links=seen.nav_links,
             nav=seen.nav,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, MutableMapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +12,17 @@ from urllib.parse import urlsplit
 
 from mkdocs_roaming import site_nav
 from mkdocs_roaming.errors import ManifestError, PublishError
-from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.manifest import PATH, pages_of
 from mkdocs_roaming.page import NavItem, Page, Site, url_of
-from mkdocs_roaming.publish.cache import Cache, Converted
+from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Report, convert_pages, publish
+from mkdocs_roaming.publish.shelf import Shelf
 from roaming_crawler.discover import Found
-from roaming_crawler.pages import Got, Skipped
+from roaming_crawler.pages import Body, Got, Skipped
 from roaming_crawler.session import Session
-from roaming_crawler.store import STATE, apart, stored_path
+from roaming_crawler.store import apart, stored_path
+from roaming_crawler.workers import processes
 
 if TYPE_CHECKING:
     from roaming_crawler.crawl import Crawl
@@ -60,28 +60,42 @@ class Outcome:
 
 
 def published(
-    session: Session, found: Found, got: Sequence[Got], skipped: list[Skipped], folder: Path, how: Crawl
+    session: Session,
+    found: Found,
+    got: Sequence[Got],
+    skipped: Sequence[Skipped],
+    bodies: MutableMapping[str, Body],
+    folder: Path,
+    how: Crawl,
 ) -> Outcome:
-    """Publish the pages of a crawl into a folder."""
+    """Publish the pages of a crawl into a folder. Only what is said of pages is in memory, not what they hold."""
     notes = list(found.notes)
     if not got:
         why = f"{skipped[0].url}: {skipped[0].why}" if skipped else "nothing there"
         raise PublishError(f"{found.scope.url}: no page found ({why}); check the address")
     pages = _pages(got, found.scope.url)
-    site = _site(found, got, pages, how)
-    before = old_digests(folder)
+    site = _site(found, got, list(pages.values()), how)
+    before = digests_in(folder)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if before else None
-    cache = Cache(folder / STATE / "cache")
-    with _processes(how.workers) as many:
-        batch = convert_pages(site, pages, cache=cache, warn=notes.append, apart=many)
-    report = publish(batch, folder, how.options, previous=previous)
+    state = session.store.state
+    with ExitStack() as stack:
+        with processes(how.workers) as apply:
+            batch = convert_pages(
+                site,
+                (_whole(page, bodies.pop(key)) for key, page in pages.items()),
+                cache=Cache(state / "cache", at_once=True),
+                warn=notes.append,
+                apart=apply,
+                shelves=lambda: stack.enter_context(Shelf(state)),
+            )
+        report = publish(batch, folder, how.options, previous=previous)
     return compared(before, folder, report, skipped, [*notes, *report.notes], session)
 
 
-def old_digests(folder: Path) -> dict[str, str]:
+def digests_in(folder: Path) -> dict[str, str]:
     """Give the digest of each page that stands in a folder, by its path."""
     try:
-        return {page.path: page.digest for page in load((folder / PATH).read_bytes()).pages}
+        return {page.path: page.digest for page in pages_of(folder / PATH)}
     except (OSError, ManifestError):
         return {}
 
@@ -95,8 +109,7 @@ def compared(
     session: Session,
 ) -> Outcome:
     """Give what became of each page, by what stood in the folder before."""
-    manifest = load((folder / PATH).read_bytes())
-    now = {page.path: page.digest for page in manifest.pages}
+    now = digests_in(folder)
     return Outcome(
         new=tuple(path for path in now if path not in before),
         changed=tuple(path for path in now if path in before and before[path] != now[path]),
@@ -106,32 +119,33 @@ def compared(
         skipped=tuple((one.url, one.why) for one in skipped),
         notes=tuple(dict.fromkeys(notes)),
         pages=len(now),
-        markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
+        markdown=report.markdown,
         sections=report.sections,
         written=report.written,
     )
 
 
-def _pages(got: Sequence[Got], site_url: str) -> list[Page]:
-    """Give the pages to publish: each under a path that a folder can hold, with its own address where that differs."""
+def _pages(got: Sequence[Got], site_url: str) -> dict[str, Page]:
+    """Give the pages to publish, without what they hold, by what that is found by.
+
+    Each stands under a path that a folder can hold, with its own address where that differs.
+    """
     shared = Counter(one.description for one in got)
     places = apart(stored_path(one.path) for one in got)
-    pages = []
+    pages = {}
     for one in sorted(got, key=lambda one: one.path):
         path = places[stored_path(one.path)]
-        url = one.url if one.url != url_of(site_url, path) else None
-        pages.append(
-            Page(
-                path=path,
-                title=one.title,
-                article=one.article,
-                description=one.description if shared[one.description] == 1 else "",
-                url=url,
-                markdown=one.markdown,
-                headings=one.headings,
-            )
+        pages[one.key] = Page(
+            path=path,
+            title=one.title,
+            description=one.description if shared[one.description] == 1 else "",
+            url=one.url if one.url != url_of(site_url, path) else None,
         )
     return pages
+
+
+def _whole(page: Page, body: Body) -> Page:
+    return replace(page, article=body.article, markdown=body.markdown, headings=body.headings)
 
 
 def _site(found: Found, got: Sequence[Got], pages: Sequence[Page], how: Crawl) -> Site:
@@ -208,27 +222,3 @@ def _known(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, .
             path = next((form for form in forms if form in titles), None)
         found.append(NavItem(item.title, path, item.url, _known(item.children, titles)))
     return tuple(found)
-
-
-Apply = Callable[[Callable[[Page], Converted | str], Sequence[Page]], Iterable[Converted | str]]
-
-
-@contextmanager
-def _processes(workers: int) -> Iterator[Apply]:
-    """Give a `map` that works in other processes; in this one where there are few pages."""
-    pools: list[ProcessPoolExecutor] = []
-
-    def apply(convert: Callable[[Page], Converted | str], pages: Sequence[Page]) -> Iterable[Converted | str]:
-        if workers < 2 or len(pages) < _WORTH_A_PROCESS:
-            return map(convert, pages)
-        pools.append(ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")))
-        return pools[-1].map(convert, pages, chunksize=8)
-
-    try:
-        yield apply
-    finally:
-        for pool in pools:
-            pool.shutdown(cancel_futures=True)
-
-
-_WORTH_A_PROCESS = 60

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,14 @@ class Converted:
 
 
 class Cache:
-    """Conversions of earlier builds, in a folder; None keeps nothing."""
+    """Conversions of earlier builds, in a folder; None keeps nothing.
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    With `at_once` a conversion is written as soon as it is made, not held in memory until it is sure that its page is
+    published: for pages that nobody hides.
+    """
+
+    def __init__(self, folder: Path | None, *, at_once: bool = False) -> None:
+        self._folder, self._at_once = folder, at_once
         self._new: dict[str, tuple[str, Converted]] = {}
         self.reused = 0
 
@@ -55,7 +60,7 @@ class Cache:
         if self._folder is None:
             return None
         try:
-            data = json.loads((self._folder / _name(page)).read_bytes())
+            data = json.loads((self._folder / _name(page.path)).read_bytes())
         except (OSError, ValueError):
             return None
         found = _read(data, _key(page, pointer))
@@ -71,15 +76,24 @@ class Cache:
 
     def put(self, page: Page, pointer: str, converted: Converted) -> None:
         """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
-        if self._folder is not None:
-            self._new[page.path] = (_key(page, pointer), converted)
+        if self._folder is None:
+            return
+        self._new[page.path] = (_key(page, pointer), converted)
+        if self._at_once:
+            with suppress(OSError):
+                self._write(page.path)
 
-    def keywords(self, texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
-        """Give the sections' keywords: as found last time where all texts are the same."""
+    def keywords(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
+        """Give the sections' keywords: as found last time where all texts are the same.
+
+        Both are gone through more than once.
+        """
         if self._folder is None:
             return _keywords(texts, language, shown=shown)
-        parts = (_FORMAT, __version__, KEYWORDS_VERSION, language, *texts, *shown)
-        key = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256("\0".join((_FORMAT, __version__, KEYWORDS_VERSION, language)).encode())
+        for text in chain(texts, shown):
+            digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
+        key = digest.hexdigest()
         file = self._folder / _KEYWORDS
         try:
             data = json.loads(file.read_bytes())
@@ -87,41 +101,47 @@ class Cache:
                 return [tuple(row) for row in data["keywords"]]
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = _keywords(texts, language, shown=shown)
+        found = _keywords(texts, language, shown=shown, aside=self._folder if self._at_once else None)
         text = json.dumps({"key": key, "keywords": found}, ensure_ascii=False)
         with suppress(OSError):
             write_atomically(file, text.encode("utf-8", "surrogatepass"))
         return found
 
-    def keep(self, pages: Collection[Page]) -> None:
-        """Write the conversions of the pages that are published, and remove all others.
+    def keep(self, paths: Collection[str]) -> None:
+        """Write the conversions of the pages that are published, by their paths, and remove all others.
 
         A page that was left out late, since it is encrypted for one, must not stay here in the clear. A folder that
         cannot be written to keeps nothing.
         """
         if self._folder is None:
             return
-        kept = {_KEYWORDS, *(_name(page) for page in pages)} if pages else set()
+        kept = {_KEYWORDS, *map(_name, paths)} if paths else set()
         try:
-            for page in pages:
-                if page.path in self._new:
-                    text = _written(*self._new[page.path])
-                    write_atomically(self._folder / _name(page), text.encode("utf-8", "surrogatepass"))
+            for path in paths:
+                if path in self._new:
+                    self._write(path)
             for file in self._folder.glob("*.json"):
                 if file.name not in kept:
                     file.unlink(missing_ok=True)
         except OSError:
             return
 
+    def _write(self, path: str) -> None:
+        assert self._folder is not None
+        text = _written(*self._new.pop(path))
+        write_atomically(self._folder / _name(path), text.encode("utf-8", "surrogatepass"))
 
-def _keywords(texts: Sequence[str], language: str, *, shown: Sequence[str]) -> list[tuple[str, ...]]:
+
+def _keywords(
+    texts: Iterable[str], language: str, *, shown: Iterable[str], aside: Path | None = None
+) -> list[tuple[str, ...]]:
     from mkdocs_roaming.keywords import keywords  # needless where nothing changed
 
-    return keywords(texts, language, shown=shown)
+    return keywords(texts, language, shown=shown, aside=aside)
 
 
-def _name(page: Page) -> str:
-    return hashlib.sha256(page.path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
+def _name(path: str) -> str:
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
 
 
 def _key(page: Page, pointer: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError
@@ -23,6 +24,26 @@ def write_atomically(path: Path, data: bytes) -> bool:
     temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
     try:
         temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def write_pieces(path: Path, pieces: Callable[[], Iterable[bytes]]) -> bool:
+    """Write a large file as `write_atomically` does; `pieces` gives its content piece by piece, anew each time."""
+    try:
+        with path.open("rb") as file:
+            if all(file.read(len(piece)) == piece for piece in pieces()) and not file.read(1):
+                return False
+    except OSError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(pieces())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.aliases import Previous
-from mkdocs_roaming.build import Written, build, in_nav_order
+from mkdocs_roaming.build import Written, build, paths_in_nav_order
 from mkdocs_roaming.errors import ConversionError, ManifestError, PublishError
 from mkdocs_roaming.expand import expand, render
-from mkdocs_roaming.manifest import PATH, SCHEMA_PATH, Manifest, dump, load, schema_text
+from mkdocs_roaming.manifest import PATH, SCHEMA_PATH, Manifest, PageEntry, dumped, pages_of, schema_text
 from mkdocs_roaming.outline import BUDGET, outline
 from mkdocs_roaming.page import Page, Site, markdown_path, twin_path
 from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.publish.cache import Cache, Converted
 from mkdocs_roaming.publish.discovery import pointer
-from mkdocs_roaming.publish.files import inside, write_atomically
+from mkdocs_roaming.publish.files import inside, write_atomically, write_pieces
 from mkdocs_roaming.publish.links import Links, links_of
 from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
 from mkdocs_roaming.section import split
@@ -59,6 +59,8 @@ class Report:
     left_alone: int
     removed: int = 0
     notes: tuple[str, ...] = ()
+    markdown: int = 0
+    """How many pages came as Markdown."""
 
     def __str__(self) -> str:
         reused = f", {self.reused} pages reused" if self.reused else ""
@@ -75,8 +77,8 @@ class Batch:
     site: Site
     cache: Cache
     warn: Warn
-    pages: dict[str, Page] = field(default_factory=dict)
-    converted: dict[str, Converted] = field(default_factory=dict)
+    pages: MutableMapping[str, Page] = field(default_factory=dict)
+    converted: MutableMapping[str, Converted] = field(default_factory=dict)
     settled: bool = True
     """Whether no page was left out since the others' links to it were looked at."""
 
@@ -87,7 +89,7 @@ class Batch:
         self.settled = False
 
 
-Apart = Callable[[Callable[[Page], Converted | str], Sequence[Page]], Iterable[Converted | str]]
+Apart = Callable[[Callable[[Page], Converted | str], Iterable[Page]], Iterable[Converted | str]]
 """Applies a function to pages and gives the results in order, as `map` does: in other processes, for one."""
 
 
@@ -99,9 +101,13 @@ def convert_pages(
     warn: Warn,
     step: Callable[[], None] = lambda: None,
     apart: Apart = map,
+    shelves: Callable[[], MutableMapping[str, Any]] = dict,
 ) -> Batch:
-    """Convert the pages of a site. One that cannot be converted is left out; `warn` gets a line that names it."""
-    batch = Batch(site, cache, warn)
+    """Convert the pages of a site. One that cannot be converted is left out; `warn` gets a line that names it.
+
+    `shelves` makes what pages and their Markdown are kept in: a `dict`, or a `Shelf` where memory would not hold them.
+    """
+    batch = Batch(site, cache, warn, shelves(), shelves())
     for page in pages:
         if page.path in batch.pages:
             other = batch.pages[page.path]
@@ -112,14 +118,15 @@ def convert_pages(
             continue
         batch.pages[page.path] = page
     left = []
-    for page in batch.pages.values():
+    for path, page in batch.pages.items():
         if _from_cache(batch, page):
             step()
         else:
-            left.append(page)
+            left.append(path)
     paths = frozenset(batch.pages)
-    for page, found in zip(left, apart(partial(_converted_or_why, site, paths), left), strict=True):
-        _take(batch, page, found)
+    results = apart(partial(_converted_or_why, site, paths), (batch.pages[path] for path in left))
+    for path, found in zip(left, results, strict=True):
+        _take(batch, batch.pages[path], found)
         step()
     settle(batch)
     return batch
@@ -136,12 +143,12 @@ def settle(batch: Batch) -> None:
     while not batch.settled:
         batch.settled = True
         stale = [
-            page
+            path
             for path, page in batch.pages.items()
             if any(_links(batch, page).link(href) != url for href, url in batch.converted[path].links.items())
         ]
-        for page in stale:
-            _convert(batch, page)
+        for path in stale:
+            _convert(batch, batch.pages[path])
 
 
 def publish(
@@ -161,13 +168,9 @@ def publish(
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
     site = batch.site
-    written = [
-        Written(page, batch.converted[page.path].markdown, batch.converted[page.path].sections)
-        for page in in_nav_order(site, batch.pages.values())
-    ]
+    written = _Batched(batch, paths_in_nav_order(site, batch.pages))
     if options.llms_full:
-        offsets = full_offsets(written, site)
-        written = [replace(page, full=at) for page, at in zip(written, offsets, strict=True)]
+        written.offsets = list(full_offsets(written, site))
     manifest = build(
         site,
         written,
@@ -182,7 +185,7 @@ def publish(
 
         manifest = resolved(manifest, rules, batch.warn, notes.append)
     report = _write(site, written, manifest, folder, options, notes)
-    batch.cache.keep(batch.pages.values())
+    batch.cache.keep(batch.pages)
     return replace(report, reused=batch.cache.reused)
 
 
@@ -195,12 +198,7 @@ def mirror(manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options
     if not pages:
         raise PublishError(f"{folder}: no page to publish; none of the manifest's could be read")
     site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
-    written = [
-        Written(
-            Page(page.path, page.title, url=page.url), texts[page.path].decode("utf-8", "surrogateescape"), sections=()
-        )
-        for page in pages
-    ]
+    written = _Mirrored(pages, texts)
     offsets = list(full_offsets(written, site)) if options.llms_full else [None] * len(pages)
     manifest = replace(
         manifest,
@@ -209,6 +207,40 @@ def mirror(manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options
         ),
     )
     return _write(site, written, manifest, folder, options, [])
+
+
+@dataclass(slots=True)
+class _Batched(Sequence[Written]):
+    """The converted pages of a batch in an order; each is taken from the batch when it is asked for."""
+
+    batch: Batch
+    paths: Sequence[str]
+    offsets: Sequence[int | None] = ()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, at: Any) -> Any:
+        path = self.paths[at]
+        found = self.batch.converted[path]
+        full = self.offsets[at] if self.offsets else None
+        return Written(self.batch.pages[path], found.markdown, found.sections, full)
+
+
+@dataclass(slots=True)
+class _Mirrored(Sequence[Written]):
+    """The pages of another site's manifest, each with its text as it came."""
+
+    pages: Sequence[PageEntry]
+    texts: Mapping[str, bytes]
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def __getitem__(self, at: Any) -> Any:
+        page = self.pages[at]
+        text = self.texts[page.path].decode("utf-8", "surrogateescape")
+        return Written(Page(page.path, page.title, url=page.url), text, sections=())
 
 
 # Converting
@@ -284,14 +316,20 @@ def _name(page: Page) -> str:
 
 
 def _write(
-    site: Site, written: Sequence[Written], manifest: Manifest, folder: Path, options: Options, notes: list[str]
+    site: Site,
+    written: Sequence[Written],
+    manifest: Manifest,
+    folder: Path,
+    options: Options,
+    notes: list[str],
 ) -> Report:
     old = _old_files(folder)
     counts = {True: 0, False: 0}
     now: set[str] = set()
     for path, data in _files(site, written, manifest, options, notes):
         now.add(path)
-        counts[write_atomically(inside(folder, path), data)] += 1
+        file = inside(folder, path)
+        counts[write_atomically(file, data) if isinstance(data, bytes) else write_pieces(file, data)] += 1
     removed = _remove(folder, old - now)
     return Report(
         pages=len(manifest.pages),
@@ -303,13 +341,18 @@ def _write(
         left_alone=counts[False],
         removed=removed,
         notes=tuple(notes),
+        markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
     )
 
 
 def _files(
-    site: Site, written: Sequence[Written], manifest: Manifest, options: Options, notes: list[str]
-) -> Iterator[tuple[str, bytes]]:
-    """Give every file and its content, in the order of writing."""
+    site: Site,
+    written: Sequence[Written],
+    manifest: Manifest,
+    options: Options,
+    notes: list[str],
+) -> Iterator[tuple[str, bytes | Callable[[], Iterator[bytes]]]]:
+    """Give every file and its content, in the order of writing; the content of large ones piece by piece."""
     for page in written:
         data = page.markdown.encode("utf-8", "surrogatepass")
         path = markdown_path(page.page.path)
@@ -317,7 +360,7 @@ def _files(
         if twin := twin_path(page.page.path):
             yield twin, data
     if options.llms_full:
-        yield FULL, "".join(llms_full(written, site)).encode("utf-8", "surrogatepass")
+        yield FULL, lambda: (piece.encode("utf-8", "surrogatepass") for piece in llms_full(written, site))
     places = Places(manifest)
     count = len(places)
     section_files = options.section_files if options.section_files != "auto" else count <= MOST_SECTION_FILES
@@ -332,15 +375,20 @@ def _files(
         yield path, text.encode("utf-8", "surrogatepass")
     yield OUTLINE, outline(places, budget=min(options.outline_tokens, LIMIT // 4 - 100)).encode()
     yield SCHEMA_PATH, schema_text().encode()
-    yield PATH, dump(manifest).encode("utf-8", "surrogatepass")
+    yield PATH, partial(dumped, manifest)
 
 
 def _section_files(places: Places, written: Sequence[Written]) -> Iterator[tuple[str, bytes]]:
-    data = {page.page.path: page.markdown.encode("utf-8", "surrogatepass") for page in written}
+    order = {page.path: at for at, page in enumerate(places.manifest.pages)}
+
+    @lru_cache(maxsize=4)  # sections come page by page
+    def data(path: str) -> bytes:
+        markdown: str = written[order[path]].markdown
+        return markdown.encode("utf-8", "surrogatepass")
 
     def read(place: Place) -> str:
         section = place.section
-        return data[place.page.path][section.start : section.end].decode("utf-8", "surrogatepass")
+        return data(place.page.path)[section.start : section.end].decode("utf-8", "surrogatepass")
 
     for place in places:
         text = render(expand(places, place, read)).encode("utf-8", "surrogatepass")
@@ -351,11 +399,11 @@ def _section_files(places: Places, written: Sequence[Written]) -> Iterator[tuple
 def _old_files(folder: Path) -> set[str]:
     """Give the files that an earlier build of ours wrote into the folder, as its manifest tells."""
     try:
-        manifest = load((folder / PATH).read_bytes(), where=str(folder / PATH))
+        pages = pages_of(folder / PATH)
     except (OSError, ManifestError):
         return set()
-    found = {path for page in manifest.pages for path in (page.markdown, twin_path(page.path) or page.markdown)}
-    if any(page.full is not None for page in manifest.pages):
+    found = {path for page in pages for path in (page.markdown, twin_path(page.path) or page.markdown)}
+    if any(page.full is not None for page in pages):
         found.add(FULL)
     for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt"):
         found |= {file.relative_to(folder).as_posix() for file in folder.glob(pattern)}

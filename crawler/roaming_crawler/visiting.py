@@ -1,0 +1,193 @@
+"""Visits all pages of a site, level by level; what they hold is put aside on disk as it comes: sites are large."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from mkdocs_roaming import site_nav
+from roaming_crawler.discover import Found, loosely
+from roaming_crawler.pages import Body, Entry, Getter, Got, Skipped, entry_of
+from roaming_crawler.scope import looks_like_a_page
+from roaming_crawler.session import Limits, Session
+from roaming_crawler.workers import ApartReader
+
+if TYPE_CHECKING:
+    from roaming_crawler.crawl import Crawl, Tell
+
+
+async def visit(
+    session: Session, found: Found, how: Crawl, tell: Tell, bodies: MutableMapping[str, Body]
+) -> tuple[list[Got], list[Skipped]]:
+    """Get all pages: what sources list and the home page first, then what those link to.
+
+    What the pages hold is put into `bodies`, under their keys.
+    """
+    reader = ApartReader(found.scope.url, anyio.CapacityLimiter(max(1, how.workers)), bool(how.workers))
+    getter = Getter(session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors)
+    await getter.learn_what_is_missing()
+    if found.scope.url not in found.entries:
+        found.add(Entry(found.scope.url, title=""))
+    visit = _Visit(getter, found, how, tell, bodies, known=set(found.entries))
+    level = sorted(found.entries.values(), key=lambda entry: entry.url)
+    level.sort(key=lambda entry: entry.url != found.scope.url)  # the home page first
+    found.entries.clear()  # whatever text they bring is put aside with its page
+    while level:
+        level = await visit.level(level)
+    return list(visit.got.values()), visit.skipped
+
+
+@dataclass(slots=True)
+class _Visit:
+    """A visit while it goes on."""
+
+    getter: Getter
+    found: Found
+    how: Crawl
+    tell: Tell
+    bodies: MutableMapping[str, Body]
+    known: set[str]
+    got: dict[str, Got] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    sample: int = 3
+    """How many more pages are got one by one, while the host's ways of giving Markdown are learned."""
+    _loose: dict[str, Got] = field(default_factory=dict)
+    _navs: _NavLinks = field(default_factory=lambda: _NavLinks())
+    _fresh: dict[str, Entry] = field(default_factory=dict)
+
+    async def level(self, entries: list[Entry]) -> list[Entry]:
+        """Get some pages; give those that they link to and nobody named before."""
+        self._fresh = {}
+        room = _room(entries, len(self.got), self.how.limits)
+        entries, beyond = entries[:room], entries[room:]
+        head, entries = entries[: self.sample], entries[self.sample :]
+        for entry in head:
+            self._take(entry, await self._told(entry))
+        self.sample = max(0, self.sample - len(head))
+        if not self.sample:
+            self.getter.ways.learning = False
+        await _together(entries, self.how.manners.connections * 2, self._told, self._take)
+        if beyond:  # what an earlier crawl knows of them stays
+            session = self.getter.session
+            session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages (--max-pages)"
+            for entry in beyond:
+                self._take(entry, self._aside(entry, await self.getter.get(entry)))
+        return sorted(self._fresh.values(), key=lambda entry: entry.url)
+
+    async def _told(self, entry: Entry) -> Got | Skipped:
+        result = self._aside(entry, await self.getter.get(entry))
+        known = len(self.known)
+        if isinstance(result, Skipped):
+            self.tell("skipped", {"url": entry.url, "why": result.why, "known": known})
+        else:
+            at = result.markdown_url or None
+            self.tell("page", {"url": result.url, "path": result.path, "markdown": at, "known": known})
+        return result
+
+    def _aside(self, entry: Entry, result: Got | Skipped) -> Got | Skipped:
+        """Put aside what a page holds."""
+        entry.text = None
+        if isinstance(result, Skipped):
+            return result
+        body = result.body
+        self.bodies[entry.url] = body
+        kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
+        digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        seen = replace(result.seen, article="", words=frozenset()) if result.seen else None
+        return replace(result, body=Body(), seen=seen, digest=digest, key=entry.url)
+
+    def _take(self, entry: Entry, result: Got | Skipped) -> None:
+        """Take a page into the crawl, in the order of the entries, and see where it leads."""
+        if isinstance(result, Skipped):
+            self.skipped.append(result)
+        elif (twin := self.got.get(result.path) or self._loose.get(loosely(result.url))) and _same(twin, result):
+            self.skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
+            del self.bodies[entry.url]
+        else:
+            self.got[result.path] = self._loose[loosely(result.url)] = self._navs.without_what_is_known(result)
+            self.known.add(result.url)
+        if not self.how.links or (self.how.limits.depth is not None and entry.depth >= self.how.limits.depth):
+            return
+        for link in self._navs.of(result):
+            linked = entry_of(link)
+            if not self.found.scope.contains(link) or not looks_like_a_page(link) or linked.url in self.known:
+                continue
+            if linked.guessed and loosely(linked.url) in self._loose:
+                continue
+            self.known.add(linked.url)
+            linked.depth = entry.depth + 1
+            self._fresh[linked.url] = linked
+
+
+def _same(one: Got, other: Got) -> bool:
+    """Tell whether two addresses lead to one page: one path, or spellings of it that hold the same."""
+    return one.path == other.path or one.digest == other.digest
+
+
+@dataclass(slots=True)
+class _NavLinks:
+    """Takes the links of articles from every page, but those of the nav only while pages bring new ones."""
+
+    seen: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    fruitless: int = 0
+
+    def of(self, result: Got | Skipped) -> Sequence[str]:
+        """Give the links of a page that are to be followed."""
+        if isinstance(result, Skipped):
+            return result.links
+        if self.fruitless > 30:
+            return result.links
+        new = [link for link in result.nav_links if link not in self.seen]
+        self.seen.update(new)
+        self.fruitless = 0 if new else self.fruitless + 1
+        return [*result.links, *new]
+
+    def without_what_is_known(self, got: Got) -> Got:
+        """Give a page as it is kept: without links, and without a nav that brings nothing new."""
+        named = site_nav.paths(got.nav)
+        nav = got.nav if named - self.paths else ()
+        self.paths |= named
+        seen = replace(got.seen, article="", links=(), nav_links=(), nav=(), words=frozenset()) if got.seen else None
+        return replace(got, links=(), nav_links=(), nav=nav, seen=seen)
+
+
+def _room(level: Sequence[Entry], count: int, limits: Limits) -> int:
+    """Give how many pages of a level the limit leaves room for."""
+    return len(level) if limits.pages is None else max(0, min(len(level), limits.pages - count))
+
+
+async def _together(
+    entries: Sequence[Entry],
+    at_once: int,
+    get: Callable[[Entry], Any],
+    take: Callable[[Entry, Any], None],
+) -> None:
+    """Get several entries at once, and take what comes in their order; nobody runs far ahead of the slowest."""
+    results: dict[int, Any] = {}
+    todo = iter(enumerate(entries))
+    taken = 0
+    moved = anyio.Event()
+
+    async def work() -> None:
+        nonlocal taken, moved
+        for at, entry in todo:
+            while at - taken > _AHEAD:
+                await moved.wait()
+            results[at] = await get(entry)
+            while taken in results:
+                take(entries[taken], results.pop(taken))
+                taken += 1
+            moved.set()
+            moved = anyio.Event()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(min(at_once, len(entries))):
+            group.start_soon(work)
+
+
+_AHEAD = 200
