@@ -71,6 +71,11 @@ def split(markdown: str, *, title: str = "", headings: Sequence[Heading] | None 
     )
 
 
+def names_of(titles: Sequence[str], anchors: Sequence[str | None], levels: Sequence[int]) -> list[str]:
+    """Give what the ids of a page's sections are made of, in order, by their titles, anchors and levels."""
+    return _names(titles, anchors, _parents(levels))
+
+
 def github_slug(text: str) -> str:
     """Give the anchor that GitHub makes of a heading's text."""
     return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")

@@ -1,0 +1,167 @@
+"""Text that is not what it seems: unclosed fences, characters that nobody sees, orders to models."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+
+from mkdocs_roaming.lint.docs import Docs
+from mkdocs_roaming.lint.finding import Found, Rule
+from mkdocs_roaming.lint.text import PageText
+from mkdocs_roaming.lint.wording import TEACHING, orders
+
+
+def unclosed_fence(docs: Docs) -> Iterator[Found]:
+    """Find fences that nothing ends, and fences that were no fences to the site's Markdown reader."""
+    for text in docs.texts:
+        if text.open_fence is not None:
+            yield Found(
+                "This fence is never closed: all that follows is code, its headings too.",
+                "Close the fence with a line of as many marks.",
+                text.page,
+                text.section_at(text.open_fence),
+                text.open_fence,
+                text.lines[text.open_fence].strip(),
+            )
+        for number, line in enumerate(text.prose):
+            if "`" in line and (found := _LEFT_FENCE.match(line)):
+                yield Found(
+                    "This fence is printed as text: it is never closed, or stands where no fence can.",
+                    "Close the fence, set it off by a blank line, or indent it as the text around it.",
+                    text.page,
+                    text.section_at(number),
+                    number,
+                    found[0].strip()[:60],
+                )
+
+
+def hidden_text(docs: Docs) -> Iterator[Found]:
+    """Find characters that nobody sees and a model reads; once for each section and kind."""
+    for text in docs.texts:
+        if text.markdown.isascii():
+            continue
+        seen: set[tuple[int, str]] = set()
+        for number, line in enumerate(text.lines):
+            if line.isascii():
+                continue
+            for kind, shown in _hidden(line, first=number == 0):
+                at = text.section_at(number)
+                if (at, kind) not in seen:
+                    seen.add((at, kind))
+                    yield Found(
+                        f"Hidden here: {shown}.",
+                        "Delete the characters; an editor that shows invisible ones finds them.",
+                        text.page,
+                        at,
+                        number,
+                        " ".join("".join(c if c.isprintable() else " " for c in line).split())[:60],
+                    )
+
+
+def orders_to_models(docs: Docs) -> Iterator[Found]:
+    """Find text that gives orders to models; not in code, nor quoted, nor shown where a section teaches about it."""
+    for text in docs.texts:
+        prose = "\n".join(text.prose)
+        for found in orders(prose):
+            number = prose.count("\n", 0, found.start())
+            if not _is_shown(text, number, prose, found):
+                said = " ".join(found[0].split())
+                yield Found(
+                    f"“{said}” is said to a model that reads, not to a person.",
+                    "Take it out. If it is an example, set it in code or quotation marks.",
+                    text.page,
+                    text.section_at(number),
+                    number,
+                    said,
+                )
+
+
+# Fences
+
+
+_LEFT_FENCE = re.compile(r"[ \t>]*(?:\\?`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
+
+# Hidden characters
+
+
+def _hidden(line: str, *, first: bool) -> Iterator[tuple[str, str]]:
+    """Give what nobody sees in a line: its kind, and in words."""
+    bare = _FLAG.sub("", line)
+    if tags := _TAGS.findall(bare):
+        said = "".join(chr(ord(one) - 0xE0000) for one in tags if 0xE0020 <= ord(one) < 0xE007F)
+        yield "tags", f"{len(tags)} tag characters" + (f" that say “{' '.join(said.split())[:60]}”" if said else "")
+    written = _RIGHT_TO_LEFT.search(line)
+    found = _OVERRIDES.findall(line) if written else _BIDI.findall(line)
+    if found:
+        yield "direction", f"{_named(found)}: what is read stands in another order than what is seen"
+    found = [*_NOWHERE.findall(line[1:] if first else line), *_JOINERS.findall(line)]
+    if found:
+        yield "width", f"{_named(found)}, unseen within words"
+    if found := _VARIANTS.findall(line):
+        yield "variants", f"{sum(map(len, found))} variation selectors, which can carry text"
+
+
+def _named(found: list[str]) -> str:
+    counted = Counter(found)
+    return ", ".join(
+        f"{times} × U+{ord(one):04X} {unicodedata.name(one, '').lower()}".rstrip() for one, times in counted.items()
+    )
+
+
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]+\U000e007f")
+_TAGS = re.compile("[\U000e0000-\U000e007f]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_OVERRIDES = re.compile("[\u202d\u202e]")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_NOWHERE = re.compile(
+    "(?<=[0-9A-Za-z])[\u200b\u2060](?=[0-9A-Za-z])|[\u2061-\u2064\ufeff\u180e\u3164\u115f\u1160\uffa0]"
+)
+_JOINERS = re.compile("(?<=[0-9A-Za-z])[\u200c\u200d](?=[0-9A-Za-z])")
+_VARIANTS = re.compile("[\U000e0100-\U000e01ef]{2,}|[\ufe00-\ufe0f]{2,}")
+
+# Orders
+
+
+def _is_shown(text: PageText, number: int, prose: str, found: re.Match[str]) -> bool:
+    """Tell whether an order is shown and not given: quoted, or in a quote of a section that teaches about such."""
+    begin = prose.rfind("\n\n", 0, found.start()) + 1
+    end = prose.find("\n\n", found.end())
+    paragraph = prose[begin : end if end > 0 else len(prose)]
+    for quoted in _QUOTED.finditer(paragraph):
+        if quoted.start() + begin < found.start() and found.end() < quoted.end() + begin + 1:
+            return True
+    if not text.lines[number].lstrip().startswith((">", "-", "*", "|")):
+        return False
+    at = text.section_at(number)
+    own = [text.prose[line] for line in text.own_lines(at)]
+    return TEACHING.search(" ".join([text.page.title, text.page.sections[at].title, *own])) is not None
+
+
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|“[^”“]*”|„[^“”„]*[“”]|«[^»«]*»|»[^«»]*«|‹[^›]*›|‘[^’\n]*’|「[^」]*」|『[^』]*』"
+    r"|(?<!\w)'[^'\n]*'(?!\w)|<(?:q|code|kbd|samp)\b[^<>]*>.*?</(?:q|code|kbd|samp)>",
+    re.DOTALL,
+)
+
+RULES = (
+    Rule(
+        "unclosed-fence",
+        "error",
+        "A fence that nothing ends swallows the sections behind it, or prints code as text.",
+        unclosed_fence,
+    ),
+    Rule(
+        "hidden-text",
+        "error",
+        "What nobody sees is read by models all the same: it cuts words in two, turns their order, or says things.",
+        hidden_text,
+    ),
+    Rule(
+        "orders-to-models",
+        "error",
+        "Text that orders models about is taken for an attack, by models and by those who run them.",
+        orders_to_models,
+    ),
+)

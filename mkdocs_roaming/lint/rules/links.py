@@ -1,0 +1,178 @@
+"""Pages that nothing leads to, links that lead nowhere, and what lists cannot say of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from mkdocs_roaming.build import MORE
+from mkdocs_roaming.lint.docs import Docs
+from mkdocs_roaming.lint.finding import Found, Rule
+from mkdocs_roaming.lint.text import PageText, links_in
+from mkdocs_roaming.manifest import PageEntry
+from mkdocs_roaming.page import path_of
+from mkdocs_roaming.places import Place
+
+
+def orphan_page(docs: Docs) -> Iterator[Found]:
+    """Find pages that the nav leaves out and no other page links to."""
+    linked: set[str] = set()
+    owner = {section.id: page.path for page in docs.manifest.pages for section in page.sections}
+    for page in docs.manifest.pages:
+        for section in page.sections:
+            linked.update(owner[to] for to in section.links if to in owner and owner[to] != page.path)
+    for page in strays(docs):
+        if page.path and page.path not in linked:
+            yield Found(
+                "The page is not in the nav, and no other page links to it.",
+                "Put it into the nav, link to it, or keep it out with `llms: false` in its front matter.",
+                page,
+            )
+
+
+def broken_link(docs: Docs) -> Iterator[Found]:
+    """Find links to pages and files of the site that are not there."""
+    for text, line, href in _links(docs):
+        path = _path(docs, href)
+        if path is not None and path not in docs.by_file and not docs.exists(path) and not _of_version(docs, path):
+            yield Found(
+                f"The link to {_short(docs, href)} leads nowhere.",
+                "Correct the address, or take the link away.",
+                text.page,
+                text.section_at(line),
+                line,
+                href,
+            )
+
+
+def broken_anchor(docs: Docs) -> Iterator[Found]:
+    """Find links to places on a page that the page does not have."""
+    for text, line, href in _links(docs):
+        address, _, fragment = href.partition("#")
+        if not fragment or fragment.startswith(":~:"):
+            continue
+        path = _path(docs, href)
+        page = text.page if not address else docs.by_file.get(path) if path is not None else None
+        if page is None or unquote(fragment) in ("", "top"):
+            continue
+        anchors = docs.anchors(page)
+        if anchors is not None and not {fragment, unquote(fragment)} & anchors:
+            yield Found(
+                f"The link to {_short(docs, href)} names no place on that page: it leads to its beginning.",
+                "Correct what stands behind `#`; the page's headings tell their anchors.",
+                text.page,
+                text.section_at(line),
+                line,
+                href,
+            )
+
+
+def no_description(docs: Docs) -> Iterator[Found]:
+    """Find pages of which llms.txt and outline can say nothing: no description, no text below the title."""
+    for text in docs.manuals:
+        page = text.page
+        if page.description or page.sections[0].body or _is_bare(page):
+            continue
+        if len(docs.places.children(Place(page, 0))) < MANY:  # of the others `no-opening` tells
+            shown = f", but a subsection's beginning: “{page.sections[0].opening}”" if page.sections[0].opening else ""
+            yield Found(
+                f"The page has neither a description nor text below its title: llms.txt has nothing to say{shown}.",
+                "Write a sentence below the title, or `description: …` in the front matter.",
+                page,
+            )
+
+
+def no_site_description(docs: Docs) -> Iterator[Found]:
+    """Find a site that does not say what it is about."""
+    if docs.manifest.site.url.startswith("http") and not docs.manifest.site.description.strip():
+        yield Found(
+            "The site has no description: the first lines of llms.txt do not say what it is about.",
+            "Set `site_description` in mkdocs.yml, or `roaming index --description`.",
+        )
+
+
+MANY = 5
+"""The subsections from which on a section needs a text of its own."""
+
+
+def strays(docs: Docs) -> list[PageEntry]:
+    """Give the pages that the author's nav leaves out: the manifest lists them last, in a group of its own."""
+    last = docs.manifest.nav[-1] if docs.manifest.nav else None
+    if last is None or last.title != MORE or last.page is not None or last.url is not None:
+        return []
+    pages = {page.path: page for page in docs.manifest.pages}
+    found = [pages.get(entry.page) if entry.page is not None else None for entry in last.children]
+    listed = [page for page in found if page is not None]
+    # A group of that title may be the author's own: entries of ours bear their page's title, in the manifest's order.
+    ours = all(page and page.title == entry.title for page, entry in zip(found, last.children, strict=True))
+    return listed if ours and tuple(listed) == docs.manifest.pages[-len(listed) :] else []
+
+
+def _links(docs: Docs) -> Iterator[tuple[PageText, int, str]]:
+    """Give each link of the prose once a section, with its line."""
+    for text in docs.texts:
+        for number, line in enumerate(text.prose):
+            if "](" in line or "<" in line:
+                for href in links_in(line):
+                    yield text, number, href
+
+
+def _path(docs: Docs, href: str) -> str | None:
+    """Give the path on this site that a link names, None for any other address."""
+    address = href.partition("#")[0]
+    url = docs.manifest.site.url
+    if not address or "?" in address or not re.match(r"https?:", url):
+        return None
+    return path_of(url, address)
+
+
+def _of_version(docs: Docs, path: str) -> bool:
+    """Tell whether a path leads to another version of the docs, which lies beside this one once it is deployed."""
+    first, slash, _ = path.partition("/")
+    return bool(slash) and _VERSION.fullmatch(first) is not None and not docs.exists(first)
+
+
+def _short(docs: Docs, href: str) -> str:
+    return "/" + href.removeprefix(docs.manifest.site.url) if href.startswith(docs.manifest.site.url) else href
+
+
+def _is_bare(page: PageEntry) -> bool:
+    """Tell whether a page holds nothing but its title: its theme draws the rest."""
+    return len(page.sections) == 1
+
+
+_VERSION = re.compile(r"latest|stable|dev|main|master|next|v?\d+(?:\.\w+)*")
+
+RULES = (
+    Rule(
+        "orphan-page",
+        "warning",
+        "What neither nav nor links lead to is found by search alone, and its place in the docs is unknown.",
+        orphan_page,
+    ),
+    Rule(
+        "broken-link",
+        "error",
+        "A model follows links as a reader does, and tells its reader an address that is not there.",
+        broken_link,
+    ),
+    Rule(
+        "broken-anchor",
+        "warning",
+        "A link into a page opens the section that it names. One that names none opens the whole page.",
+        broken_anchor,
+    ),
+    Rule(
+        "no-description",
+        "hint",
+        "llms.txt and outline say one line of each page: its description, else its beginning.",
+        no_description,
+    ),
+    Rule(
+        "no-site-description",
+        "hint",
+        "The first thing that is read of a site is what it is about.",
+        no_site_description,
+    ),
+)
