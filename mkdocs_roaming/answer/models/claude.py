@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.claude_reply import Reading
 from mkdocs_roaming.answer.models.claude_request import Kept, Ttl, sent
-from mkdocs_roaming.answer.models.failures import ModelError, broken_off, nonsense, refused, unreachable
+from mkdocs_roaming.answer.models.failures import ModelError, broken_off, is_free, nonsense, refused, unreachable
 from mkdocs_roaming.answer.models.trying import trying
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.service import Service, base_url_of, retry_after
@@ -109,6 +109,7 @@ class Claude:
             wait = retry_after(error.response.headers)
             failure = refused(self._service, error.status_code, error.type or "", error.api_message or "", wait)
             failure.again = failure.again and error.status_code == 200  # else the SDK has tried again already
+            failure.unspent = is_free(error.status_code)
             return failure
         if isinstance(error, anthropic.APIConnectionError):
             failure = unreachable(self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error)

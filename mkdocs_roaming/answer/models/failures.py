@@ -7,11 +7,14 @@ from mkdocs_roaming.service import Service
 
 
 class ModelError(RoamingError):
-    """A model cannot answer. `again` tells that it may in a moment, `wait` how long its provider asks to wait."""
+    """A model cannot answer. `again` tells that it may in a moment, `wait` how long its provider asks to wait.
 
-    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+    `unspent` tells that it was refused before any token was read or written.
+    """
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None, unspent: bool = False) -> None:
         super().__init__(message)
-        self.again, self.wait = again, wait
+        self.again, self.wait, self.unspent = again, wait, unspent
 
 
 def refused(service: Service, status: int, kind: str = "", message: str = "", wait: float | None = None) -> ModelError:
@@ -26,7 +29,13 @@ def unreachable(service: Service, error: Exception) -> ModelError:
     """Give the error for an address at which nobody answers."""
     why = type(error).__name__
     cure = f"start the server or check the network and {service.base_name}"
-    return ModelError(f"{service.model}: {service.address} cannot be reached ({why}); {cure}", again=True)
+    what = f"{service.model}: {service.address} cannot be reached ({why}); {cure}"
+    return ModelError(what, again=True, unspent=why in _UNCONNECTED)
+
+
+def is_free(status: int) -> bool:
+    """Tell whether a provider that answers with this status, and with nothing else, has read and written no token."""
+    return (400 <= status < 500 and status != 408) or status in (503, 529)
 
 
 def broken_off(service: Service) -> ModelError:
@@ -45,6 +54,8 @@ _CREDIT = ("insufficient_quota", "credit balance", "billing")
 _TOO_MANY = "too many requests"
 _OVERLOADED = "the provider is overloaded"
 _FAILED = "the provider failed"
+_UNCONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
+"""What goes wrong before anything is asked."""
 
 
 def _why(service: Service, status: int, kind: str, message: str, wait: float | None) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import anyio
 from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.chat_reply import Reading
 from mkdocs_roaming.answer.models.chat_request import Kept, sent
-from mkdocs_roaming.answer.models.failures import ModelError, broken_off, nonsense, refused, unreachable
+from mkdocs_roaming.answer.models.failures import ModelError, broken_off, is_free, nonsense, refused, unreachable
 from mkdocs_roaming.answer.models.sse import Events, TooLong
 from mkdocs_roaming.answer.models.trying import trying
 from mkdocs_roaming.service import Service, base_url_of, retry_after
@@ -145,7 +145,9 @@ class OpenAI:
                 self._left_out |= {"max_tokens"}
             elif "stream_options" in message:
                 self._left_out |= {"stream_options"}
-        return refused(self._service, response.status_code, kind, message, retry_after(response.headers))
+        failure = refused(self._service, response.status_code, kind, message, retry_after(response.headers))
+        failure.unspent = is_free(response.status_code)
+        return failure
 
 
 _log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ async def trying(
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> AsyncGenerator[Part, None]:
     """Stream an attempt at a reply, or another one after a pause: as long as the provider asks, else a growing one."""
-    tried = 0
+    tried, unspent = 0, True
     while True:
         heard = False
         try:
@@ -30,6 +30,7 @@ async def trying(
                     yield part
             return
         except ModelError as error:
+            error.unspent = unspent = unspent and error.unspent
             if heard or not error.again or tried >= retries or (error.wait or 0.0) > patience:
                 raise
             pause = _pause(tried) if error.wait is None else error.wait
