@@ -17,14 +17,17 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarise
 from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
-from mkdocs_roaming.answer.models import UNUSED, Model
+from mkdocs_roaming.answer.models import UNUSED, Model, Request
+from mkdocs_roaming.answer.models import Part as ModelPart
+from mkdocs_roaming.answer.models.failures import ModelError
 from mkdocs_roaming.answer.models.offline import Offline
-from mkdocs_roaming.serve.answers import Answers, how_of, key_of
+from mkdocs_roaming.serve.answers import Answers, free, how_of, key_of
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
 from mkdocs_roaming.serve.question import Question, page_of
 from mkdocs_roaming.serve.redaction import without_passwords
+from mkdocs_roaming.serve.sharing import Shared, UnderWay
 from mkdocs_roaming.serve.stream import parts
 from mkdocs_roaming.serve.turns import Memory, Signer, remember, turn_of
 
@@ -74,6 +77,7 @@ class Desk:
         self.offline = Way(Offline(), Budget(), way.whole_site_tokens)
         self.signer = signer
         self.answers = answers if answers is not None else Answers()
+        self.under_way = UnderWay()
         self.tell = tell
         self.clock = clock
 
@@ -87,11 +91,15 @@ class Hearing:
 
     def __init__(self, desk: Desk, question: Question, way: Way, deployment: Deployment) -> None:
         self._desk, self.question, self._way, self.deployment = desk, question, way, deployment
+        self._model = _Watched(way.model)
         places = deployment.library.places
         self._memory = remember(question.turns, desk.signer, places) if question.turns else Memory()
         self._page = page_of(question.page, places)
         self._key = key_of(question, self._page, deployment.digest, way.model.name, _how(way, deployment))
-        self._kept = None if question.turns else desk.answers.get(self._key)
+        self._kept: Sequence[Event] | None = None
+        self._joined: Shared | None = None
+        self._own: Shared | None = None
+        self._look_for_another()
         self._events: list[Event] = []
         self._turn: str | None = None
         self.outcome: Outcome | None = None
@@ -108,17 +116,19 @@ class Hearing:
 
     @property
     def cached(self) -> bool:
-        """Whether the answer is there already: giving it costs nothing."""
-        return self._kept is not None
+        """Whether the answer is there already, or under way for somebody else: giving it costs nothing."""
+        return self._kept is not None or self._joined is not None
 
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Give the parts of the answer as they come about."""
+        self._look_for_another()
         async with aclosing(parts(self.events(), self._around())) as told:
             async for part in told:
                 yield part
 
     async def whole(self) -> Part:
         """Give the answer as one object."""
+        self._look_for_another()
         async with aclosing(self.events()) as events:
             async for _ in events:
                 pass
@@ -128,26 +138,54 @@ class Hearing:
         """Give what happens, `Finished` last."""
         began = self._desk.clock()
         try:
-            if self._kept is not None:
-                for event in self._kept:
-                    self._events.append(event)
-                    yield event
-                return
-            async with aclosing(self._answer()) as events:
+            async with aclosing(self._heard()) as events:
                 async for event in events:
-                    self._events.append(event)
-                    yield event
-            if not self.question.turns:
-                self._desk.answers.keep(self._key, self._events)
+                    told = free(event) if self.cached else event
+                    self._events.append(told)
+                    yield told
         finally:
             self._tell(self._desk.clock() - began)
+
+    async def cost(self) -> float | None:
+        """Give what the answer cost, None where nobody knows; waits for its end where others still hear it."""
+        if self.cached or self.outcome is None:
+            return 0.0 if self.cached else None
+        if self._own is None:
+            return self.outcome.cost
+        await self._own.over.wait()
+        return self._cost_of(self._own.events)
+
+    # Where the events come from
+
+    def _look_for_another(self) -> None:
+        """Look whether somebody else's answer will do: one from before, or one under way. Follow-ups are one's own."""
+        desk = self._desk
+        if self.question.turns or self.cached:
+            return
+        self._kept = desk.answers.get(self._key)
+        under_way = desk.under_way.get(self._key) if self._kept is None else None
+        self._joined = under_way.sit() if under_way else None
+
+    async def _heard(self) -> AsyncGenerator[Event, None]:
+        if self._kept is not None:
+            for event in self._kept:
+                yield event
+            return
+        shared = self._joined
+        if shared is None and not self.question.turns:
+            desk = self._desk
+            begun = desk.under_way.begin(self._key, self._answer(), lambda events: desk.answers.keep(self._key, events))
+            shared = self._own = begun.sit()
+        async with aclosing(shared.hear() if shared else self._answer()) as events:
+            async for event in events:
+                yield event
 
     def _answer(self) -> AsyncGenerator[Event, None]:
         question, way = self.question, self._way
         return answer(
             question.text,
             self.deployment.navigator(),
-            way.model,
+            self._model,
             page=self._page.id if self._page else None,
             opened=self._memory.opened,
             history=self._memory.history,
@@ -183,23 +221,50 @@ class Hearing:
         finished = end if isinstance(end, Finished) else None
         if finished is not None and finished.error:
             _log.warning("an answer failed: %s", without_passwords(finished.error))
-        used = sum((event.usage for event in self._events if isinstance(event, TokensUsed)), UNUSED)
-        prices = self._way.budget.prices
-        cost = None if self.cached or prices is None else prices.cost(used)
-        if not self.cached and (cost or 0.0) <= self.most and not _all_counted(self._events):
-            cost = None
         name, left = self._way.model.name, finished is None
         self.outcome = Outcome(
             self.question,
             name,
             tuple(self._events),
-            None if left else cost,
+            None if left or self.cached else self._cost_of(self._events),
             seconds,
             self.cached,
             left,
             "" if left else self._sign(),
         )
         self._desk.tell(self.outcome)
+
+    def _cost_of(self, events: Sequence[Event]) -> float | None:
+        """Give what an answer cost, None where nobody knows."""
+        prices = self._way.budget.prices
+        used = sum((event.usage for event in events if isinstance(event, TokensUsed)), UNUSED)
+        cost = None if prices is None else prices.cost(used)
+        if self._model.refused and prices is not None:
+            cost = cost or 0.0
+        known = _all_counted(events, refused=self._model.refused)
+        return cost if known or (cost or 0.0) > self.most else None
+
+
+class _Watched:
+    """A model, and whether its last reply was refused before anything was read: that one costs nothing."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.refused = False
+        self._model = model
+
+    async def reply(self, request: Request) -> AsyncGenerator[ModelPart, None]:
+        parts = self._model.reply(request)
+        try:
+            async for part in parts:
+                yield part
+        except ModelError as error:
+            self.refused = error.unspent
+            raise
+        finally:
+            close = getattr(parts, "aclose", None)
+            if close is not None:
+                await close()
 
 
 def _how(way: Way, deployment: Deployment) -> str:
@@ -209,10 +274,12 @@ def _how(way: Way, deployment: Deployment) -> str:
     )
 
 
-def _all_counted(events: Sequence[Event]) -> bool:
-    """Tell whether every reply was counted and heard to its end: what one cost that broke off nobody knows."""
+def _all_counted(events: Sequence[Event], *, refused: bool) -> bool:
+    """Tell whether every reply was counted and heard to its end: what one cost that broke off nobody knows. The last
+    one counts as well where it was `refused`.
+    """
     end = events[-1] if events else None
-    if not isinstance(end, Finished) or end.state == "error" or end.spent == "seconds":
+    if not isinstance(end, Finished) or (end.state == "error" and not refused) or end.spent == "seconds":
         return False
     rounds: list[bool] = []
     for event in events:
@@ -220,7 +287,7 @@ def _all_counted(events: Sequence[Event]) -> bool:
             rounds.append(False)
         elif isinstance(event, TokensUsed) and rounds:
             rounds[-1] = True
-    return all(rounds)
+    return all(rounds[:-1] if refused else rounds)
 
 
 _REMEMBERED = frozenset({"answered", "partial", "not_found", "budget"})

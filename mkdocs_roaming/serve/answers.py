@@ -51,10 +51,16 @@ class Answers:
         end = events[-1] if events else None
         if not isinstance(end, Finished) or end.state not in KEPT_STATES:
             return
-        free = replace(end, usage=UNUSED, cost=None if end.cost is None else 0.0)
-        self._kept[key] = (*events[:-1], free)
+        self._kept[key] = tuple(map(free, events))
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
+
+
+def free(event: Event) -> Event:
+    """Give an event as those are told it who pay nothing."""
+    if isinstance(event, Finished):
+        return replace(event, usage=UNUSED, cost=None if event.cost is None else 0.0)
+    return event
 
 
 def key_of(question: Question, page: Place | None, digest: str, model: str, how: str) -> Key:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.resources.abc import Traversable
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -143,8 +144,8 @@ class Asked:
                 await self._whole(told)(scope, receive, send)
         finally:
             if self._admission is not None:
-                outcome = self._hearing.outcome
-                await self._admission.settle(outcome.cost if outcome else None)
+                with anyio.CancelScope(shield=True):  # who asked first pays, and keeps the place, while others listen
+                    await self._admission.settle(await self._hearing.cost())
 
     async def _pieces(self) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._hearing.parts()) as parts:

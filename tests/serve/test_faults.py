@@ -50,7 +50,8 @@ def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
         question = "How long is water kept hot?"
         statuses: list[dict[str, Any]] = []
         readers = [
-            threading.Thread(target=lambda: statuses.append(endpoint.status(question, lang="en"))) for _ in range(4)
+            threading.Thread(target=lambda more=at * "?": statuses.append(endpoint.status(question + more, lang="en")))
+            for at in range(4)
         ]
         began = time.monotonic()
         for reader in readers:
@@ -75,6 +76,66 @@ def _model(wire: str, url: str) -> Model:
     from mkdocs_roaming.answer.models.openai import OpenAI
 
     return OpenAI("qwen3", key="test-key", base_url=url, retries=0)
+
+
+# Money
+
+
+@pytest.mark.parametrize("outage", ["refused", "overloaded", "unauthorized"])
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+def test_an_outage_costs_nothing(
+    start: Start, folder: Path, free_port: int, until: Callable[..., Any], wire: str, outage: str
+) -> None:
+    """Where the provider refuses before any token (nobody there, 529, 401), what was set aside is given back: more
+    answers may fail so than the day's money would pay for, and once the provider is back money is there.
+    """
+    from contextlib import nullcontext
+
+    from messages_api import MessagesApi, serving
+
+    brain = Overloaded()
+    api = MessagesApi(brain, key="another" if outage == "unauthorized" else "test-key")
+    with nullcontext() if outage == "refused" else serving(api) as server:
+        url = server.url if server else f"http://127.0.0.1:{free_port}"
+        endpoint = start(
+            folder,
+            _model(wire, url),
+            budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
+            allowance=Allowance(money_a_day=1.0, answers_a_minute_each=60),
+        )
+        for at in range(4):
+            assert endpoint.status(f"How long is water kept hot? {at}")["state"] == "error"
+            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        brain.over = False
+        if outage == "overloaded":
+            assert endpoint.status("How long is water kept hot?", lang="en")["state"] == "answered"
+
+
+class Breaking:
+    """A provider's brain whose reply breaks off in the middle."""
+
+    def __init__(self) -> None:
+        from messages_api.adversary import Adversary
+
+        self.reply = Adversary("cut").reply
+
+
+def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, until: Callable[..., Any]) -> None:
+    """Nobody knows what it cost: its share is not given back, and the day's money ends."""
+    from messages_api import MessagesApi, serving
+
+    with serving(MessagesApi(Breaking())) as api:
+        endpoint = start(
+            folder,
+            _model("openai", api.url),
+            budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
+            allowance=Allowance(money_a_day=1.0, answers_a_minute_each=60),
+        )
+        for at in range(2):
+            assert endpoint.status(f"How long? {at}")["state"] == "error"
+            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        refused = endpoint.http.post("/v1/ask", json={"question": "How long?"})
+        assert (refused.status_code, refused.json()["code"]) == (429, "money")
 
 
 # Redis

@@ -1,0 +1,161 @@
+"""The same first question at the same moment: it is asked upstream once, and heard by everybody who asks it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models import Part, Request, Said, Text, ToolCall, Usage
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.gate import Allowance
+
+Start = Callable[..., Any]
+QUESTION = {"question": "Which port?"}
+
+
+class Counted:
+    """A model that counts how often it is asked and broken off; it waits in the middle of its answer."""
+
+    name = "counted"
+
+    def __init__(self, folder: Path) -> None:
+        self.go = threading.Event()
+        self.asked = self.waiting = self.broken_off = 0
+        self._id = next(place.id for place in open_library(folder).places if place.section.title == "Server")
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        if not any(isinstance(turn, Said) and turn.calls for turn in request.turns):
+            self.asked += 1
+            yield Usage(input=100_000)
+            yield ToolCall("a", "expand_sections", {"ids": [self._id]})
+            return
+        self.waiting += 1
+        try:
+            while not self.go.is_set():
+                await anyio.sleep(0.01)
+        except BaseException:
+            self.broken_off += 1
+            raise
+        yield Text(f"It is port 8642 [^{self._id}].")
+        yield Usage(input=100_000)
+
+
+@pytest.fixture
+def model(folder: Path) -> Counted:
+    return Counted(folder)
+
+
+@pytest.fixture
+def endpoint(start: Start, folder: Path, model: Counted) -> Any:
+    """An endpoint where one answer costs 0.2 and one place is free."""
+    return start(
+        folder,
+        model,
+        budget=Budget(prices=Prices(input=1.0), cost=0.3),
+        allowance=Allowance(concurrent=1, money_a_day=5.0, answers_a_minute_each=60),
+    )
+
+
+class Reader:
+    """Reads a stream in a thread of its own, until the end or until it leaves."""
+
+    def __init__(self, endpoint: Any, **headers: str) -> None:
+        self.body = b""
+        self.status = 0
+        self._left = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(endpoint, headers))
+        self._thread.start()
+
+    def _read(self, endpoint: Any, headers: dict[str, str]) -> None:
+        with httpx2.stream("POST", f"{endpoint.url}/v1/ask", json=QUESTION, headers=headers, timeout=20) as response:
+            self.status = response.status_code
+            for piece in response.iter_bytes():
+                self.body += piece
+                if self._left.is_set():
+                    return
+
+    def has(self, part: bytes) -> bool:
+        return part in self.body
+
+    def leave(self) -> None:
+        """Leave with the next thing that is said; pings come every few moments."""
+        self._left.set()
+        self.end()
+
+    def end(self) -> list[dict[str, Any]]:
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        lines = [line for line in self.body.decode().split("\n\n") if line.startswith("data: {")]
+        return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+def test_it_is_asked_upstream_once(endpoint: Any, model: Counted, until: Callable[..., Any]) -> None:
+    """Who comes later hears the same from the beginning, takes no place, and pays nothing."""
+    first = Reader(endpoint)
+    until(lambda: model.waiting)
+    second, third = Reader(endpoint), Reader(endpoint, Accept="application/json")
+    until(lambda: second.has(b"tool-output-available"))
+    model.go.set()
+    told = [one.end() for one in (first, second)]
+    third.end()
+    assert model.asked == 1
+    assert json.loads(third.body)["state"] == "answered"
+    wire = [[part for part in parts if part["type"] not in ("data-status", "finish")] for parts in told]
+    assert wire[0] == wire[1]
+    costs = [next(part["data"] for part in parts if part["type"] == "data-status") for parts in told]
+    assert [(one["cached"], one["cost"]) for one in costs] == [(False, 0.2), (True, 0.0)]
+    assert endpoint.metric('roaming_cost_total{model="counted",currency="USD"}') == 0.2
+
+
+@pytest.mark.parametrize("leaves", [0, 1])
+def test_who_leaves_takes_it_from_nobody(
+    start: Start, folder: Path, model: Counted, until: Callable[..., Any], leaves: int
+) -> None:
+    """One of two leaves, be it who asked first: the other hears the answer to its end."""
+    endpoint = start(folder, model, ping=0.05)
+    readers = [Reader(endpoint)]
+    until(lambda: model.waiting)
+    readers.append(Reader(endpoint))
+    until(lambda: readers[1].has(b"tool-output-available"))
+    readers[leaves].leave()
+    model.go.set()
+    assert any(part["type"] == "finish" for part in readers[1 - leaves].end())
+    assert (model.asked, model.broken_off) == (1, 0)
+    assert endpoint.status("Which port?")["cached"] is True
+
+
+def test_when_all_have_left_it_is_broken_off(
+    start: Start, folder: Path, model: Counted, until: Callable[..., Any]
+) -> None:
+    """The model is stopped as soon as nobody listens, the place is free, and the next one is answered anew."""
+    endpoint = start(folder, model, ping=0.05, allowance=Allowance(concurrent=1))
+    readers = [Reader(endpoint)]
+    until(lambda: model.waiting)
+    readers.append(Reader(endpoint))
+    until(lambda: readers[1].has(b"tool-output-available"))
+    readers[0].leave()
+    assert endpoint.metric("roaming_answers_under_way") == 1
+    readers[1].leave()
+    until(lambda: model.broken_off == 1, 1.0)
+    until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+    model.go.set()
+    assert endpoint.status("Which port?")["state"] == "answered"
+    assert model.asked == 2
+
+
+def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> None:
+    """A question that refers to an earlier answer is never joined with another's."""
+    endpoint = start(folder, model)
+    model.go.set()
+    turn = endpoint.ask("Which port?")[-1]["messageMetadata"]["turn"]
+    for _ in range(2):
+        assert endpoint.status("And over TLS?", turns=[turn])["cached"] is False
+    assert model.waiting == 3
