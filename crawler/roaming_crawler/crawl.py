@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from roaming_crawler.files import FolderFetcher, folder_site
 from roaming_crawler.mirroring import mirrored
 from roaming_crawler.pages import Body
 from roaming_crawler.publishing import Outcome, published
-from roaming_crawler.scope import Scope, canonical, scope_of
+from roaming_crawler.robots import token_of
+from roaming_crawler.scope import Area, Scope, canonical
 from roaming_crawler.session import HTML, Limits, Session
 from roaming_crawler.store import Store, locked
 from roaming_crawler.visiting import visit
@@ -34,6 +35,7 @@ class Crawl:
     description: str | None = None
     limits: Limits = field(default_factory=Limits)
     manners: Manners = field(default_factory=Manners)
+    area: Area = field(default_factory=Area)
     sources: Sources = field(default_factory=Sources)
     links: bool = True
     """Whether links on pages are followed."""
@@ -65,7 +67,12 @@ async def crawl(
     clock = clock or Clock()
     local = folder_site(url)
     if fetcher is None and local is None:
-        web = WebFetcher(how.manners, clock=clock, allow_private=how.allow_private)
+        web = WebFetcher(
+            how.manners,
+            clock=clock,
+            allow_private=how.allow_private,
+            waits=lambda host, seconds: tell("wait", {"host": host, "seconds": round(seconds, 1)}),
+        )
         async with web:
             return await _crawl(url, folder, how, web, clock, tell, web.slow_down)
     if local is not None:
@@ -90,9 +97,9 @@ async def _crawl(
         store = Store(folder)
         resume = _resumes(store, given, folder, how)
         store.begin({"url": given}, resume=resume)
-        session = Session(store, fetcher, how.limits, clock, slow_down)
+        session = Session(store, fetcher, how.limits, clock, slow_down, token_of(how.manners.name))
         began = clock.monotonic()
-        scope = await _scope(session, given, store)
+        scope = await _scope(session, given, store, how.area)
         tell("start", {"url": given, "scope": scope.url, "resumed": resume, "known": len(store.old)})
         found = await discover(session, scope, given, how.sources)
         tell("found", {"pages": len(found.entries), "sources": found.sources, "manifest": found.manifest is not None})
@@ -126,13 +133,15 @@ def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
     return bool(store.unfinished) and not how.refresh
 
 
-async def _scope(session: Session, given: str, store: Store) -> Scope:
-    """Give what is crawled: as last time, else below the address that was given, where its redirects end."""
-    if store.site.get("url"):
-        return Scope(store.site["url"])
-    scope = scope_of(given)
+async def _scope(session: Session, given: str, store: Store, area: Area) -> Scope:
+    """Give what is crawled: as last time, else what was asked for, where redirects of the given address end."""
+    scope = area.scope(given)
+    if last := store.site.get("url"):
+        if (area.prefix or area.same_host) and scope.url != last:
+            raise UsageError(f"{scope.url}: this folder holds a crawl of {last}; give another folder")
+        return replace(scope, url=last)
     try:
         answer = await session.get(given, HTML)
     except FetchError:
         return scope  # the site may do without a home page
-    return scope_of(answer.url) if answer.good and not scope.contains(answer.url) else scope
+    return area.scope(answer.url) if answer.good and not scope.holds(answer.url) else scope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest import PATH, Manifest, load
 from roaming_crawler.fetch import MEGABYTE, Answer, FetchError
 from roaming_crawler.fulltext import Pieces, split_full
-from roaming_crawler.llms import Index, read_index
+from roaming_crawler.llms import Index, names_a_list, read_index
 from roaming_crawler.looking import kind_of, text_of
 from roaming_crawler.pages import Entry, entry_of, replaced
+from roaming_crawler.reading import read_html
 from roaming_crawler.scope import Scope, canonical, host_of, looks_like_a_page
-from roaming_crawler.session import Session
+from roaming_crawler.session import ANY, HTML, Session
 from roaming_crawler.sitemap import CAP, read_sitemap
 
 MOST_NESTED = 50
@@ -34,7 +36,10 @@ class Found:
     root: str = ""
     """Where the manifest's paths start."""
     indexes: list[tuple[str, Index]] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
+    whole: list[str] = field(default_factory=list)
+    """Addresses of texts that hold several pages."""
+    asked: set[str] = field(default_factory=set)
+    """Where lists were looked for."""
     entries: dict[str, Entry] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     """How many pages each source listed."""
@@ -74,6 +79,10 @@ async def discover(session: Session, scope: Scope, given: str, sources: Sources)
         await _llms(session, found, given)
     if sources.sitemap:
         await _sitemaps(session, found)
+    if scope.path(given) and looks_like_a_page(given):
+        found.add(Entry(given))
+    if not scope.holds(given):
+        await _first_page(session, found, given)
     return found
 
 
@@ -82,9 +91,9 @@ def loosely(url: str) -> str:
     return url.rstrip("/").removesuffix(".html")
 
 
-async def _get(session: Session, url: str, cap: int | None = None) -> Answer | None:
+async def _get(session: Session, url: str, cap: int | None = None, accept: str = ANY) -> Answer | None:
     try:
-        answer = await session.get(url, probe=True, cap=cap)
+        answer = await session.get(url, accept, probe=accept == ANY, cap=cap)
     except FetchError:
         return None
     return answer if answer.good else None
@@ -101,28 +110,65 @@ async def _manifest(session: Session, found: Found) -> None:
         found.notes.append(f"{error}; the site is read as any other")
 
 
+async def _first_page(session: Session, found: Found, given: str) -> None:
+    """Take what the given page links to, where it is no part of the crawl itself."""
+    answer = await _get(session, given, accept=HTML)
+    if answer is None or kind_of(answer) != "html":
+        return
+    seen = read_html(answer.body, answer.charset, answer.url, found.scope.url)
+    for link in (*seen.links, *seen.nav_links):
+        if found.scope.contains(link) and looks_like_a_page(link):
+            found.add(entry_of(link))
+            found.sources["given page"] = found.sources.get("given page", 0) + 1
+
+
 # llms.txt
 
 
 async def _llms(session: Session, found: Found, given: str) -> None:
-    origin = host_of(found.scope.url)
-    spots = [f"{found.scope.url}llms.txt", f"{origin}/llms.txt", f"{origin}/docs/llms.txt"]
-    spots.append(f"{origin}/.well-known/llms.txt")
-    if given.endswith(".txt"):
-        spots.insert(0, given)
-    for spot in dict.fromkeys(spots):
-        if spot.startswith("file:") and not found.scope.contains(spot):
-            continue
-        if await _one_llms(session, found, spot, MOST_NESTED) and found.entries:
-            break
+    for spots in (await _declared(session, found.scope, given), _usual(found.scope, given), _unusual(found.scope)):
+        for spot in dict.fromkeys(spots):
+            if not found.entries and spot not in found.asked:
+                found.asked.add(spot)
+                await _one_llms(session, found, spot, MOST_NESTED)
     if found.entries:
         await _full(session, found)
 
 
-async def _one_llms(session: Session, found: Found, spot: str, most: int) -> bool:
-    """Read an llms.txt and those that it names; tell whether it is one."""
+async def _declared(session: Session, scope: Scope, given: str) -> list[str]:
+    """Give the lists that the first page names, in its `Link` header or its head."""
+    answer = await _get(session, given, accept=HTML)
+    if answer is None:
+        return []
+    head = text_of(answer.body[:_HEAD], answer.charset) if kind_of(answer) == "html" else ""
+    named = [*_LINK_HEADER.findall(answer.link), *_LINK_ELEMENT.findall(head)]
+    urls = [canonical(name, answer.url) for name in named]
+    return [url for url in urls if url and names_a_list(url) and host_of(url) == host_of(scope.url)]
+
+
+def _usual(scope: Scope, given: str) -> list[str]:
+    """Give where lists lie: at the given address itself, beside it, at the root, in the usual folders."""
+    own = [given] if given.endswith(".txt") else []
+    if scope.url.startswith("file:"):
+        return [*own, f"{scope.url}llms.txt"]
+    origin = host_of(scope.url)
+    beside = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
+    return [*own, *beside, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
+
+
+def _unusual(scope: Scope) -> list[str]:
+    """Give how else the file is spelled: one in four of those that are called otherwise is `llm.txt`."""
+    return [scope.url + name for name in ("llm.txt", "LLMs.txt", "LLMS.txt")]
+
+
+_HEAD = 100_000
+_LINK_HEADER = re.compile(r"<([^<>]*)>")
+_LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
+
+
+async def _one_llms(session: Session, found: Found, spot: str, most: int) -> None:
+    """Read an llms.txt and those that it names."""
     todo, seen = [spot], {spot}
-    before = len(found.indexes)
     outside: dict[str, int] = {}
     while todo:
         url = todo.pop(0)
@@ -135,7 +181,11 @@ async def _one_llms(session: Session, found: Found, spot: str, most: int) -> boo
             if kind_of(answer) != "html" or url != spot:
                 found.notes.append(f"{url}: is {kind_of(answer)}, not an llms.txt")
             continue
-        index = read_index(text_of(answer.body, answer.charset), answer.url)
+        text = text_of(answer.body, answer.charset)
+        if url != spot and len(split_full(text, answer.url).by_url()) > 1:  # whole pages under a list's name
+            found.whole.append(url)
+            continue
+        index = read_index(text, answer.url)
         found.indexes.append((answer.url, index))
         found.notes += index.faults if url == spot else ()
         _entries(found, index, outside)
@@ -154,7 +204,6 @@ async def _one_llms(session: Session, found: Found, spot: str, most: int) -> boo
         found.notes.append(
             f"{spot}: {count} of its links lead out of {found.scope.url}, to {host}; crawl that address to have them"
         )
-    return len(found.indexes) > before
 
 
 def _entries(found: Found, index: Index, outside: dict[str, int]) -> None:
@@ -169,7 +218,7 @@ def _entries(found: Found, index: Index, outside: dict[str, int]) -> None:
 
 async def _full(session: Session, found: Found) -> None:
     """Take the pages from llms-full.txt, where it holds all that llms.txt lists."""
-    named = [url for _, index in found.indexes for url in index.full]
+    named = [*found.whole, *(url for _, index in found.indexes for url in index.full)]
     beside = [urljoin(url, "llms-full.txt") for url, _ in found.indexes[:1]]
     for url in dict.fromkeys([*named, *beside]):
         if host_of(url) != host_of(found.scope.url):

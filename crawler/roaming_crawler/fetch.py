@@ -92,6 +92,14 @@ class Manners:
     longest_wait: float = 120.0
     """The longest Retry-After that is waited for."""
     contact: str = ""
+    user_agent: str = ""
+    """Who asks; ours where it is empty."""
+
+    @property
+    def name(self) -> str:
+        """The User-Agent of every request."""
+        contact = f"; {self.contact}" if self.contact and not self.user_agent else ""
+        return self.user_agent or f"mkdocs-roaming/{__version__} (documentation crawler{contact})"
 
 
 @dataclass(slots=True)
@@ -137,18 +145,18 @@ class WebFetcher:
         clock: Clock | None = None,
         backend: httpcore2.AsyncNetworkBackend | None = None,
         allow_private: bool = False,
+        waits: Callable[[str, float], None] = lambda host, seconds: None,
     ) -> None:
-        self.manners, self.clock = manners, clock or Clock()
+        self.manners, self.clock, self._waits = manners, clock or Clock(), waits
         self._paces: dict[str, Pace] = {}
         if backend is None:
             backend = httpcore2.AnyIOBackend() if allow_private else Guard()
-        contact = f"; {manners.contact}" if manners.contact else ""
         self._client = httpx2.AsyncClient(
             transport=GuardedTransport(backend, connections=manners.connections),
             trust_env=False,
             timeout=httpx2.Timeout(min(30.0, manners.seconds)),
             headers={
-                "User-Agent": f"mkdocs-roaming/{__version__} (documentation crawler{contact})",
+                "User-Agent": manners.name,
                 "Accept-Encoding": "gzip, deflate",
             },
         )
@@ -185,7 +193,7 @@ class WebFetcher:
         for attempt in range(self.manners.tries):
             wait = 2.0**attempt
             async with pace.limiter:
-                await self._turn(pace)
+                await self._turn(pace, host_of(url))
                 try:
                     response = await self._once(url, request, pace)
                 except RefusedAddress as error:
@@ -208,9 +216,10 @@ class WebFetcher:
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # nobody asks this host before
         raise FetchError(f"{url}: {fault}, {self.manners.tries} times")
 
-    async def _turn(self, pace: Pace) -> None:
+    async def _turn(self, pace: Pace, host: str) -> None:
         """Wait until the host may be asked; looked at anew after the wait, since a 429 may have come meanwhile."""
         while (wait := pace.next_start - self.clock.monotonic()) > 0:
+            self._waits(host, wait)
             await self.clock.sleep(wait)
         pace.next_start = self.clock.monotonic() + pace.gap
 

@@ -60,6 +60,11 @@ def read_index(text: str, base: str) -> Index:
     )
 
 
+def names_a_list(url: str) -> bool:
+    """Tell whether an address is called as files of this kind are."""
+    return bool(_LLMS.search(url))
+
+
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
@@ -74,7 +79,8 @@ _DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]+<?([^\s<>]+)>?")
 _REFERENCE = re.compile(r"(?<!!)\[([^\[\]]+)\](?:\[([^\[\]]*)\])?(?![(\[])")
 _ANCHOR = re.compile(r"<a\s[^<>]*?href\s*=\s*[\"']([^\"'<>\s]+)[\"'][^<>]*>([^<>]*)</a>", re.IGNORECASE)
 _LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
-_FULL = re.compile(r"(^|/)llms?[-_.](full|ctx|medium|small|complete)[\w.-]*\.txt$", re.IGNORECASE)
+_FULL = re.compile(r"(^|/)llms?[-_.](\w+[-_.])?full[\w.-]*\.txt$", re.IGNORECASE)
+_ABRIDGED = re.compile(r"(^|/)llms?[-_.](ctx|medium|small|tiny|mini)\.txt$", re.IGNORECASE)
 _MADE_UP = re.compile(r"\{[^{}]*\}|%7B[^%]*%7D|/:\w+(/|$)|<[\w -]+>", re.IGNORECASE)
 
 
@@ -167,7 +173,7 @@ def _bare(line: str, reading: _Reading, *, listed: bool) -> None:
         if listed and not at:
             label = _plain(line[: bare.start()].replace("|", " ")).strip(" -*+:–—<>")
             _take(url, label, line[bare.end() :].replace("|", " "), reading)
-        elif _LLMS.search(url):
+        elif names_a_list(url):
             _take(url, "", "", reading)
 
 
@@ -180,8 +186,8 @@ def _take(href: str, title: str, rest: str, reading: _Reading, *, aside: bool = 
         return
     if _FULL.search(url):
         reading.full[url] = None
-    elif _LLMS.search(url):
-        if url != reading.base:
+    elif names_a_list(url):
+        if url != reading.base and not _ABRIDGED.search(url):
             reading.nested[url] = None
     else:
         about = re.sub(r"^[\s:–—`-]+", "", _plain(rest))

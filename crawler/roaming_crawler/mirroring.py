@@ -28,6 +28,7 @@ async def mirrored(
     """Fetch what a manifest speaks of, and publish it as it is. A page that does not fit its digest is left out."""
     assert found.manifest is not None
     manifest, skipped = _harmless(found.manifest)
+    manifest = replace(manifest, pages=tuple(page for page in manifest.pages if found.scope.takes(page.path)))
     notes = list(found.notes)
     if manifest.rules:
         notes.append(

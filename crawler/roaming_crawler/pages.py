@@ -136,6 +136,8 @@ class Getter:
         found, seen, why = None, None, ""
         if text is None or self.anchors or not entry.guessed:
             found, seen, why = await self._html(entry)
+        if text is None and why == _TEXT and entry.title and self.prefer_markdown:  # a list names it as a page
+            text, at = await self._markdown(entry.url), entry.url
         if text is None and found is not None and seen is not None and self.prefer_markdown:
             text, at = await self._twin(entry, found, seen)
         if text is None and why:
@@ -199,7 +201,7 @@ class Getter:
 
     async def _twin(self, entry: Entry, found: Answer, seen: Seen) -> tuple[str | None, str]:
         """Give the page's Markdown and where it was: as the page says, by a twin's name, by negotiation."""
-        named = [url for url in (seen.markdown, _link_header(found)) if url and self.scope.contains(url)]
+        named = [url for url in (seen.markdown, _link_header(found)) if url and self.scope.holds(url)]
         for url in named:
             if (text := await self._markdown(url)) is not None:
                 return text, url
@@ -236,7 +238,7 @@ class Getter:
             return None
 
     def _stays(self, url: str) -> bool:
-        return self.scope.contains(url)
+        return self.scope.holds(url)
 
 
 def entry_of(url: str, *, title: str = "", description: str = "") -> Entry:
@@ -282,6 +284,7 @@ def replaced(entry: Entry, other: Entry) -> Entry:
 
 _NOWHERE = "roaming-asks-for-what-is-not-there"
 _GONE = "not found"
+_TEXT = "is markdown, not a page"
 _FORMS = ("index.md", ".md", ".html.md")
 _NOT_FOUND = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"<([^<>]*)>([^<]*)")

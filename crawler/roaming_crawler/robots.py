@@ -5,6 +5,7 @@ Protego reads it. Where it differs from the RFC's reference reader, tests/crawle
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from protego import Protego
@@ -22,6 +23,7 @@ class Robots:
     """What a host's robots.txt says to us."""
 
     rules: Protego | None = None
+    agent: str = AGENT
     closed: str = ""
     """Why nothing may be fetched: robots.txt itself could not be."""
 
@@ -29,12 +31,12 @@ class Robots:
         """Tell whether an address may be fetched."""
         if self.closed:
             return False
-        return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
+        return self.rules is None or bool(self.rules.can_fetch(url, self.agent))
 
     @property
     def delay(self) -> float:
         """The seconds between two requests that it asks for, 0 where it does not."""
-        asked = self.rules.crawl_delay(AGENT) if self.rules else None
+        asked = self.rules.crawl_delay(self.agent) if self.rules else None
         return min(max(float(asked or 0), 0.0), LONGEST_DELAY)
 
     @property
@@ -43,7 +45,12 @@ class Robots:
         return tuple(self.rules.sitemaps) if self.rules else ()
 
 
-def robots_of(status: int, body: bytes) -> Robots:
+def token_of(user_agent: str) -> str:
+    """Give the name that robots.txt calls a crawler by: the product that its User-Agent begins with."""
+    return re.split(r"[/\s(]", user_agent.strip(), maxsplit=1)[0] or AGENT
+
+
+def robots_of(status: int, body: bytes, agent: str = AGENT) -> Robots:
     """Read an answer for robots.txt.
 
     None there (4xx): everything is allowed. A server in trouble (5xx): nothing is, until it answers.
@@ -53,4 +60,4 @@ def robots_of(status: int, body: bytes) -> Robots:
     if status != 200:
         return Robots(closed=f"robots.txt answers {status}")
     text = body[:READ].decode("utf-8-sig", "replace")
-    return Robots(Protego.parse(text))
+    return Robots(Protego.parse(text), agent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
@@ -12,17 +13,57 @@ from mkdocs_roaming.page import path_of
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a host that is crawled: everything below `url`, which ends in a slash."""
+    """The part of a host that is crawled: what lies below `url`, which ends in a slash, and is not ruled out.
+
+    `include` and `exclude` are patterns over paths below it. The home page is never ruled out: it leads to the rest.
+    """
 
     url: str
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def holds(self, url: str) -> bool:
+        """Tell whether an address in its one spelling lies below the scope's, ruled out or not."""
+        return url.startswith(self.url) or url + "/" == self.url
 
     def contains(self, url: str) -> bool:
-        """Tell whether an address in its one spelling lies inside."""
-        return url.startswith(self.url) or url + "/" == self.url
+        """Tell whether an address in its one spelling is crawled."""
+        return self.holds(url) and self.takes(path_of(self.url, url) or "")
+
+    def takes(self, path: str) -> bool:
+        """Tell whether the patterns let a path in."""
+        if not path or not (self.include or self.exclude):
+            return True
+        plain = _plain(path)
+        if self.include and not any(_pattern(one).match(plain) for one in self.include):
+            return False
+        return not any(_pattern(one).match(plain) for one in self.exclude)
 
     def path(self, url: str) -> str | None:
         """Give the path that an address has below the site's; None outside."""
         return path_of(self.url, url) if self.contains(url) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What was asked for: everything below the address given, or below `prefix`, or the whole host; patterns."""
+
+    prefix: str = ""
+    same_host: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def scope(self, given: str) -> Scope:
+        """Give the scope of a crawl that begins at an address. Raises UsageError for a prefix on another host."""
+        if self.same_host:
+            url = host_of(given) + "/" if not given.startswith("file:") else scope_of(given).url
+        elif self.prefix:
+            url = scope_of(urljoin(given, self.prefix)).url
+            if host_of(url) != host_of(given):
+                raise UsageError(f"--prefix {self.prefix}: not on {host_of(given)}; give a path, or an address there")
+        else:
+            url = scope_of(given).url
+        return Scope(url, self.include, self.exclude)
 
 
 def canonical(url: str, base: str = "") -> str | None:
@@ -74,6 +115,19 @@ def host_of(url: str) -> str:
     """Give scheme, host and port: what robots.txt and politeness are about."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _plain(path: str) -> str:
+    """Give what the spellings that a page may have, `guide/`, `guide.html`, `guide/index.md`, have in common."""
+    return re.sub(r"((^|/)index)?\.(html?|mdx?|markdown)$", "", path.strip("/"))
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    """Give what a pattern matches: `*` within a folder, `**` across them; what matches a folder, all that is in it."""
+    parts = re.split(r"(\*\*/?|\*|\?)", _plain(glob))
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(signs.get(part) or re.escape(part) for part in parts) + r"(?:/.*)?\Z", re.DOTALL)
 
 
 _LONGEST = 2_000

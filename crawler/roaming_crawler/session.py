@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from roaming_crawler.fetch import MEGABYTE, Answer, Clock, Fetcher, FetchError, Request
-from roaming_crawler.robots import READ, Robots, robots_of
+from roaming_crawler.robots import AGENT, READ, Robots, robots_of
 from roaming_crawler.scope import host_of
 from roaming_crawler.store import Record, Store
 
@@ -50,6 +50,8 @@ class Session:
     limits: Limits
     clock: Clock
     slow_down: Callable[[str, float], None] = lambda host, delay: None
+    agent: str = AGENT
+    """The name that robots.txt calls us by."""
     requests: int = 0
     unchanged: int = 0
     bytes: int = 0
@@ -113,7 +115,7 @@ class Session:
                 raise
             except FetchError as error:
                 return Robots(closed=f"robots.txt cannot be had ({error})")
-        return robots_of(known.status, known.body)
+        return robots_of(known.status, known.body, self.agent)
 
     async def _asked(self, key: str, request: Request, old: Record | None) -> Answer:
         last = self._known(old) if old and old.status == 200 else None

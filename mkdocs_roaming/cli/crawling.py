@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mkdocs_roaming.cli.crawl_progress import told
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
+from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
     from roaming_crawler.crawl import Crawl
@@ -27,6 +26,10 @@ _MOST_SHOWN = 12
 )
 @click.option("--name", help="The site's name. Else its llms.txt or its pages say.")
 @click.option("--description", help="One sentence on the site, for llms.txt.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Only pages whose paths match; may be repeated.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="No pages whose paths match; may be repeated.")
+@click.option("--same-host", is_flag=True, help="The whole host, not only what lies below URL.")
+@click.option("--prefix", default="", metavar="PATH", help="What lies below this path or address, wherever URL is.")
 @click.option("--resume", is_flag=True, help="Go on with a crawl that was interrupted; an error where none was.")
 @click.option("--refresh", is_flag=True, help="Ask for news, also where a crawl was interrupted.")
 @click.option("--max-pages", type=click.IntRange(min=1), default=5000, show_default=True)
@@ -50,6 +53,7 @@ _MOST_SHOWN = 12
     "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for one answer."
 )
 @click.option("--contact", default="", envvar="ROAMING_CONTACT", help="Your address or page, told to the host.")
+@click.option("--user-agent", default="", help="Who asks; its first word is looked for in robots.txt.")
 @click.option("--allow-private", is_flag=True, help="Crawl hosts of your own: on this machine, on private networks.")
 @click.option("--no-llms", is_flag=True, help="Do not ask for llms.txt.")
 @click.option("--no-manifest", is_flag=True, help="Do not mirror a site that publishes a manifest; crawl it.")
@@ -69,7 +73,7 @@ def crawl(url: str, folder: Path, as_json: bool, **given: Any) -> None:
     from roaming_crawler.crawl import crawl as crawl_site
 
     how = _how(given)
-    with _told(as_json) as tell:
+    with told(as_json) as tell:
         outcome = anyio.run(lambda: crawl_site(url, folder, how, tell=tell))
     if not as_json:
         _show(outcome, folder)
@@ -83,9 +87,15 @@ def _how(given: dict[str, Any]) -> Crawl:
     from roaming_crawler.crawl import Crawl
     from roaming_crawler.discover import Sources
     from roaming_crawler.fetch import Manners
+    from roaming_crawler.scope import Area
     from roaming_crawler.session import Limits
 
+    if given["prefix"] and given["same_host"]:
+        raise UsageError("--prefix and --same-host exclude each other; give one of them")
+    if not given["user_agent"].isprintable() or not given["user_agent"].isascii():
+        raise UsageError("--user-agent: has letters that no header can carry; give plain ASCII")
     return Crawl(
+        area=Area(given["prefix"], given["same_host"], given["include"], given["exclude"]),
         name=given["name"],
         description=given["description"],
         limits=Limits(
@@ -102,6 +112,7 @@ def _how(given: dict[str, Any]) -> Crawl:
             redirects=given["max_redirects"],
             header_bytes=given["max_header_bytes"],
             contact=given["contact"],
+            user_agent=given["user_agent"].strip(),
         ),
         sources=Sources(not given["no_manifest"], not given["no_llms"], not given["no_sitemap"]),
         links=not given["no_links"],
@@ -112,25 +123,6 @@ def _how(given: dict[str, Any]) -> Crawl:
         allow_private=given["allow_private"],
         workers=given["workers"],
     )
-
-
-@contextmanager
-def _told(as_json: bool) -> Iterator[Callable[[str, dict[str, Any]], None]]:
-    """Give what shows events: JSON lines, a count on a terminal, nothing elsewhere."""
-    counts = {"page": 0, "skipped": 0}
-
-    def tell(name: str, data: dict[str, Any]) -> None:
-        if as_json:
-            click.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
-        elif name in counts and sys.stderr.isatty():
-            counts[name] += 1
-            click.echo(f"\rCrawling: {counts['page']} pages, {counts['skipped']} skipped ", err=True, nl=False)
-
-    try:
-        yield tell
-    finally:
-        if any(counts.values()):
-            click.echo(err=True)
 
 
 def _show(outcome: Outcome, folder: Path) -> None:

@@ -109,3 +109,75 @@ def test_addresses_of_another_host_are_told(site: Any, crawled: Any) -> None:
     done = crawled(site.url, links=False)
     assert done.paths == ["a"]
     assert any("https://elsewhere.example" in note for note in done.outcome.notes)
+
+
+LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("/docs/llms.txt", ""),
+        ("/llms.txt", "docs/"),
+        ("/.well-known/llms.txt", ""),
+        ("/llm.txt", ""),
+        ("/LLMs.txt", ""),
+        ("/docs/LLMS.txt", "docs/"),
+        ("/lists/for-models.txt", "lists/for-models.txt"),
+    ],
+)
+def test_lists_are_found_where_sites_have_them(path: str, given: str, site: Any, crawled: Any) -> None:
+    """Beside the address, at the root, in /docs/ and /.well-known/, in the spellings in use, at the address itself."""
+    from roaming_crawler.scope import Area
+
+    site.put(path, LIST, kind="text/plain")
+    site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
+    done = crawled(site.url + given, links=False, area=Area(same_host=given.endswith(".txt")))
+    assert [page.title for page in done.manifest.pages] == ["Boil"]
+
+
+@pytest.mark.parametrize("where", ["header", "head"])
+def test_a_page_says_where_its_list_is(where: str, site: Any, crawled: Any, html: Any) -> None:
+    """A `Link` header or a link in the head is believed before any guess is made."""
+    link = {"header": {"Link": '</x.css>; rel=preload, </ai/llms.txt>; rel="llms-txt"'}}.get(where, {})
+    head = '<link rel=icon href=/i.png><link rel="describedby" href="/ai/llms.txt">' if where == "head" else ""
+    site.put("/", html("Home", head=head), headers=link)
+    site.put("/ai/llms.txt", LIST, kind="text/plain")
+    site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
+    done = crawled(site.url, links=False)
+    assert "docs/boil" in done.paths
+    assert "/llms.txt" not in site.paths()
+
+
+def test_text_that_a_list_names_is_a_page(site: Any, crawled: Any) -> None:
+    """Pages at addresses without an ending, or with that of text, are Markdown where that is what is there."""
+    site.put("/llms.txt", "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n", kind="text/plain")
+    site.put("/boil", "# Boil\n\nPress the lever.\n", kind="text/markdown")
+    site.put("/api.txt", "# Calls\n\n`kettle.boil()`\n", kind="text/plain")
+    done = crawled(site.url)
+    assert done.paths == ["api.txt", "boil"]
+    assert "Press the lever." in done.text("boil")
+
+
+def test_whole_pages_under_a_lists_name(site: Any, crawled: Any) -> None:
+    """A file that a list names like one of its kind, but that holds pages, gives their text."""
+    own = site.url
+    site.put(
+        "/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [B](/b.md)\n- [All](/llms-everything.txt)\n", kind="text/plain"
+    )
+    both = "".join(f"Source: {own}{name}\n\n# {name.upper()}\n\nWords of {name}.\n\n" for name in ("a", "b"))
+    site.put("/llms-everything.txt", both, kind="text/plain")
+    done = crawled(own, links=False)
+    assert done.paths == ["a", "b"]
+    assert not {"/a.md", "/b.md"} & set(site.paths())
+
+
+def test_abridged_texts_are_not_taken_for_the_pages(site: Any, crawled: Any) -> None:
+    """llms-small.txt and its kind have every page's address, and a part of its text."""
+    own = site.url
+    site.put("/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [Small](/llms-small.txt)\n", kind="text/plain")
+    site.put("/llms-small.txt", f"Source: {own}a\n\n# A\n\nIn short.\n", kind="text/plain")
+    site.put("/a.md", "# A\n\nAt length.\n", kind="text/markdown")
+    done = crawled(own, links=False)
+    assert "At length." in done.text("a")
+    assert "/llms-small.txt" not in site.paths()

@@ -1,0 +1,245 @@
+"""What a crawl takes is what was asked for: below an address, a prefix or a host; by patterns; one spelling a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from roaming_crawler.fetch import Manners
+from roaming_crawler.scope import Area, Scope, canonical, scope_of
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.crawl_progress import Progress
+from mkdocs_roaming.errors import UsageError
+
+ROOT = "https://docs.example/kettle/"
+RUN = ("--allow-private", "--delay", "0", "--workers", "0")
+
+
+def _run(*arguments: str) -> Any:
+    return CliRunner().invoke(main, ["crawl", *arguments, *RUN])
+
+
+def _published(folder: Path) -> list[str]:
+    data = json.loads((folder / "roaming" / "manifest.json").read_bytes())
+    return sorted(page["path"] for page in data["pages"])
+
+
+def _site(site: Any) -> None:
+    pages = ("guide/boil/", "guide/deep/descale/", "guide/draft/", "blog/", "blog/one/", "api.html")
+    site.page("/docs/", "Home", links=(*(f"/docs/{path}" for path in pages), "/about/"))
+    for path in pages:
+        site.page(f"/docs/{path}", path.strip("/"))
+    site.page("/about/", "About", links=("/docs/",))
+    site.page("/", "Front", links=("/docs/", "/about/"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("guide", "guide/boil/", True),
+        ("guide/", "guide/boil/", True),
+        ("/guide/", "guide/", True),
+        ("guide", "guides/", False),
+        ("guide/*", "guide/boil/", True),
+        ("guide/*", "guide/", False),
+        ("*/boil", "guide/boil/", True),
+        ("*/boil", "guide/deep/boil/", False),
+        ("**/boil", "guide/deep/boil/", True),
+        ("**/boil", "boil/", True),
+        ("guide/*.html", "guide/boil.html", True),
+        ("guide/boil", "guide/boil.html", True),
+        ("guide/boil.md", "guide/boil/", True),
+        ("guide/b??l", "guide/boil/", True),
+        ("guide/[b]oil", "guide/boil/", False),  # brackets mean themselves
+        ("v1.2", "v1x2/", False),
+        ("über", "über/", True),
+    ],
+)
+def test_patterns(pattern: str, path: str, matches: bool) -> None:
+    """`*` stays in a folder, `**` does not; a folder stands for all in it; endings of files do not matter."""
+    assert Scope(ROOT, include=(pattern,)).takes(path) is matches
+    assert Scope(ROOT, exclude=(pattern,)).takes(path) is not matches
+
+
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        ((), ["", "api.html", "blog/", "blog/one/", "guide/boil/", "guide/deep/descale/", "guide/draft/"]),
+        (("--include", "guide"), ["", "guide/boil/", "guide/deep/descale/", "guide/draft/"]),
+        (("--include", "guide", "--exclude", "**/draft"), ["", "guide/boil/", "guide/deep/descale/"]),
+        (("--exclude", "blog", "--exclude", "guide/*/*"), ["", "api.html", "guide/boil/", "guide/draft/"]),
+        (("--include", "nothing/*"), [""]),
+        (("--prefix", "/docs/guide/"), ["boil/", "deep/descale/", "draft/"]),
+    ],
+)
+def test_patterns_and_prefixes_choose_pages(
+    options: tuple[str, ...], paths: list[str], site: Any, tmp_path: Any
+) -> None:
+    """What is ruled out is not asked for at all; the home page is always taken, since it leads to the rest."""
+    _site(site)
+    done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert _published(tmp_path / "out") == paths
+    if "--include" in options:
+        assert "/docs/blog/" not in site.paths()
+
+
+def test_the_whole_host(site: Any, tmp_path: Any) -> None:
+    """--same-host goes above the address given; without it, nothing there is published."""
+    _site(site)
+    assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--same-host").exit_code == 0
+    assert {"", "about/", "docs/", "docs/guide/boil/"} <= set(_published(tmp_path / "out"))
+
+
+def test_a_folder_keeps_its_scope(site: Any, tmp_path: Any) -> None:
+    """The same command again needs no options to stay where it was; another scope in the same folder is refused."""
+    _site(site)
+    out = str(tmp_path / "out")
+    _run(f"{site.url}docs/", "-o", out, "--same-host")
+    before = _published(tmp_path / "out")
+    assert _run(f"{site.url}docs/", "-o", out).exit_code == 0
+    assert _published(tmp_path / "out") == before
+    refused = _run(f"{site.url}docs/", "-o", out, "--prefix", "/docs/")
+    assert refused.exit_code == 1
+    assert refused.stderr.count("\n") == 1
+    assert "give another folder" in refused.stderr
+
+
+def test_a_prefix_elsewhere_is_refused() -> None:
+    """A crawl is of one host; the line says which."""
+    with pytest.raises(UsageError, match=r"not on https://docs\.example"):
+        Area(prefix="https://other.example/").scope(ROOT)
+    assert Area(prefix="/kettle/api").scope(ROOT + "start").url == ROOT + "api/"
+
+
+def test_options_that_exclude_each_other(tmp_path: Any) -> None:
+    """Both are named."""
+    done = _run("https://docs.example/", "-o", str(tmp_path), "--same-host", "--prefix", "/docs/")
+    assert (done.exit_code, "--same-host exclude" in done.stderr) == (1, True)
+
+
+def test_a_mirror_is_of_what_was_asked_for(site: Any, sample: Path, tmp_path: Any) -> None:
+    """Patterns choose among the pages of a manifest, too."""
+    site.folder(sample)
+    assert _run(site.url, "-o", str(tmp_path / "out"), "--include", "guide/**").exit_code == 0
+    paths = _published(tmp_path / "out")
+    assert "" in paths
+    assert len(paths) > 3
+    assert all(path.startswith("guide/") for path in paths if path)
+
+
+def test_who_asks_can_be_said(site: Any, tmp_path: Any) -> None:
+    """Every request carries the name, and robots.txt is read for its first word."""
+    site.put("/robots.txt", "User-agent: teapot\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
+    site.page("/", "Home", links=("/secret",))
+    done = _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "Teapot/2 (+https://tea.example)")
+    assert "robots.txt forbids" in done.stdout
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {"Teapot/2 (+https://tea.example)"}
+    assert "/secret" not in site.paths()
+    assert _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "a\r\nX: y").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("HTTPS://Docs.Example:443/a#b", "https://docs.example/a"),
+        ("https://docs.example./a", "https://docs.example/a"),
+        ("https://docs.example/a/index.html?utm_source=x&gclid=1", "https://docs.example/a/"),
+        ("https://docs.example/a?b=1&utm_medium=x", "https://docs.example/a?b=1"),
+        ("https://docs.example/%7ea/%2fb", "https://docs.example/~a/%2Fb"),
+        ("https://docs.example/ü", "https://docs.example/%C3%BC"),
+        ("https://docs.example/a/./b/../c", "https://docs.example/a/c"),
+        ("https://docs.example/A", "https://docs.example/A"),  # the case is the site's
+        ("https://docs.example/a/", "https://docs.example/a/"),  # and so is the slash
+    ],
+)
+def test_one_spelling(one: str, other: str) -> None:
+    """Fragment, tracking, default port and index.html go; case and trailing slash stay."""
+    assert canonical(one) == canonical(other) == other
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://user@docs.example/", "https://docs.example/%2e%2e/x", "ftp://docs.example/", "https://", "x" * 3000],
+)
+def test_what_is_no_address(url: str) -> None:
+    """User names, climbing paths, other schemes."""
+    assert canonical(url) is None
+    with pytest.raises(UsageError):
+        scope_of(url)
+
+
+def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> None:
+    """Pages that differ in case alone are two; a redirect or a canonical address on the same site makes them one."""
+    site.page("/", "Home", links=("/Page", "/page", "/moved", "/moved/", "/alias", "/away"))
+    site.page("/Page", "Large")
+    site.page("/page", "Small", "Other words.")
+    site.redirect("/moved", "/moved/")
+    site.page("/moved/", "Moved")
+    site.put("/alias", html("Alias", head='<link rel=canonical href="/real">'))
+    site.put("/away", html("Away", head='<link rel=canonical href="https://elsewhere.example/away">'))
+    pages = crawled(site.url).manifest.pages
+    assert sorted((page.url or page.path).removeprefix(site.url) for page in pages) == [
+        *("", "Page", "away", "moved/", "page", "real")
+    ]
+
+
+def test_a_bar_is_redrawn_a_few_times_a_second(capsys: Any) -> None:
+    """A thousand pages in no time are a few drawings; it tells pages done, known and what it waits for."""
+    progress = Progress(bar=True, said=0.0)
+    progress.tell("found", {"pages": 1000})
+    for at in range(1000):
+        progress.tell("page", {"known": 1000 + at})
+    progress.tell("skipped", {"known": 2000})
+    progress.tell("wait", {"host": "https://docs.example", "seconds": 12.0})
+    progress.end()
+    shown = capsys.readouterr().err
+    assert 2 <= shown.count("\r") <= 6
+    assert "[############------------] 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
+    assert shown.endswith(" \r")
+
+
+def test_no_bar_where_there_is_no_terminal(site: Any, tmp_path: Any, capsys: Any) -> None:
+    """A file or a pipe gets whole lines, one every ten seconds at most; a short crawl none."""
+    _site(site)
+    assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
+    progress = Progress(bar=False, said=0.0)
+    progress.tell("found", {"pages": 7})
+    progress.tell("page", {"known": 7})
+    assert capsys.readouterr().err == "Crawling: 0 of 7 pages\n"
+
+
+def test_events_as_json_lines(site: Any, tmp_path: Any) -> None:
+    """Each line is an event; the last one is the whole outcome, with each skipped page's reason."""
+    _site(site)
+    site.redirect("/docs/guide/draft/", "https://elsewhere.example/")
+    done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [events[0]["event"], events[1]["event"], events[-1]["event"]] == ["start", "found", "done"]
+    assert sum(event["event"] == "page" for event in events) == events[-1]["pages"] == 6
+    assert [url for url, _ in events[-1]["skipped"]] == [f"{site.url}docs/guide/draft/"]
+    assert "redirects away" in events[-1]["skipped"][0][1]
+
+
+def test_the_last_table(site: Any, tmp_path: Any) -> None:
+    """Pages by what became of them, then the reasons, each with how many it holds for and an example."""
+    _site(site)
+    _run(f"{site.url}docs/", "-o", str(tmp_path / "out"))
+    site.page("/docs/guide/boil/", "Boil", "Press the other lever.")
+    site.put("/docs/guide/draft/", "", status=404)
+    site.page("/docs/new/", "New")
+    site.page("/docs/blog/one/", "One", links=("/docs/new/",))
+    lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
+    table = dict(line.split()[:2] for line in lines[1:-1] if line.startswith("  ") and not line.startswith("    "))
+    assert table == {"new": "1", "changed": "3", "same": "3", "gone": "1", "skipped": "1"}  # the home page's link, too
+    assert f"       1  not found: {site.url}docs/guide/draft/" in lines
+
+
+def test_manners_say_who_asks() -> None:
+    """Ours has a contact; one's own is left alone."""
+    assert "tea@example.org" in Manners(contact="tea@example.org").name
+    assert Manners(contact="tea@example.org", user_agent="Teapot/2").name == "Teapot/2"
