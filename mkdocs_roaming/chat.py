@@ -24,6 +24,7 @@ from mkdocs_roaming.answer.whole import WHOLE_SITE
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.expand import expand, render
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.terminal import (
@@ -69,13 +70,14 @@ class Chat:
         aside: Callable[[str], None],
         page: str | None = None,
         whole_site_tokens: int = WHOLE_SITE,
+        search: Finder | None = None,
     ) -> None:
         self.traces: list[Trace] = []
         """All answers so far, in order."""
         self._library, self._models = library, models
         self._read, self._out, self._aside = read, out, aside
         self._page, self._whole_site_tokens = page, whole_site_tokens
-        self._search = Search(library)
+        self._search = search or Search(library)
         self._model: str | None = None
         self._question = ""
         self._before = self._now = Turns()

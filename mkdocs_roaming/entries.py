@@ -101,10 +101,22 @@ class RuleEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorsEntry:
+    """The file of vectors that lies beside the manifest: its digest, whose vectors they are, how many, how long."""
+
+    digest: str
+    bytes: int
+    model: str
+    dimensions: int
+    windows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """A published site: its pages, their sections, its nav and its rules. `digest` is of all the rest.
 
-    `rules_mode` is `each` or `pool`: what the rules that fire share their room by.
+    `rules_mode` is `each` or `pool`: what the rules that fire share their room by. `vectors` is None where there are
+    none: search goes by words alone.
     """
 
     site: SiteEntry
@@ -112,6 +124,7 @@ class Manifest:
     nav: tuple[NavEntry, ...] = ()
     rules: tuple[RuleEntry, ...] = ()
     rules_mode: str = "each"
+    vectors: VectorsEntry | None = None
     anchors: bool = True
     nav_source: str = "mkdocs"
     generator: str = ""

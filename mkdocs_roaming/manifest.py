@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
-from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, RuleEntry, SectionEntry, SiteEntry, When
+from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, RuleEntry, SectionEntry, SiteEntry, VectorsEntry, When
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.page import Alternate
 
@@ -30,6 +30,7 @@ __all__ = [
     "RuleEntry",
     "SectionEntry",
     "SiteEntry",
+    "VectorsEntry",
     "When",
     "digest_of",
     "dump",
@@ -233,6 +234,7 @@ def _manifest(data: Json) -> Manifest:
         nav=tuple(_nav(item) for item in _dicts(data, "nav", "manifest")),
         rules=tuple(_rule(rule, f"rules/{at}") for at, rule in enumerate(_dicts(data, "rules", "manifest"))),
         rules_mode=_get(data, "rules_mode", str, "manifest", "each"),
+        vectors=_vectors(_get(data, "vectors", dict, "manifest", None)),
         anchors=_get(data, "anchors", bool, "manifest", True),
         nav_source=_get(data, "nav_source", str, "manifest", "mkdocs"),
         generator=_get(data, "generator", str, "manifest", ""),
@@ -266,6 +268,18 @@ def _rule(data: Json, where: str) -> RuleEntry:
         ),
         open=_ids(data, "open", where),
         name=_get(data, "name", str, where, ""),
+    )
+
+
+def _vectors(data: Json | None) -> VectorsEntry | None:
+    if data is None:
+        return None
+    return VectorsEntry(
+        digest=_get(data, "digest", str, "vectors"),
+        bytes=_get(data, "bytes", int, "vectors"),
+        model=_get(data, "model", str, "vectors"),
+        dimensions=_get(data, "dimensions", int, "vectors"),
+        windows=_get(data, "windows", int, "vectors"),
     )
 
 

@@ -54,6 +54,7 @@ from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.publish.meaning import Meaning
     from mkdocs_roaming.publish.rules import RuleBook
     from mkdocs_roaming.publish.widget import Widget
 
@@ -78,6 +79,8 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     rules = option.Type(object, default=[])  # read by publish.rules, which tells the line of what is wrong
     rules_mode = option.Choice(("each", "pool"), default="each")
     widget = option.Type(object, default=False)  # read by publish.widget
+    search = option.Choice(("lexical", "hybrid"), default="lexical")
+    embeddings = option.Type(dict, default={})  # read by publish.meaning
     serve_model = option.Optional(option.Type(str))
 
 
@@ -94,6 +97,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._seconds: dict[str, float] = {}
         self._dirty = False
         self._widget: Widget | None = None
+        self._meaning: Meaning | None = None
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Check what can be checked before anything is built."""
@@ -108,6 +112,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
         self._rules_of((), config)
         self._widget = self._widget_of(config)
+        self._meaning = self._meaning_of()
         return config
 
     @event_priority(LAST)
@@ -223,7 +228,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.warning(f"{folder}: no page to publish; other languages name its manifest all the same")
             return
         section_files: Any = self.config.section_files
-        options = Options(self.config.llms_full, section_files, self.config.outline_tokens)
+        options = Options(self.config.llms_full, section_files, self.config.outline_tokens, self._meaning)
         if self._widget:
             from mkdocs_roaming.publish.widget import write_widget  # not every site has it
 
@@ -241,6 +246,16 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = self._seconds[folder] + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+
+    def _meaning_of(self) -> Meaning | None:
+        if self.config.search == "lexical":
+            return None
+        from mkdocs_roaming.publish.meaning import meaning_of  # most sites are searched by words
+
+        try:
+            return meaning_of(self.config.embeddings, os.environ, "embeddings")
+        except RoamingError as error:
+            raise PluginError(f"roaming: {error}") from error
 
     def _widget_of(self, config: MkDocsConfig) -> Widget | None:
         if not self.config.widget:

@@ -1,4 +1,4 @@
-"""The settings in `roaming.toml`: which model answers, what its tokens cost, what one answer may cost.
+"""The settings in `roaming.toml`: which model answers, what its tokens cost, what one answer may cost, how is searched.
 
 [model]
 name = "openai:qwen3"
@@ -19,12 +19,22 @@ open_chars = 60000
 output_tokens = 700
 whole_site_tokens = 8000
 cost = 0.05
+
+[search]
+mode = "hybrid"             # or "lexical": by words alone, also where [embeddings] names a model
+
+[embeddings]                # whose vectors search by meaning asks for
+model = "nomic-embed-text"
+base_url = "http://127.0.0.1:11434/v1"
+key_env = "MY_OTHER_KEY"
+text_prefix = "search_document: "   # for `roaming index` and `crawl`
+query_prefix = "search_query: "
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +43,12 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.choice import CLAUDE, choose
 from mkdocs_roaming.answer.whole import WHOLE_SITE
+from mkdocs_roaming.embed import FIELDS, Embeddings, embeddings_of, endpoint_of
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder, Hybrid
+from mkdocs_roaming.roam.queries import PATIENCE, Queries
+from mkdocs_roaming.roam.search import Search
 
 FILE = "roaming.toml"
 
@@ -48,6 +63,8 @@ TABLES: Mapping[str, Mapping[str, type]] = {
         "whole_site_tokens": int,
         "cost": float,
     },
+    "search": {"mode": str},
+    "embeddings": dict.fromkeys(FIELDS, str),
 }
 """What may stand in the file: tables, their keys, the type of each."""
 
@@ -66,6 +83,8 @@ class Settings:
     prices: Prices | None = None
     budget: Budget = field(default_factory=Budget)
     whole_site_tokens: int = WHOLE_SITE
+    search: str = ""
+    embeddings: Embeddings | None = None
     serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
@@ -80,6 +99,17 @@ class Settings:
                     f"{error} ({self.where} takes its key from {self.key_env}, which is not set)"
                 ) from None
             raise
+
+    def finding(self, environ: Mapping[str, str], tell: Callable[[str], None]) -> Callable[[Library], Finder]:
+        """Give what makes the search of a library; `tell` gets a line when it has to go by words alone.
+
+        It goes by meaning too where a model for that is named, and `mode` does not say otherwise.
+        """
+        if self.embeddings is None or self.search == "lexical":
+            return Search
+        endpoint = endpoint_of(self.embeddings, environ, seconds=5 * PATIENCE, retries=0)
+        queries = Queries(endpoint, prefix=self.embeddings.query_prefix, tell=tell)
+        return lambda library: Hybrid(Search(library), queries)
 
     def budget_of(self, model: Model) -> Budget:
         """Give the budget for a model: prices are those of the model that the file names, and of no other."""
@@ -142,6 +172,12 @@ def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:
     whole = budget.pop("whole_site_tokens", WHOLE_SITE)
     if whole < 0:
         raise UsageError(f"{where}: [budget] whole_site_tokens is 0 or more, not {whole}")
+    search = tables.get("search", {}).get("mode", "")
+    if search not in ("", "lexical", "hybrid"):
+        raise UsageError(f"{where}: [search] mode is lexical or hybrid, not {search!r}")
+    embeddings = embeddings_of(tables["embeddings"], f"{where}: [embeddings]") if "embeddings" in tables else None
+    if search == "hybrid" and embeddings is None:
+        raise UsageError(f"{where}: [search] mode hybrid needs a model that makes vectors; name one in [embeddings]")
     try:
         prices = Prices(**tables["prices"]) if "prices" in tables else None
     except UsageError as error:
@@ -158,4 +194,6 @@ def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:
         prices=prices,
         budget=checked,
         whole_site_tokens=whole,
+        search=search,
+        embeddings=embeddings,
     )

@@ -59,7 +59,8 @@ def trail_line(event: Event) -> str:
         case SiteRead():
             return f"Reading the whole site: {event.sections} sections, ~{event.tokens} tokens"
         case SectionsFound():
-            return f"Searched: {one_line(event.query)} ({len(event.sections)} found)"
+            how = ", by words alone" if event.words_only else ""
+            return f"Searched: {one_line(event.query)} ({len(event.sections)} found{how})"
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
             how = _OPENED.get(event.call, "Opened")

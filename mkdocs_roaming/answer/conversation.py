@@ -132,7 +132,8 @@ class Conversation:
                 for missing in result.missing:
                     yield SectionMissing(call, missing.id, tuple(self.reference(near.id) for near in missing.nearest))
             case Found():
-                yield SectionsFound(call, result.query, tuple(self.reference(hit.id) for hit in result.hits))
+                found = tuple(self.reference(hit.id) for hit in result.hits)
+                yield SectionsFound(call, result.query, found, result.words_only)
             case Misused():
                 yield ToolMisused(call, result.message)
             case _:

@@ -67,11 +67,12 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class SectionsFound:
-    """A search gave these sections, best first."""
+    """A search gave these sections, best first; `words_only` where it should have gone by meaning too and could not."""
 
     call: str
     query: str
     sections: tuple[Reference, ...]
+    words_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

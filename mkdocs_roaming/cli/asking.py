@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.answer.models import Model
     from mkdocs_roaming.answer.trace import Trace
     from mkdocs_roaming.roam.library import Library
+    from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,6 +95,12 @@ class Chosen:
         """The estimated tokens below which a site is read whole."""
         return self.settings.whole_site_tokens if self.whole_site_tokens is None else self.whole_site_tokens
 
+    def navigator(self, library: Library) -> Navigator:
+        """Give a navigator whose search goes as the settings say."""
+        from mkdocs_roaming.roam.navigator import Navigator
+
+        return Navigator(library, search=self.settings.finding(os.environ, warn)(library))
+
     def answering(self, name: str | None = None) -> tuple[Model, Budget]:
         """Give the model, by default the one that was chosen, and the budget for its answers."""
         model = self.settings.choose(name or self.model, self.base_url, os.environ)
@@ -137,7 +144,6 @@ def ask(
 
     from mkdocs_roaming.answer.recording import Recording
     from mkdocs_roaming.answer.trace import check_writable, write_trace
-    from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.terminal import Trail, show_answer
 
     options = chosen(given)
@@ -146,7 +152,7 @@ def ask(
         check_writable(trace)
     recording = Recording(
         question,
-        Navigator(open_lib(lib, trust_rules=trust_rules)),
+        options.navigator(open_lib(lib, trust_rules=trust_rules)),
         model,
         docs=not no_docs,
         page=page,

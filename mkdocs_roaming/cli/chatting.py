@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from mkdocs_roaming.cli.asking import chosen, model_options
-from mkdocs_roaming.cli.frame import LIB, TRUST_RULES, open_lib
+from mkdocs_roaming.cli.frame import LIB, TRUST_RULES, open_lib, warn
 
 
 @click.command()
@@ -40,6 +41,7 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
         aside=say,
         page=page,
         whole_site_tokens=options.whole_site,
+        search=options.settings.finding(os.environ, warn)(library),
     )
     talk.run()
 

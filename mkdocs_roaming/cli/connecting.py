@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import click
 
+from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import LIB
 
 
 @click.command()
 @LIB
-def mcp(lib: str) -> None:
+@CONFIG
+def mcp(lib: str, config: Path | None) -> None:
     """Offer a site to an agent: an MCP server on standard input and output.
 
     The agent starts it, with this very command, and has three tools: read_outline, search_sections, expand_sections.
@@ -19,11 +22,12 @@ def mcp(lib: str) -> None:
     """
     import anyio
 
+    from mkdocs_roaming.cli.meaning import finding
     from mkdocs_roaming.errors import LibraryError
     from mkdocs_roaming.serve.deployments import Deployments
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-    deployments = Deployments(lib)
+    deployments = Deployments(lib, finding=finding(config))
     server = make_server(lambda: deployments.now().navigator())
 
     async def serve() -> None:

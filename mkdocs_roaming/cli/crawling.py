@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mkdocs_roaming.cli.crawl_progress import told
+from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
+from mkdocs_roaming.cli.meaning import SEARCH, meaning
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ _MOST_SHOWN = 12
 @click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
 @click.option("--no-anchors", is_flag=True, help="Do not fetch a page's HTML where its Markdown is there.")
 @click.option("--workers", type=click.IntRange(0, 64), default=2, show_default=True, help="Processes that read pages.")
+@SEARCH
+@CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON, a line each.")
 def crawl(url: str, folder: Path, as_json: bool, **given: Any) -> None:
     """Publish a site that somebody else made into a folder.
@@ -89,6 +93,8 @@ def _how(given: dict[str, Any]) -> Crawl:
     from roaming_crawler.fetch import Manners
     from roaming_crawler.scope import Area
     from roaming_crawler.session import Limits
+
+    from mkdocs_roaming.publish.publisher import Options
 
     if given["prefix"] and given["same_host"]:
         raise UsageError("--prefix and --same-host exclude each other; give one of them")
@@ -122,6 +128,7 @@ def _how(given: dict[str, Any]) -> Crawl:
         refresh=given["refresh"],
         allow_private=given["allow_private"],
         workers=given["workers"],
+        options=Options(meaning=meaning(given)),
     )
 
 

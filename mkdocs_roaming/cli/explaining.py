@@ -43,11 +43,10 @@ def explain(
     many tokens a model would read first.
     """
     from mkdocs_roaming.answer.explanation import explain as explain_question
-    from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.settings import read_settings
 
     chosen = Chosen(read_settings(config), whole_site_tokens=whole_site_tokens)
-    navigator = Navigator(open_lib(lib, trust_rules=trust_rules))
+    navigator = chosen.navigator(open_lib(lib, trust_rules=trust_rules))
     explanation = explain_question(
         navigator, question, page, hits=limit, budget=chosen.settings.budget, whole_site_tokens=chosen.whole_site
     )

@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, LIB, open_lib, print_json, progress, warn
+from mkdocs_roaming.cli.meaning import SEARCH, meaning
 from mkdocs_roaming.errors import UsageError
 
 
@@ -43,6 +45,8 @@ from mkdocs_roaming.errors import UsageError
 )
 @click.option("--no-full", is_flag=True, help="Write no llms-full.txt.")
 @click.option("--no-html", is_flag=True, help="Leave the built pages as they are: no <link> pair, no pointer.")
+@SEARCH
+@CONFIG
 @click.option("--cache", type=click.Path(path_type=Path), help="Keep conversions in this folder for the next time.")
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
@@ -64,7 +68,7 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         cache=given["cache"],
         rules=given["rules"],
         widget=widget_of({"endpoint": given["endpoint"]} if given["endpoint"] else given["widget"]),
-        options=Options(not given["no_full"], section_files, given["outline_tokens"]),
+        options=Options(not given["no_full"], section_files, given["outline_tokens"], meaning(given)),
     )
     with progress("Converting") as steps:
         report = index_site(site_dir, how, warn=warn, steps=steps)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
+from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
 
@@ -61,14 +63,15 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
 @LIB
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(min=1, max=100), default=10, show_default=True)
+@CONFIG
 @AS_JSON
-def search(lib: str, query: str, limit: int, as_json: bool) -> None:
-    """Search the sections; no model is asked."""
-    from mkdocs_roaming.roam.search import Search
+def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool) -> None:
+    """Search the sections; no model is asked, but for the question's vector where the settings name [embeddings]."""
+    from mkdocs_roaming.cli.meaning import finding
     from mkdocs_roaming.terminal import show_hits
 
     library = open_lib(lib)
-    hits = Search(library).find(query, limit=limit)
+    hits = finding(config)(library).find(query, limit=limit)
     if as_json:
         print_json([hit_as_json(library, hit.place, hit.score, hit.snippet) for hit in hits])
     elif hits:

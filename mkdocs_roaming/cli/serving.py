@@ -55,7 +55,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     options = chosen(given)
     model, budget = options.answering()
     _check_path(lib)
-    way = Way(model, budget, options.whole_site)
+    way = Way(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
     configured = configure(Given(lib, **own), way, options.settings, os.environ)
     app = create_app(configured.serving)
     if check_config:
@@ -84,6 +84,12 @@ def _check_path(lib: str) -> None:
         raise UsageError(f"{without_passwords(lib)}: no address ({error})") from None
     if "://" not in lib and not Path(lib).exists():
         raise UsageError(f"{lib}: no such folder or file")
+
+
+def _warn(line: str) -> None:
+    from mkdocs_roaming.serve.redaction import without_passwords
+
+    logging.getLogger("mkdocs_roaming.serve").warning("%s", without_passwords(line))
 
 
 def _log_to_standard_error() -> None:

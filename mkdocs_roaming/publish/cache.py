@@ -83,6 +83,10 @@ class Cache:
             with suppress(OSError):
                 self._write(page.path)
 
+    def file(self, name: str) -> Path | None:
+        """Give where something else may be kept from build to build; None where nothing is."""
+        return self._folder / name if self._folder else None
+
     def keywords(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
         """Give the sections' keywords: as found last time where all texts are the same.
 

@@ -23,9 +23,11 @@ from mkdocs_roaming.publish.files import inside, write_atomically, write_pieces
 from mkdocs_roaming.publish.links import Links, links_of
 from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
 from mkdocs_roaming.section import split
+from mkdocs_roaming.vectors import PATH as VECTORS
 from mkdocs_roaming.words import estimate_tokens
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.publish.meaning import Meaning
     from mkdocs_roaming.publish.rules import RuleBook
 
 GENERATOR = f"mkdocs-roaming {__version__}"
@@ -44,6 +46,7 @@ class Options:
     llms_full: bool = True
     section_files: Literal["auto"] | bool = "auto"
     outline_tokens: int = BUDGET
+    meaning: Meaning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,15 @@ def publish(
         from mkdocs_roaming.publish.rule_targets import resolved  # few sites have rules
 
         manifest = resolved(manifest, rules, batch.warn, notes.append)
-    report = _write(site, written, manifest, folder, options, notes)
+    vectors = None
+    if options.meaning is not None:
+        from mkdocs_roaming.publish.meaning import FILE, with_vectors  # few sites have vectors
+
+        kept, before = batch.cache.file(FILE), inside(folder, VECTORS)
+        manifest, vectors = with_vectors(
+            manifest, written, options.meaning, kept=kept, before=before, warn=batch.warn, note=notes.append
+        )
+    report = _write(site, written, manifest, folder, options, notes, vectors)
     batch.cache.keep(batch.pages)
     return replace(report, reused=batch.cache.reused)
 
@@ -202,11 +213,21 @@ def mirror(manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options
     offsets = list(full_offsets(written, site)) if options.llms_full else [None] * len(pages)
     manifest = replace(
         manifest,
+        vectors=None,  # search goes by words
         pages=tuple(
             replace(page, full=at, markdown=markdown_path(page.path)) for page, at in zip(pages, offsets, strict=True)
         ),
     )
-    return _write(site, written, manifest, folder, options, [])
+    notes: list[str] = []
+    vectors = None
+    if options.meaning is not None:
+        from mkdocs_roaming.publish.meaning import with_vectors  # as above
+
+        before = inside(folder, VECTORS)
+        manifest, vectors = with_vectors(
+            manifest, written, options.meaning, kept=None, before=before, warn=notes.append, note=notes.append
+        )
+    return _write(site, written, manifest, folder, options, notes, vectors)
 
 
 @dataclass(slots=True)
@@ -322,11 +343,12 @@ def _write(
     folder: Path,
     options: Options,
     notes: list[str],
+    vectors: bytes | None = None,
 ) -> Report:
     old = _old_files(folder)
     counts = {True: 0, False: 0}
     now: set[str] = set()
-    for path, data in _files(site, written, manifest, options, notes):
+    for path, data in _files(site, written, manifest, options, notes, vectors):
         now.add(path)
         file = inside(folder, path)
         counts[write_atomically(file, data) if isinstance(data, bytes) else write_pieces(file, data)] += 1
@@ -351,6 +373,7 @@ def _files(
     manifest: Manifest,
     options: Options,
     notes: list[str],
+    vectors: bytes | None,
 ) -> Iterator[tuple[str, bytes | Callable[[], Iterator[bytes]]]]:
     """Give every file and its content, in the order of writing; the content of large ones piece by piece."""
     for page in written:
@@ -374,6 +397,8 @@ def _files(
     for path, text in llms_txt(manifest, section_files=bool(section_files)).items():
         yield path, text.encode("utf-8", "surrogatepass")
     yield OUTLINE, outline(places, budget=min(options.outline_tokens, LIMIT // 4 - 100)).encode()
+    if vectors is not None:
+        yield VECTORS, vectors
     yield SCHEMA_PATH, schema_text().encode()
     yield PATH, partial(dumped, manifest)
 
@@ -405,7 +430,7 @@ def _old_files(folder: Path) -> set[str]:
     found = {path for page in pages for path in (page.markdown, twin_path(page.path) or page.markdown)}
     if any(page.full is not None for page in pages):
         found.add(FULL)
-    for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt"):
+    for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt", VECTORS):
         found |= {file.relative_to(folder).as_posix() for file in folder.glob(pattern)}
     return found
 

@@ -16,6 +16,8 @@ from mkdocs_roaming.manifest import PATH, NavEntry, PageEntry, validate
 from mkdocs_roaming.page import path_of, twin_path
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.section import slice_digest, split
+from mkdocs_roaming.vectors import PATH as VECTORS
+from mkdocs_roaming.vectors import VectorsError, unpack
 
 LIMIT = 50_000
 
@@ -46,6 +48,7 @@ def check(library: Library, steps: Callable[[int], Callable[[], None]] = lambda 
         _page(state, page)
         step()
     _full(state)
+    _vectors(state)
     _lists(state)
     return Check(len(library.manifest.pages), len(library.places), state.links, tuple(state.faults), tuple(state.notes))
 
@@ -199,6 +202,26 @@ def _full(state: _State) -> None:
         start = page.full or 0
         if "sha256:" + hashlib.sha256(data[start : start + page.bytes]).hexdigest() != page.digest:
             state.faults.append(f"llms-full.txt: byte {start} does not begin {page.markdown}")
+
+
+def _vectors(state: _State) -> None:
+    entry = state.library.manifest.vectors
+    if entry is None:
+        return
+    data = state.read(VECTORS) or b""
+    if "sha256:" + hashlib.sha256(data).hexdigest() != entry.digest:
+        state.faults.append(f"{VECTORS}: missing, or does not fit its digest")
+        return
+    try:
+        found = unpack(data)
+    except VectorsError as error:
+        state.faults.append(str(error))
+        return
+    if (found.model, found.dimensions, len(found.scales)) != (entry.model, entry.dimensions, entry.windows):
+        state.faults.append(f"{VECTORS}: is not what the manifest says of it")
+    ids = {section.id for section in state.library.manifest.sections()}
+    if {id_ for id_, _ in found.sections} != ids:
+        state.faults.append(f"{VECTORS}: is of other sections than the manifest")
 
 
 def _lists(state: _State) -> None:

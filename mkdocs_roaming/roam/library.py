@@ -89,12 +89,12 @@ class Library:
             piece = self._second_look(place)
         return piece.decode("utf-8", "replace")
 
-    def file(self, path: str) -> bytes:
-        """Give a published file as it is now, its path below the site's root.
+    def file(self, path: str, again: str = "") -> bytes:
+        """Give a published file as it is now, its path below the site's root; `again` gets past caches on the way.
 
         Raises LibraryError where it cannot be read.
         """
-        return self._reader.manifest() if path == PATH else self._reader.file(path)
+        return self._reader.manifest() if path == PATH else self._reader.file(path, again)
 
     def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
         """Bring pages (all where None) nearer than one by one: llms-full.txt in one request, or several at once.

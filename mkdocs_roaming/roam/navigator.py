@@ -16,6 +16,7 @@ from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.scope import Scope, scoped
 from mkdocs_roaming.roam.search import Search
@@ -49,7 +50,7 @@ class Navigator:
         self,
         library: Library,
         *,
-        search: Search | None = None,
+        search: Finder | None = None,
         scope: Scope | None = None,
         cap: int = CAP,
         outline_tokens: int = BUDGET,
@@ -170,7 +171,8 @@ class Navigator:
             if left < 0:
                 break
             hits.append(entry)
-        return Found(query[:_QUERY], tuple(hits))
+        words_only = isinstance(self.search, Hybrid) and self.search.words_only(query)
+        return Found(query[:_QUERY], tuple(hits), words_only)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Let sections go: they stand open no more, may be opened again, and may still be cited."""

@@ -52,6 +52,8 @@ class Found:
 
     query: str
     hits: tuple[FoundSection, ...]
+    words_only: bool = False
+    """Whether it went by words alone since the question's meaning could not be had."""
 
 
 @dataclass(frozen=True, slots=True)

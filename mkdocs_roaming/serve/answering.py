@@ -21,6 +21,9 @@ from mkdocs_roaming.answer.models import UNUSED, Model, Request
 from mkdocs_roaming.answer.models import Part as ModelPart
 from mkdocs_roaming.answer.models.failures import ModelError
 from mkdocs_roaming.answer.models.offline import Offline
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder
+from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.answers import Answers, free, how_of, key_of
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
@@ -36,11 +39,12 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How questions are answered: by which model, within which budget, and which sites are read whole."""
+    """How questions are answered: by which model, within which budget, which sites are read whole, how is searched."""
 
     model: Model
     budget: Budget
     whole_site_tokens: int = WHOLE_SITE
+    finding: Callable[[Library], Finder] = Search
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,13 @@ def create_app(serving: Serving) -> App:
     """Give the application; raises UsageError where the settings cannot be."""
     metrics = make_metrics()
     counted = Counted(metrics)
-    make = partial(Deployments, every=serving.every, patience=serving.patience, trust_rules=serving.trust_rules)
+    make = partial(
+        Deployments,
+        every=serving.every,
+        patience=serving.patience,
+        trust_rules=serving.trust_rules,
+        finding=serving.way.finding,
+    )
     site = Languages(make(serving.where), make)
     gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)
     _check_money(serving, gate)

@@ -134,7 +134,10 @@ def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]
     yield _line("listens on", f"{configured.host}:{configured.port}")
     yield _line("static files", serving.site or "none")
     yield _line("model", serving.way.model.name)
-    for name in dict.fromkeys(filter(None, ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env))):
+    by_meaning = settings.embeddings if settings.search != "lexical" else None
+    yield _line("search", f"hybrid, {by_meaning.model}" if by_meaning else "lexical")
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env, by_meaning.key_env if by_meaning else "")
+    for name in dict.fromkeys(filter(None, keys)):
         yield _line(name, "set" if environ.get(name) else "not set")
     yield _line(configured.key_name, "set" if serving.key else "not set: turns end with the process")
     yield _line("counters", without_password(serving.counters) if serving.counters else "in this process")

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.routing import compile_path
 
 from mkdocs_roaming.answer.events import Finished
+from mkdocs_roaming.roam.meaning import Hybrid
 from mkdocs_roaming.serve.answering import Outcome
 from mkdocs_roaming.serve.deployments import Deployments
 from mkdocs_roaming.serve.gate import Gate
@@ -33,11 +34,14 @@ def make_metrics() -> Metrics:
             "roaming_site_looks_total": "Looks at the site.",
             "roaming_site_failures_total": "Looks at the site that failed.",
             "roaming_site_changes_total": "Changes to a newer deployment.",
+            "roaming_embeddings_total": "Questions that a vector was asked for.",
+            "roaming_embeddings_failures_total": "Those of them that got none in time.",
         },
         gauges={
             "roaming_site_up": "1 while the site can be read, 0 while a last good copy answers, or none.",
             "roaming_site_sections": "Sections of the site, by its digest.",
             "roaming_answers_under_way": "Answers under way.",
+            "roaming_search_by_meaning": "1 while search goes by meaning too, 0 while it goes by words alone.",
         },
         histograms={"roaming_answer_seconds": "How long answers took that were not kept from before."},
     )
@@ -114,6 +118,11 @@ class Counted:
         self._metrics.set("roaming_site_changes_total", deployments.changes)
         self._metrics.set("roaming_site_up", 1 if current and not deployments.problem else 0)
         self._metrics.set("roaming_answers_under_way", gate.busy)
+        if current is not None and isinstance(current.search, Hybrid):
+            meaning = current.search.meaning
+            self._metrics.set("roaming_embeddings_total", meaning.queries.asked)
+            self._metrics.set("roaming_embeddings_failures_total", meaning.queries.failures)
+            self._metrics.set("roaming_search_by_meaning", 1 if meaning.well else 0)
         if current is not None:
             self._metrics.set("roaming_site_sections", len(current.library.places), digest=current.digest)
 

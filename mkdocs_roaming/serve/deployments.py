@@ -18,6 +18,7 @@ from mkdocs_roaming.answer.threads import in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam.library import KEPT, Library, open_library
+from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.changes import Watch, watch
@@ -40,7 +41,7 @@ class Deployment:
     """
 
     library: Library
-    search: Search
+    search: Finder
     whole: bool = True
     near: bool = False
 
@@ -68,6 +69,7 @@ class Deployments:
         every: float = EVERY,
         patience: float = PATIENCE,
         trust_rules: bool = False,
+        finding: Callable[[Library], Finder] = Search,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.where = where
@@ -76,6 +78,7 @@ class Deployments:
         self.looks = self.failures = self.changes = 0
         self.every = every
         self._patience, self._trust_rules, self._clock = patience, trust_rules, clock
+        self._finding = finding
         self._watch: Watch | None = None
         self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
         self._refused: tuple[str, float] | None = None
@@ -154,11 +157,12 @@ class Deployments:
         library.trusted = library.trusted or self._trust_rules
         library.prefetch()
         whole = is_whole(library)
-        search = Search(library)
+        search = self._finding(library)
         if whole or self.current is None:
-            search.pages("page")  # the index is built here, not while a reader waits
+            _prepare(search)  # here, not while a reader waits
         near = whole and sum(page.bytes for page in library.manifest.pages) <= KEPT
-        library.near = library.near or near
+        # A question that waits for its vector must not keep others from computing.
+        library.near = (library.near or near) and not isinstance(search, Hybrid)
         return Deployment(library, search, whole, near)
 
     def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
@@ -199,6 +203,15 @@ class Deployments:
         if self.problem:
             _log.info("%s: can be read again", without_passwords(str(self.where)))
         self.problem = ""
+
+
+def _prepare(search: Finder) -> None:
+    """Build the index, and read the vectors; no endpoint is asked."""
+    words = search
+    if isinstance(search, Hybrid):
+        words = search.words
+        search.meaning.load()
+    words.pages("page")
 
 
 def is_whole(library: Library) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
@@ -54,15 +55,16 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 
 
 def way_of(model: str | None, folder: Path, environ: Mapping[str, str]) -> Way:
-    """Give how questions are answered: offline, or by the model named. Budget and prices are those of the settings
-    file in the project's folder. Raises UsageError where that cannot be.
+    """Give how questions are answered: offline, or by the model named. Budget, prices and how is searched are those of
+    the settings file in the project's folder. Raises UsageError where that cannot be.
     """
     file = folder / FILE
     settings = read_settings(file) if file.is_file() else Settings()
+    finding = settings.finding(environ, _log.warning)
     if model is None:
-        return replace(OFFLINE, whole_site_tokens=settings.whole_site_tokens)
+        return replace(OFFLINE, whole_site_tokens=settings.whole_site_tokens, finding=finding)
     chosen = settings.choose(model, None, environ)
-    return Way(chosen, settings.budget_of(chosen), settings.whole_site_tokens)
+    return Way(chosen, settings.budget_of(chosen), settings.whole_site_tokens, finding)
 
 
 class Endpoint:
@@ -70,7 +72,8 @@ class Endpoint:
 
     def __init__(self, app: WSGIApplication, mount: str, folder: Path, way: Way, *, ping: float = PING) -> None:
         self._app, self._mount, self._folder, self._ping = app, mount, folder, ping
-        self._site = Languages(Deployments(folder), Deployments)
+        make = partial(Deployments, finding=way.finding)
+        self._site = Languages(make(folder), make)
         self._desk = Desk(self._site, way, Signer(os.urandom(32)))
         self._hosts = Hosts(LOOPBACK)
         self._loop = _Loop()

@@ -1,0 +1,300 @@
+"""Texts as vectors: what makes them, and who is asked for them.
+
+A vector stands for what a text means, so texts that say the same in other words lie near each other. The published
+files name the model alone: where it is and with which key it is asked is for whoever builds or reads a site to say.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import time
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.service import Service, base_url_of, retry_after
+from mkdocs_roaming.vectors import MOST_DIMENSIONS
+from mkdocs_roaming.words import groups, terms
+
+BASE_URL = "https://api.openai.com/v1"
+URL, KEY = "ROAMING_EMBEDDINGS_URL", "ROAMING_EMBEDDINGS_KEY"
+BATCH = 32
+"""The most texts of one request: what the servers take that take least."""
+
+Vector = Sequence[float]
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts; `model` names what makes them."""
+
+    model: str
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Give a vector for each text, all of one length. Raises EmbeddingError where that cannot be."""
+        ...
+
+
+class EmbeddingError(RoamingError):
+    """No vectors can be had. `again` tells that they may in a moment, `wait` how long the server asks to wait."""
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.again, self.wait = again, wait
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Who makes vectors: the model, its server, the variable that holds the key.
+
+    Some models want to be told what a text is: `text_prefix` stands before a section's text, `query_prefix` before a
+    question.
+    """
+
+    model: str
+    base_url: str = ""
+    key_env: str = ""
+    text_prefix: str = ""
+    query_prefix: str = ""
+
+
+FIELDS = ("model", "base_url", "key_env", "text_prefix", "query_prefix")
+
+
+def embeddings_of(said: object, where: str) -> Embeddings:
+    """Read what a configuration says of embeddings; raises UsageError in one line that starts with `where`."""
+    if not isinstance(said, Mapping):
+        raise UsageError(f"{where}: a table such as `model: nomic-embed-text`, not {said!r}")
+    for name, value in said.items():
+        if name not in FIELDS:
+            raise UsageError(f"{where}: there is no {name!r}; there are {', '.join(FIELDS)}")
+        if not isinstance(value, str):
+            raise UsageError(f"{where}: {name} is a text, not {value!r}")
+    if not str(said.get("model", "")).strip():
+        raise UsageError(f"{where}: which model? name one, such as `model: nomic-embed-text`")
+    return Embeddings(**said)
+
+
+def endpoint_of(said: Embeddings, environ: Mapping[str, str], **how: Any) -> Endpoint:
+    """Give the server that embeddings are asked of; raises UsageError where something is missing.
+
+    The address is ROAMING_EMBEDDINGS_URL, else the configured one, else OpenAI's. The key is in the variable that
+    `key_env` names, else in ROAMING_EMBEDDINGS_KEY. OPENAI_API_KEY goes to OpenAI alone: it was never meant for an
+    address that a file names.
+    """
+    where = environ.get(URL, "").strip() or said.base_url.strip() or BASE_URL
+    own = base_url_of(where, "/v1") == BASE_URL
+    names = [said.key_env] if said.key_env else [KEY, *(["OPENAI_API_KEY"] if own else [])]
+    name = next((name for name in names if environ.get(name, "").strip()), names[-1])
+    key = environ.get(name, "").strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise UsageError(f"the key in {name} holds a character that no key has; set it anew")
+    if said.key_env and not key:
+        raise UsageError(f"{said.model} takes its key from {said.key_env}, which is not set")
+    if own and not key:
+        raise UsageError(
+            f"where is {said.model}? give base_url, such as http://localhost:11434/v1, or set OPENAI_API_KEY for OpenAI"
+        )
+    return Endpoint(said.model, base_url=where, key=key, key_name=name, **how)
+
+
+class Endpoint:
+    """Any server that speaks OpenAI's embeddings API: OpenAI's own, Ollama, llama.cpp, vLLM and others.
+
+    A request that fails for a while is made again, at most `retries` times, with growing pauses or as the server asks,
+    and never after a pause of more than `patience` seconds. Redirects are not followed: the key stays where it belongs.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = BASE_URL,
+        key: str = "",
+        key_name: str = KEY,
+        seconds: float = 60.0,
+        retries: int = 3,
+        patience: float = 60.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        import httpx2  # only for those who ask
+
+        self.model = model
+        self._service = Service(model, base_url_of(base_url, "/v1"), key, key_name, "base_url")
+        self._seconds, self._retries, self._patience, self._sleep = seconds, retries, patience, sleep
+        self._httpx2 = httpx2
+        self._plain = True  # whether `encoding_format` is sent: not every server knows it
+        self._client = httpx2.Client(
+            timeout=httpx2.Timeout(seconds, connect=min(5.0, seconds)),
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+        )
+        weakref.finalize(self, self._client.close)
+
+    @property
+    def address(self) -> str:
+        """Where it is, without what may be secret in it."""
+        return self._service.address
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Give a vector for each text."""
+        found: list[Vector] = []
+        for begin in range(0, len(texts), BATCH):
+            found += self._trying(texts[begin : begin + BATCH])
+        if len({len(vector) for vector in found}) > 1:
+            raise self._nonsense("vectors of different lengths")
+        return found
+
+    def _trying(self, texts: Sequence[str]) -> list[Vector]:
+        tried = 0
+        while True:
+            try:
+                return self._asked(texts)
+            except EmbeddingError as error:
+                if not error.again or tried >= self._retries or (error.wait or 0.0) > self._patience:
+                    raise
+                pause = min(0.5 * 2.0**tried, 8.0) if error.wait is None else error.wait
+            tried += 1
+            self._sleep(pause)
+
+    def _asked(self, texts: Sequence[str]) -> list[Vector]:
+        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
+        if self._plain:
+            body["encoding_format"] = "float"
+        try:
+            end = time.monotonic() + self._seconds
+            with self._client.stream("POST", f"{self._service.base_url}/embeddings", json=body) as response:
+                status, headers = response.status_code, response.headers
+                data = bytearray()
+                for piece in response.iter_bytes():
+                    data += piece
+                    if len(data) > _LONGEST_BODY:
+                        raise self._nonsense("an answer without end")
+                    if time.monotonic() > end:
+                        raise self._slow()
+        except self._httpx2.TimeoutException:
+            raise self._slow() from None
+        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
+            why, service = type(broken).__name__, self._service
+            cure = f"start the server or check the network and {service.base_name}"
+            raise EmbeddingError(
+                f"{self.model}: {service.address} cannot be reached ({why}); {cure}", again=True
+            ) from None
+        except (ValueError, self._httpx2.DecodingError):
+            raise self._nonsense("what cannot be decoded") from None
+        if status == 200:
+            return self._read(bytes(data), len(texts))
+        message = _message(bytes(data))
+        if status in (400, 422) and self._plain and "encoding_format" in message:
+            self._plain = False
+            return self._asked(texts)
+        if status in (400, 413, 422) and len(texts) > 1 and (status == 413 or "batch" in message.lower()):
+            half = len(texts) // 2
+            return self._asked(texts[:half]) + self._asked(texts[half:])
+        raise self._refused(status, message, retry_after(headers))
+
+    # What came
+
+    def _read(self, body: bytes, count: int) -> list[Vector]:
+        try:
+            rows = json.loads(body)["data"]
+            places = [row.get("index", at) for at, row in enumerate(rows)]
+            vectors = [_vector(row["embedding"]) for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error):
+            raise self._nonsense("what is not the embeddings API") from None
+        if len(vectors) != count:
+            raise self._nonsense(f"{len(vectors)} vectors for {count} texts")
+        if sorted(map(str, places)) != sorted(map(str, range(count))):
+            raise self._nonsense("vectors that are not numbered like the texts")
+        if len({len(vector) for vector in vectors}) != 1 or not 1 <= len(vectors[0]) <= MOST_DIMENSIONS:
+            raise self._nonsense(f"vectors of different lengths, or none from 1 to {MOST_DIMENSIONS}")
+        if not all(map(math.isfinite, (sum(vector) for vector in vectors))):
+            raise self._nonsense("a vector with what is no number (NaN or infinity)")
+        return [vector for _, vector in sorted(zip(places, vectors, strict=True), key=lambda pair: int(pair[0]))]
+
+    def _refused(self, status: int, message: str, wait: float | None) -> EmbeddingError:
+        service = self._service
+        told = f" ({service.told(message)})" if message else ""
+        again = status in (408, 409, 429) or status >= 500
+        if status in (401, 403):
+            what, cure = "the key is not accepted", f"check {service.key_name}"
+        elif status == 404:
+            what, cure = f"{service.address} does not know this model or address", "check model and base_url"
+        elif status == 429:
+            what, cure = "too many requests", "try again later"
+        elif 300 <= status < 400:
+            what, cure = f"{service.address} answers with a redirect ({status})", "set base_url to where it leads"
+        elif status >= 500:
+            what, cure = f"{service.address} failed ({status})", "try again later"
+        else:
+            what, cure = f"the request was refused ({status})", "check that the model makes embeddings"
+        return EmbeddingError(f"{self.model}: {what}{told}; {cure}", again=again, wait=wait)
+
+    def _slow(self) -> EmbeddingError:
+        return EmbeddingError(
+            f"{self.model}: {self.address} gave no answer within {self._seconds:g} seconds; try again later", again=True
+        )
+
+    def _nonsense(self, what: str) -> EmbeddingError:
+        return EmbeddingError(f"{self.model}: {self.address} sent {what}; check model and base_url")
+
+
+class Toy:
+    """Vectors without a model: every word leads in a direction of its own, words said to mean the same in the same one.
+
+    Deterministic and without a network, for tests and for trying things out. It knows no meaning but `synonyms`.
+    """
+
+    def __init__(self, dimensions: int = 64, synonyms: Iterable[Iterable[str]] = (), *, model: str = "toy") -> None:
+        self.model = model
+        self._dimensions = dimensions
+        self._same = {
+            term: f"={at}" for at, group in enumerate(synonyms) for word in group for term in terms(word)[-1:]
+        }
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Give a vector for each text."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> Vector:
+        found = [0.0] * self._dimensions
+        for term in (term for word in groups(text) if not word.stop for term in word.terms):
+            hashed = hashlib.sha256(self._same.get(term, term).encode("utf-8", "surrogatepass")).digest()
+            for at in range(0, 12, 4):
+                place = int.from_bytes(hashed[at : at + 3], "little") % self._dimensions
+                found[place] += 1.0 if hashed[at + 3] & 1 else -1.0
+        return found
+
+
+def _vector(said: object) -> list[float]:
+    """Read a vector: a list of numbers, or little-endian floats in base64."""
+    if isinstance(said, str):
+        floats = array("f")
+        floats.frombytes(base64.b64decode(said, validate=True))
+        if _BIG_ENDIAN:
+            floats.byteswap()
+        return floats.tolist()
+    if not isinstance(said, list):
+        raise TypeError
+    return [float(number) for number in said]
+
+
+def _message(body: bytes) -> str:
+    """Give what a server says of an error, wherever it puts it."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    error = data.get("error", data) if isinstance(data, Mapping) else data
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("detail") or ""
+    return error if isinstance(error, str) else json.dumps(error)
+
+
+_LONGEST_BODY = 64 * 2**20
+_BIG_ENDIAN = array("H", [1]).tobytes()[0] == 0

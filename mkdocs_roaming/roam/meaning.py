@@ -1,0 +1,227 @@
+"""Search by meaning beside search by words, their rankings fused.
+
+A question becomes a vector by one request to an endpoint; the sections' vectors lie beside the manifest. Where the
+endpoint is away, slow or another one than the vectors', search goes on by words, and says so once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mkdocs_roaming.embed import Vector
+from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.headings import cut_at_word
+from mkdocs_roaming.manifest import PageEntry
+from mkdocs_roaming.places import Place
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.nearest import Columns
+from mkdocs_roaming.roam.queries import PAUSE, Queries
+from mkdocs_roaming.roam.search import Hit, Search, asked
+from mkdocs_roaming.roam.snippets import SNIPPET, bare
+from mkdocs_roaming.vectors import PATH, VectorsError, unpack
+from mkdocs_roaming.windows import windows
+from mkdocs_roaming.words import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A section that lies near a question: how near its best window does, and which one that is."""
+
+    place: Place
+    cosine: float
+    window: int
+
+
+class Meaning:
+    """What the sections of a library mean. The vectors are read on first use; safe from several threads."""
+
+    def __init__(self, library: Library, queries: Queries) -> None:
+        self.library, self.queries = library, queries
+        self._lock = threading.Lock()
+        self._read: _Read | None = None
+        self._problem = ""
+        self._again_at = float("-inf")
+
+    def knows(self, query: str) -> bool:
+        """Tell whether a question's meaning is known."""
+        return not self._problem and self.queries.kept(query) is not None
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong with the vectors or the endpoint, as far as it was tried."""
+        return not self._problem and self.queries.well
+
+    def nearest(self, query: str) -> list[Near] | None:
+        """Give the sections nearest to a question, nearest first; None where only words can be gone by."""
+        read = self.load()
+        vector = self.queries.vector(query) if read and query.strip() else None
+        if read is None or vector is None:
+            return None
+        if len(vector) != read.columns.dimensions:
+            self._fail(
+                f"{self.queries.model} gave a vector of {len(vector)} dimensions, the site's have "
+                f"{read.columns.dimensions}; ask the model that the site was built with, or build it again"
+            )
+            return None
+        return read.nearest(vector)[:_DEPTH]
+
+    def load(self) -> _Read | None:
+        """Read the vectors, if that was not done yet."""
+        with self._lock:
+            if self._read is None and self.queries.clock() >= self._again_at:
+                try:
+                    self._read = self._loaded()
+                    self._problem = ""
+                except RoamingError as error:
+                    self._fail(str(error))
+            return None if self._problem else self._read
+
+    def _fail(self, why: str) -> None:
+        self._again_at = self.queries.clock() + PAUSE
+        new, self._problem = self._problem != why, why
+        if new:
+            self.queries.tell(f"search goes by words alone: {why}")
+
+    def _loaded(self) -> _Read:
+        library, entry = self.library, self.library.manifest.vectors
+        where = f"{library.where}: "
+        if entry is None:
+            raise VectorsError(f"{where}publishes no vectors; build it with `search: hybrid`")
+        if entry.model != self.queries.model:
+            raise VectorsError(
+                f"{where}its vectors are those of {entry.model!r}, not of {self.queries.model!r}; "
+                "name the same model in [embeddings]"
+            )
+        data = library.file(PATH)
+        if not _fits(data, entry.digest):
+            data = library.file(PATH, again=entry.digest.removeprefix("sha256:")[:16])
+        if not _fits(data, entry.digest):
+            raise VectorsError(f"{where}{PATH} does not fit the manifest; build the site again")
+        vectors = unpack(data, where + PATH)
+        sections = [(library.places.get(id_), count) for id_, count in vectors.sections]
+        return _Read(Columns(vectors), sections)
+
+
+class _Read:
+    """The vectors of a library, and whose windows they are."""
+
+    def __init__(self, columns: Columns, sections: list[tuple[Place | None, int]]) -> None:
+        self.columns = columns
+        self._sections = sections
+
+    def nearest(self, vector: Vector) -> list[Near]:
+        """Give the sections by their best window, nearest first; equals as they stand on the site."""
+        cosines = self.columns.cosines(vector)
+        found: list[Near] = []
+        at = 0
+        for place, count in self._sections if cosines else ():
+            own = cosines[at : at + count]
+            at += count
+            if place is not None and own:
+                best = max(own)
+                found.append(Near(place, best, own.index(best)))
+        return sorted((near for near in found if near.cosine > 0), key=lambda near: -near.cosine)
+
+
+class Hybrid:
+    """Finds sections by words and by meaning, as `Search` does by words."""
+
+    def __init__(self, search: Search, queries: Queries) -> None:
+        self.library = search.library
+        self.words = search
+        self.meaning = Meaning(search.library, queries)
+        self._language = search.library.manifest.site.language
+
+    def find(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[Hit]:
+        """Give the best sections for any text a person types, best first; a section's own address finds it too."""
+        fused = self._fused(query)
+        if fused is None:
+            return self.words.find(query, limit=limit, within=within)
+        chosen: list[tuple[Place, float, Near | None]] = []
+        for place, score, near in fused:
+            if len(chosen) >= limit:
+                break
+            if within is None or within(place):
+                chosen.append((place, score, near))
+        ids = {place.id for place, _, _ in chosen}
+        by_words = self.words.find(query, limit=len(ids), within=lambda place: place.id in ids)
+        told = {hit.place.id: hit.snippet for hit in by_words}
+        return [
+            Hit(place, score, told[place.id] if place.id in told else self._window(near) if near else "")
+            for place, score, near in chosen
+        ]
+
+    def pages(self, query: str, *, limit: int = 10, within: Callable[[Place], bool] | None = None) -> list[PageEntry]:
+        """Give the pages whose best section ranks first."""
+        fused = self._fused(query)
+        if fused is None:
+            return self.words.pages(query, limit=limit, within=within)
+        found: dict[str, PageEntry] = {}
+        for place, _, _ in fused:
+            if len(found) >= limit:
+                break
+            if within is None or within(place):
+                found.setdefault(place.page.path, place.page)
+        return list(found.values())
+
+    def rank(self, words: Sequence[Word]) -> list[tuple[Place, float]]:
+        """Give every section that holds one of the words, as `Search` does: words without a sentence mean little."""
+        return self.words.rank(words)
+
+    def words_only(self, query: str) -> bool:
+        """Tell whether a question was searched for by words alone, since its meaning could not be had."""
+        return not self.meaning.well and not self.meaning.knows(query)
+
+    def _fused(self, query: str) -> Iterator[tuple[Place, float, Near | None]] | None:
+        """Give all sections found by words or meaning, best first; None where only words can be gone by.
+
+        Who names a section wants that one, and no likeness.
+        """
+        best_by_words = self.words.rank(asked(query, self._language))
+        first = self.words.find(query, limit=1)
+        if first and (not best_by_words or first[0].score != best_by_words[0][1]):
+            return None
+        ranked = [place for place, _ in best_by_words]
+        nearest = self.meaning.nearest(query)
+        if nearest is None:
+            return None
+        scores = fused([place.id for place in ranked], [near.place.id for near in nearest])
+        places = {place.id: place for place in ranked} | {near.place.id: near.place for near in nearest}
+        near_of = {near.place.id: near for near in nearest}
+        order = {place.id: at for at, place in enumerate(self.library.places)}
+        best_first = sorted(scores, key=lambda id_: (-scores[id_], order.get(id_, 0)))
+        return ((places[id_], scores[id_], near_of.get(id_)) for id_ in best_first)
+
+    def _window(self, near: Near) -> str:
+        """Give the beginning of the window that lies nearest: none of the question's words lead there."""
+        section = near.place.section
+        try:
+            text = self.library.text(near.place)
+        except LibraryError:
+            return section.opening
+        own = windows((), text, section.opening)
+        return cut_at_word(bare(own[min(near.window, len(own) - 1)]), SNIPPET)
+
+
+Finder = Search | Hybrid
+"""What finds sections: by words, or by meaning too."""
+
+
+def fused(*rankings: Iterable[str]) -> dict[str, float]:
+    """Give the scores of reciprocal rank fusion: what stands high in any ranking does so in all of them together."""
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, id_ in enumerate(ranking, 1):
+            scores[id_] = scores.get(id_, 0.0) + 1 / (_FUSED + rank)
+    return scores
+
+
+def _fits(data: bytes, digest: str) -> bool:
+    return "sha256:" + hashlib.sha256(data).hexdigest() == digest
+
+
+_FUSED = 60
+_DEPTH = 200

@@ -1,0 +1,42 @@
+"""A section becomes pieces that a model can read whole, each under its titles."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_roaming.windows import MOST, WINDOW, windows
+from mkdocs_roaming.words import estimate_tokens
+
+TITLES = ("Guide", "Pumps")
+
+
+def test_a_short_section_is_one_window() -> None:
+    """Its titles, then its text without heading, link addresses and pictures' addresses."""
+    text = (
+        "## Pumps\n\nSee [the valve](https://docs.example/valve/index.md#a) and ![a pump](https://x.example/p.png).\n"
+    )
+    assert windows(TITLES, text) == ["Guide › Pumps\n\nSee the valve and a pump."]
+
+
+def test_a_section_without_text_has_its_opening() -> None:
+    """Or its titles alone: there is always one."""
+    assert windows(TITLES, "## Pumps\n\n", "What a pump is.") == ["Guide › Pumps\n\nWhat a pump is."]
+    assert windows(TITLES, "## Pumps\n") == ["Guide › Pumps"]
+
+
+def test_a_long_section_is_cut_between_paragraphs() -> None:
+    """Every word stands in one window, in order."""
+    paragraphs = [f"Paragraph {at} tells of " + "water and pumps " * 20 for at in range(9)]
+    found = windows(TITLES, "## Pumps\n\n" + "\n\n".join(paragraphs))
+    assert 3 < len(found) <= 9
+    together = " ".join(window.split("\n\n", 1)[1] for window in found)
+    assert together.split() == " ".join(paragraphs).split()
+
+
+@given(st.text(st.sampled_from("ab. \n世界|`#"), max_size=4_000))
+def test_no_window_is_longer_than_a_model_reads(text: str) -> None:
+    """Prose, tables, code and scripts without spaces; endless ones too."""
+    found = windows(TITLES, text + "x" * 3_000)
+    assert 1 <= len(found) <= MOST
+    assert all(estimate_tokens(window) <= 2 * WINDOW for window in found)
