@@ -147,7 +147,7 @@ def checked_table(where: str, name: str, value: object, keys: Mapping[str, type]
         if key not in keys:
             raise UsageError(f"{where}: [{name}] has no key {key!r}; it has {', '.join(keys)}")
         kind = keys[key]
-        fits = isinstance(one, (int, float) if kind is float else kind) and not isinstance(one, bool)
+        fits = isinstance(one, (int, float) if kind is float else kind) and isinstance(one, bool) == (kind is bool)
         if not fits or (kind is list and not all(isinstance(item, str) for item in one)):
             raise UsageError(f"{where}: [{name}] {key} is {_NAMES[kind]}, not {one!r}")
         if kind in (int, float) and abs(one) > _GREATEST:
@@ -163,7 +163,7 @@ def _table(where: str, name: str, value: object) -> dict[str, Any]:
 
 
 _GREATEST = 1e15
-_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list of texts"}
+_NAMES = {bool: "true or false", str: "a text", int: "a whole number", float: "a number", list: "a list of texts"}
 
 
 def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:

@@ -10,6 +10,7 @@ look_every = 60                 # seconds between two looks at the site
 drain = 30                      # seconds for answers under way when it is stopped
 turn_seconds = 86400            # for how long a follow-up may refer to an answer
 kept_answers = 1000
+trust_rules = false             # whether the rules of a site that is somebody else's are followed
 question_log = "questions.jsonl"   # without addresses and secrets; nothing is logged where nothing is set
 feedback_log = "feedback.jsonl"
 
@@ -48,6 +49,7 @@ SERVE: Mapping[str, type] = {
     "drain": int,
     "turn_seconds": int,
     "kept_answers": int,
+    "trust_rules": bool,
     "question_log": str,
     "feedback_log": str,
 }
@@ -119,7 +121,7 @@ def configure(given: Given, way: Way, settings: Settings, environ: Mapping[str, 
         question_log=Path(own["question_log"]) if own.get("question_log") else None,
         feedback_log=Path(own["feedback_log"]) if own.get("feedback_log") else None,
         every=every,
-        trust_rules=given.trust_rules,
+        trust_rules=given.trust_rules or own.get("trust_rules", False),
         kept_answers=kept,
         turn_seconds=seconds,
     )

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest import RuleEntry, When
 from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.serve.configured import without_password
 
@@ -180,12 +182,48 @@ def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("option", "settings", "trusted"),
+    [
+        ((), "", False),
+        (("--trust-rules",), "", True),
+        ((), "trust_rules = true", True),
+        ((), "trust_rules = false", False),
+    ],
+)
+def test_whose_rules_are_followed(
+    make_site: Callable[..., Any],
+    pages: list[tuple[str, str]],
+    host: Any,
+    files_of: Any,
+    tmp_path: Path,
+    option: tuple[str, ...],
+    settings: str,
+    trusted: bool,
+) -> None:
+    """Those of a site on the web only where an option or the settings say so: then they open their section."""
+    made = make_site(pages)
+    places = {place.section.title: place.id for place in made.library().places}
+    rules = (RuleEntry(When(any=("murmur",)), (places["Server"],)),)
+    folder = replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
+    file = tmp_path / "roaming.toml"
+    file.write_text(f"[serve]\n{settings}\n")
+    said = "rules = trusted" if trusted else "rules = trusted in folders of one's own"
+    with host(files_of(folder)) as site:
+        shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
+        assert said in shown.splitlines()
+        with process(site.url, "--config", file, "--whole-site-tokens", "0", *option) as (_, url):
+            answer = httpx2.post(f"{url}/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"})
+    assert (places["Server"] in [one["id"] for one in answer.json()["trail"]]) is trusted
+
+
+@pytest.mark.parametrize(
     ("settings", "said"),
     [
         ("[serve]\nhost = 'x'", "[serve] has no key 'host'"),
         ("[serve]\nhosts = 'x'", "[serve] hosts is a list of texts"),
         ("[serve]\ndrain = 1.5", "[serve] drain is a whole number"),
         ("[serve]\nlook_every = 0", "look_every"),
+        ("[serve]\ntrust_rules = 1", "[serve] trust_rules is true or false, not 1"),
         ("[limits]\nanswers = 1", "[limits] has no key 'answers'"),
         ("[limits]\nconcurrent = 0", "1 or more"),
         ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
