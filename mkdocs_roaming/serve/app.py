@@ -236,6 +236,10 @@ def _response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> R
     return response
 
 
-_SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
+_SENTENCES = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+    416: "The file ends before that range begins; Content-Range says how long it is.",
+}
 _SOON = 30.0
 _log = logging.getLogger("mkdocs_roaming.serve")

@@ -18,7 +18,7 @@ import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.accept import preferred
@@ -42,7 +42,7 @@ class SiteFiles:
             response = await anyio.to_thread.run_sync(self._response, scope)
         except OSError:  # gone since it was looked for: the site is being built
             raise HTTPException(404) from None
-        await response(_with_sensible_range(scope), receive, send)
+        await response(_with_sensible_range(scope), receive, _refusing_beyond(send))
 
     def _response(self, scope: Scope) -> Response:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -123,6 +123,17 @@ def _with_sensible_range(scope: Scope) -> Scope:
     if said is None or (scope["method"] == "GET" and _is_range(said)):
         return scope
     return {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
+
+
+def _refusing_beyond(send: Send) -> Send:
+    """Refuse a Range that begins behind the end as anything else is refused: Starlette says it in an empty text."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 416:
+            raise HTTPException(416, headers={"Content-Range": Headers(raw=message["headers"])["content-range"]})
+        await send(message)
+
+    return sending
 
 
 def _is_range(said: str) -> bool:

@@ -150,6 +150,8 @@ def test_several_ranges_and_ranges_beyond_the_end(http: Any) -> None:
     assert http.get("/assets/main.js", headers={"Range": "bytes=-3"}).text == "789"
     beyond = http.get("/assets/main.js", headers={"Range": "bytes=10-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */10")
+    assert beyond.headers["content-type"] == "application/problem+json"
+    assert beyond.json()["code"] == "requested_range_not_satisfiable"
     head = http.head("/assets/main.js", headers={"Range": "bytes=0-1"})
     assert (head.status_code, head.headers["content-length"]) == (200, "10")
 
