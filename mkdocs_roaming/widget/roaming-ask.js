@@ -3,7 +3,8 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>
 //
-// Without an endpoint it lists sections by itself: roaming-find.js beside this file does that, loaded when it is needed.
+// Two modules beside this file are loaded when they are needed: roaming-find.js lists sections where there is no
+// endpoint, roaming-done.js adds to a finished answer what can be done with it.
 // One open shadow root, one style sheet, elements made one by one: nothing here needs inline styles, inline scripts or
 // HTML from a string, so the strictest content security policy holds. Text of others is only ever text.
 
@@ -23,6 +24,8 @@ const ENGLISH = {
   findPlaceholder: "Find a section",
   send: "Send",
   stop: "Stop",
+  next: "Next: {question}",
+  width: "Width of the panel",
   log: "Conversation",
   outline: "Reading the outline",
   outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
@@ -41,12 +44,7 @@ const ENGLISH = {
   too_big: "too long",
   sources: "Sources",
   source: "Source {n}: {title}",
-  copy: "Copy",
   copied: "Copied",
-  link: "Copy link",
-  good: "Helpful",
-  bad: "Not helpful",
-  thanks: "Thank you",
   again: "Ask again",
   continue: "Continue",
   search: "Search the docs instead",
@@ -66,9 +64,6 @@ const ENGLISH = {
   wait: "You can ask again in {n}.",
   now: "You can ask again now.",
   down: "No answers at the moment. Here is what the outline finds.",
-  unsupported: "not in the sections that were read",
-  opposite: "the sections say otherwise",
-  legend: "Dotted: {n} × not in the sections that were read",
   table: "Table",
   code: "Code",
   rows: "{n} more row|{n} more rows",
@@ -99,7 +94,7 @@ const STYLE = `
   direction: inherit;
   font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
 }
-:host([hidden]), [hidden], :empty:not(hr, textarea, [role], .resize), dialog:modal .resize { display: none !important }
+:host([hidden]), [hidden], :empty:not(hr, textarea, [role]), dialog:modal .resize { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--roaming-focus, var(--_link)); outline-offset: 2px }
 button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
@@ -121,8 +116,10 @@ dialog { inset-block: 0; inset-inline: auto 0; width: var(--roaming-width, 26em)
 dialog[open] { display: flex; flex-direction: column }
 dialog:modal { width: 100%; height: 100dvh }
 .resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
+.resize:is(:hover, :focus-visible) { background: var(--_link); outline-offset: -2px }
 .head, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
 .head { border-block-end-width: 1px }
+.head button { border-color: transparent }
 form { border-block-start-width: 1px; align-items: end }
 h2 { flex: 1 }
 h2, h3, h4, strong, th { font-weight: 700 }
@@ -145,10 +142,11 @@ blockquote, .alert { border-inline-start: 3px solid var(--_border); padding-inli
 .alert { border-color: var(--_danger) }
 hr { border: 0; border-block-start: 1px solid var(--_border) }
 .wide { overflow: auto }
+.wide * { overflow-wrap: normal }
 table { border-collapse: collapse; font-size: .9em }
-th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start; overflow-wrap: normal }
+th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start }
 sup { font-size: .75em; line-height: 0; vertical-align: super }
-.cite { padding: .6em .5em; margin: 0 -.15em; font-weight: 600; text-decoration: none }
+.cite { padding: .6em .5em; margin: 0 -.4em; font-weight: 600; text-decoration: none }
 mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 .suggest button { display: block; text-align: start; width: 100%; padding: .5em .8em; margin-block-start: .5em }
@@ -156,6 +154,10 @@ textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em 
   background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
 textarea::placeholder { color: var(--_muted); opacity: 1 }
 form button { padding: .6em .9em }
+.task { list-style: none; margin-inline-start: -1.2em }
+[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_link) }
+@media (prefers-reduced-motion: no-preference) { [aria-busy=true] > .muted::before { animation: 1s alternate infinite busy } }
+@keyframes busy { to { opacity: .2 } }
 @media print { :host { display: none } }
 `;
 let sheet; // made once for all elements, when the first of them stands on a page
@@ -297,11 +299,15 @@ export class Markdown {
     const items = [];
     for (const line of lines) {
       const item = ITEM.exec(line);
-      if (item?.[1].length <= margin.length + 1) items.push([line.slice(item[0].length)]);
+      if (item?.[1].length <= margin.length + 1)
+        items.push([line.slice(item[0].length).replace(/^\[([ xX])\] /, (all, done) => (done === " " ? "☐ " : "☑ "))]);
       else items.at(-1).push(line.replace(/^ {1,4}/, ""));
     }
     const start = parseInt(sign) > 1 && parseInt(sign);
-    const made = items.map((item) => this.#nested(el("li", { dir: "auto" }), item, depth, true));
+    const made = items.map((item) => {
+      const task = /^[☐☑]/.test(item[0]) && "task";
+      return this.#nested(el("li", { dir: "auto", class: task }), item, depth, true);
+    });
     return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...made);
   }
   #table(lines) {
@@ -325,7 +331,7 @@ export class Markdown {
     let at = 0;
     const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
     for (const { 0: all, index, groups } of found) {
-      const { escaped, entity, code, id, image, label, address, bare, strong, em, del } = groups;
+      const { escaped, entity, code, id, image, label, address, bare, strong, em, under, del } = groups;
       put(id ? text.slice(at, index).trimEnd() : text.slice(at, index));
       at = index + all.length;
       const anchor = (to, shown, deeper) => {
@@ -337,8 +343,10 @@ export class Markdown {
       else if (id) into.append(this.cite(id) ?? "");
       else if (label) into.append(anchor(address, label, depth + 1));
       else if (bare) into.append(anchor(bare, bare, DEEPEST));
-      else if (strong ?? em ?? del)
-        into.append(this.#inline(el(strong ? "strong" : em ? "em" : "del"), strong ?? em ?? del, depth + 1));
+      else if (strong ?? em ?? under ?? del) {
+        const tag = strong ? "strong" : del ? "del" : "em";
+        into.append(this.#inline(el(tag), strong ?? em ?? under ?? del, depth + 1));
+      }
       else put(escaped ?? image);
     }
     put(text.slice(at));
@@ -359,6 +367,7 @@ const INLINE = new RegExp(
     "<?(?<bare>https?://[^\\s<>()\\]`*]*[^\\s<>()\\]`*.,;:!?'\"])>?",
     "\\*\\*(?=\\S)(?<strong>[^]*?[^\\s*])\\*\\*",
     "\\*(?=[^\\s*])(?<em>[^*]*[^\\s*])\\*",
+    "(?<![\\p{L}\\p{N}_])_(?=[^\\s_])(?<under>[^_]*[^\\s_])_(?![\\p{L}\\p{N}_])", // and `__init__` stays as it is
     "~~(?=\\S)(?<del>[^~]*\\S)~~",
   ].join("|"),
   "gu",
@@ -423,6 +432,8 @@ export class RoamingAsk extends HTMLElement {
   #alert;
   #opener; // where the focus returns to
   #running; // aborts the answer that is being written
+  #next; // the question that is asked when it has ended
+  #waiting;
   #wait = 0; // the endpoint may be asked again then
   #down = 0; // in mode auto, the outline is searched until then
   #found; // the question that the reader moved into the finder
@@ -459,14 +470,15 @@ export class RoamingAsk extends HTMLElement {
     this.#input.focus();
     this.#draw();
   }
-  /** Asks; where nothing answers, it lists what the outline finds. */
+  /** Asks, when the answer that is being written has ended; where nothing answers, it lists what the outline finds. */
   async ask(question) {
     await this.#ready;
     question = String(question).trim().slice(0, 1000);
     this.open();
-    if (!question || !this.#dialog || this.#running || Date.now() < this.#wait) return;
+    if (!question || !this.#dialog || Date.now() < this.#wait) return;
     if (this.#finds) return this.prefill(question);
     this.#input.value = "";
+    if (this.#running) return this.#queue(question);
     await this.#answer(question);
   }
   /** Stops the answer that is being written. */
@@ -565,12 +577,13 @@ export class RoamingAsk extends HTMLElement {
     this.#send = el("button", { part: "send" });
     const submit = (event) => {
       event.preventDefault();
-      this.#submit();
+      this.#running ? this.stop() : this.#submit();
     };
     this.#intro = el("div", { part: "suggestions", class: "suggest" });
     this.#hits = el("div");
     this.#log = el(
       "div", { class: "log", part: "log", tabindex: "0", role: "region", "aria-label": words.log }, this.#intro, this.#hits,
+      (this.#waiting = el("p", { class: "muted" })),
     );
     this.#polite = el("div", { class: "said", role: "status" });
     this.#alert = el("div", { class: "said", role: "alert" });
@@ -596,14 +609,23 @@ export class RoamingAsk extends HTMLElement {
     this.#draw();
     this.#input.focus();
   }
-  /** Makes the edge that is drawn to set the panel's width. */
+  /** Makes the edge that is drawn, or moved by arrow keys, to set the panel's width. */
   #edge() {
+    const rtl = () => this.matches(":dir(rtl)");
+    const size = (width) => {
+      this.style.setProperty("--roaming-width", `${width}px`);
+      edge.ariaValueNow = Math.round((100 * width) / innerWidth);
+    };
     const edge = el("div", {
-      class: "resize",
-      onpointerdown: (event) => edge.setPointerCapture(event.pointerId),
+      class: "resize", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": this._words.width,
+      "aria-valuenow": "30",
+      onpointerdown: ({ pointerId }) => edge.setPointerCapture(pointerId),
       onpointermove: ({ pointerId, clientX }) => {
-        const width = this.matches(":dir(rtl)") ? clientX : innerWidth - clientX;
-        if (edge.hasPointerCapture(pointerId)) this.style.setProperty("--roaming-width", `${width}px`);
+        if (edge.hasPointerCapture(pointerId)) size(rtl() ? clientX : innerWidth - clientX);
+      },
+      onkeydown: ({ key }) => {
+        const step = { ArrowLeft: 32, ArrowRight: -32 }[key];
+        if (step) size(this.#dialog.offsetWidth + (rtl() ? -step : step));
       },
     });
     return edge;
@@ -616,11 +638,13 @@ export class RoamingAsk extends HTMLElement {
 
   #typed(event) {
     const { key, isComposing, keyCode, shiftKey } = event;
-    const last = this.#turns.at(-1);
+    const last = this.#next || this.#turns.at(-1)?.question;
     if (isComposing || keyCode === 229) return; // a key of an input method
     if (key === "Enter" && !shiftKey) this.#submit();
-    else if (key === "ArrowUp" && !this.#input.value && last) this.prefill(last.question);
-    else return;
+    else if (key === "ArrowUp" && !this.#input.value && last) {
+      this.#queue();
+      this.prefill(last);
+    } else return;
     event.preventDefault();
   }
   #escape = (event) => {
@@ -629,9 +653,13 @@ export class RoamingAsk extends HTMLElement {
     this.#running ? this.stop() : this.close();
   };
   #submit() {
-    if (this.#running) this.stop();
-    else if (this.#finds) this.#hits.querySelector("summary")?.focus();
+    if (this.#finds) this.#hits.querySelector("summary")?.focus();
     else this.ask(this.#input.value);
+  }
+  #queue(question) {
+    this.#next = question;
+    this.#waiting.textContent = question ? fill(this._words.next, { question: plain(question) }) : "";
+    this._say(this.#waiting.textContent);
   }
   /** Follows a link of this site by an anchor on the page, so that a theme can navigate without loading anew. */
   #follow = (event) => {
@@ -656,6 +684,9 @@ export class RoamingAsk extends HTMLElement {
   get #endpoint() {
     const given = this.getAttribute("endpoint");
     return given && new URL(given.replace(/\/?$/, "/"), document.baseURI);
+  }
+  get #done() {
+    return import(new URL("roaming-done.js", HERE));
   }
   get #finds() {
     if (this.#found !== undefined || this.mode === "finder") return true;
@@ -696,14 +727,14 @@ export class RoamingAsk extends HTMLElement {
     const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], cites: [], text: "" };
     turn.summary = el("summary", {}, this._words.outline);
     turn.list = el("ul");
-    turn.trail = el("details", { class: "trail", part: "trail", open: true }, turn.summary, turn.list);
+    turn.trail = el("details", { class: "trail", part: "trail", open: true, hidden: true }, turn.summary, turn.list);
     turn.answer = el("div", { class: "answer", part: "answer" });
     turn.sources = el("div");
     turn.state = el("p", { class: "muted", part: "status" });
     turn.actions = el("div", { class: "row", part: "actions" });
     const given = { class: "turn", part: "turn", "aria-busy": "true" };
     const heading = el("h3", { part: "question", dir: "auto" }, question);
-    turn.article = el("article", given, heading, turn.trail, turn.answer, turn.sources, turn.state, turn.actions);
+    turn.article = el("article", given, heading, turn.trail, turn.answer, turn.sources, turn.actions, turn.state);
     turn.markdown = new Markdown(turn.answer, {
       link: this._link, words: this._words, cite: (id) => this.#cite(turn, id),
     });
@@ -721,6 +752,7 @@ export class RoamingAsk extends HTMLElement {
     const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
     const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
     step(words.outline);
+    this.#done.catch(() => {}); // on its way, since it may be wanted where the connection is lost
     this.#draw();
     turn.article.scrollIntoView();
     this._tell("ask", { question });
@@ -735,16 +767,24 @@ export class RoamingAsk extends HTMLElement {
     if (!turn.status) problem ??= { code: "lost" };
     late.forEach(clearTimeout);
     this.#running = undefined;
+    const next = this.#next;
+    const asked = next ? `${question}\n${next}` : question;
+    if (next) this.#queue();
     if (problem?.code === "down" && this.mode === "auto") {
       this.#turns.pop().article.remove();
       this.#down = Date.now() + 60_000;
       this.#alert.textContent = words.down;
-      return this.prefill(question);
+      return this.prefill(asked);
     }
     this.#finish(turn, problem);
-    if (problem || turn.status.state === "error") this.#input.value ||= question;
+    const failed = problem || turn.status.state === "error";
+    if (failed) {
+      this.#input.value ||= asked;
+      if (this.shadowRoot.activeElement) this.#input.focus();
+    }
     this.#keep();
     this.#draw();
+    if (next && !failed) this.ask(next);
   }
   #step(turn, shown, said = shown) {
     turn.state.textContent = shown;
@@ -759,7 +799,8 @@ export class RoamingAsk extends HTMLElement {
     turn.parts.push(part);
     if (type === "data-outline") {
       turn.outline = data;
-      step(fill(words.outlineOf, { n: data.sections }), words.outline);
+      turn.summary.textContent = fill(words.outlineOf, { n: data.sections });
+      step(turn.summary.textContent, words.outline);
     } else if (type === "data-section") {
       turn.sections.set(id, { id, ...data });
       this.#known.add(data.url);
@@ -786,6 +827,7 @@ export class RoamingAsk extends HTMLElement {
     const words = this._words;
     const section = turn.sections.get(id);
     if (!section) return; // of a site that was read whole, sections are told after the text that cites them
+    turn.trail.hidden = false;
     const above = section.path.slice(0, -1).join(" › ");
     const place = (key, make, into) => {
       if (!turn.places.has(key)) into.append(turn.places.set(key, make()).get(key));
@@ -823,29 +865,23 @@ export class RoamingAsk extends HTMLElement {
     const said = fill(words[is("down") ? "error" : state] ?? words.error, { n: is("answered") ? sources.length : status.sections });
     turn.article.ariaBusy = "false";
     turn.trail.open = false;
-    turn.trail.hidden = !outline;
+    turn.trail.hidden = !turn.sections.size && !outline?.whole;
     const counts = { n: turn.sections.size, all: outline?.sections, cited: sources.length };
     turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     const lists = { sources, nearest: status.nearest, looked: status.looked_at };
     const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
     const items = listed?.map((one) => el("li", {}, this._anchor(one, one.path.join(" › ") || one.title)));
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    this.#mark(turn);
-
+    if (text) this.#done.then(({ done }) => done(turn, sources, this, { el, fill, post: this.#post.bind(this) }), () => {});
     const spent = [status.model, fill(words.tokens, { n: status.tokens_read }), status.cost && `${status.cost.toPrecision(2)} ${status.currency}`];
     turn.state.textContent = is("answered") ? spent.filter(Boolean).join(" · ") : said;
     if (!is("answered")) {
       turn.sources.before(turn.state);
-      turn.state.className = bad ? "alert" : "";
+      turn.state.className = bad && !is("stopped") ? "alert" : "";
     }
     if (bad) turn.state.setAttribute("part", "status error");
 
     const act = (name, what) => actions.append(this.#action(words[name], what));
-    if (text) {
-      actions.append(this._copier(words.copy, () => asText(turn, sources)));
-      actions.append(this._copier(words.link, () => new URL(`?ask=${encodeURIComponent(question)}`, location.href).href));
-    }
-    if (text && turn.turn && (this.getAttribute("feedback") ?? "off") !== "off") this.#opinions(turn);
     act(is("partial", "budget") ? "continue" : "again", () => this.ask(question));
     if (is("not_found", "refused", "error"))
       act("search", () => {
@@ -872,51 +908,13 @@ export class RoamingAsk extends HTMLElement {
     this.#alert.textContent = turn.state.textContent;
   }
   _copier(text, what) {
+    if (!navigator.clipboard) return ""; // there is none without a secure context
     const button = this.#action(text, async () => {
       await navigator.clipboard.writeText(what());
       button.textContent = this._words.copied;
       this._say(this._words.copied);
     });
     return button;
-  }
-  #opinions({ question, turn, actions }) {
-    const opinion = (sign, label, helpful) => {
-      const send = () => {
-        for (const button of buttons) button.disabled = true;
-        this._tell("feedback", { question, helpful });
-        this.#post("v1/feedback", { turn, helpful }).catch(() => {});
-        this._say(this._words.thanks);
-      };
-      return this.#action(sign, send, { title: label, "aria-label": label });
-    };
-    const buttons = [opinion("👍", this._words.good, true), opinion("👎", this._words.bad, false)];
-    actions.append(...buttons);
-  }
-  /** Underlines what no section supports: spans count in the answer's Markdown without its citations. */
-  #mark({ text, support, answer }) {
-    const marks = support?.sentences.flatMap((sentence) => sentence.marks) ?? [];
-    const source = text.replace(CITATION, "");
-    const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
-    let at = 0;
-    // What is shown is the source without its signs: so each character is found again from where the last one stood.
-    while (marks.length && walker.nextNode()) {
-      const node = walker.currentNode;
-      if (node.parentNode.closest(".cite, mark")) continue;
-      const places = Array.from(node.data, (character) => {
-        const found = source.indexOf(character, at);
-        if (found >= 0 && found < at + 300) return (at = found + 1) - 1;
-      });
-      const mark = marks.find(({ start, end }) => places.some((place) => place >= start && place < end));
-      if (!mark) continue;
-      const inside = (place) => place >= mark.start && place < mark.end;
-      const marked = node.splitText(places.findIndex(inside));
-      const rest = marked.splitText(places.filter(inside).length);
-      at = places[places.findLastIndex(inside)] + 1;
-      const label = this._words[mark.kind === "polarity" ? "opposite" : "unsupported"];
-      marked.replaceWith(el("mark", { title: label }, marked.data, el("span", { class: "said" }, ` (${label})`)));
-      walker.currentNode = rest.previousSibling.lastChild.firstChild;
-    }
-    if (marks.length) answer.append(el("p", { class: "muted" }, fill(this._words.legend, { n: marks.length })));
   }
 
   // What is kept for the next page
@@ -965,12 +963,6 @@ export class RoamingAsk extends HTMLElement {
     this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
     this.#view.list(asked, Date.now() < this.#down && this._words.down);
   }
-}
-const CITATION = /\[\^([0-9a-f]{8})\]/g;
-/** Gives an answer with its sources as Markdown that stands alone. */
-function asText({ text, cited }, sources) {
-  const numbered = text.replace(CITATION, (all, id) => `[${cited.indexOf(id) + 1}]`);
-  return [numbered, "", ...sources.map(({ path, url }, at) => `[${at + 1}] ${path.join(" › ")}: ${url}`), ""].join("\n");
 }
 
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);

@@ -307,9 +307,12 @@ const ENGLISH = {
 };
 const MOST_SHOWN = 8;
 const STYLE = `
-.hit { border: 1px solid var(--_border); border-radius: var(--_radius); margin-block: .5em }
+.found > * + * { margin-block-start: .5em }
+.hit { border: 1px solid var(--_border); border-radius: var(--_radius) }
 .hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35; list-style: none }
 .hit > summary > * { display: block }
+.hit > summary:hover { background: var(--_code) }
+.hit > summary > h3 { font-size: 1em }
 .hit > summary > h3::before { content: "▸ "; color: var(--_muted) }
 .hit[open] > summary > h3::before { content: "▾ " }
 .hit[open] > summary > h3 + * { display: none }
@@ -323,6 +326,7 @@ export class View {
   #counting;
   constructor(host, into, made) {
     Object.assign(this, { host, into }, made);
+    into.className = "found";
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     host.shadowRoot.adoptedStyleSheets.push(sheet);
@@ -401,17 +405,34 @@ export class View {
       body,
     );
   }
-  /** Reads a section with its subsections: a slice of its page's Markdown, which has to be what the manifest tells of. */
-  async #text({ id, page, start, level }) {
-    const { base } = this.host._page;
+  /** Reads a section with its subsections: from its own file where that holds them all, else out of its page. */
+  async #text(section) {
+    const { page, start, level } = section;
     const after = page.sections.find((other) => other.start > start && other.level <= level);
+    const bytes = (await this.#file(section, after)) ?? (await this.#page(page)).slice(start, after?.start);
+    return new TextDecoder().decode(bytes).replace(/^#.*\n/, "");
+  }
+  /** Gives the section's slice out of its file, if there is one and each part of it is what the manifest tells of. */
+  async #file({ id, page, start }, after) {
+    if (this.#library.fileless || !globalThis.crypto?.subtle) return;
+    const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host._page.base));
+    this.#library.fileless = response.status === 404; // then the site has none of them
+    if (!response.ok) return;
+    const file = new Uint8Array(await response.arrayBuffer());
+    const text = file.slice(file.findIndex((byte, at) => byte === 10 && file[at + 1] === 10) + 2); // below its breadcrumb
+    const end = after?.start ?? page.sections.at(-1).end;
+    for (const part of page.sections.filter((one) => one.start >= start && one.end <= end))
+      if (!(await sha256(text.slice(part.start - start, part.end - start))).startsWith(part.digest)) return;
+    return text.slice(0, end - start);
+  }
+  /** Gives a page's Markdown, which has to be what the manifest tells of. */
+  async #page(page) {
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
-      const response = await this.host.fetch(new URL(page.markdown + fresh, base));
+      const response = await this.host.fetch(new URL(page.markdown + fresh, this.host._page.base));
       const bytes = response.ok && (await response.arrayBuffer());
-      if (bytes && (await digest(bytes, page)) === page.digest)
-        return new TextDecoder().decode(bytes.slice(start, after?.start)).replace(/^#.*\n/, "");
+      if (bytes && (await fits(bytes, page))) return bytes;
     }
-    throw new Error(`${page.markdown}, where section ${id} stands, is not the one of the manifest`);
+    throw new Error(`${page.markdown} is not the one of the manifest`);
   }
   #prompt(question, found) {
     const { site } = this.#library.manifest;
@@ -421,9 +442,11 @@ export class View {
   }
 }
 
-/** Gives the digest of a page's Markdown; without a secure context there is none, and its length has to do. */
-async function digest(bytes, page) {
-  if (!globalThis.crypto?.subtle) return bytes.byteLength === page.bytes && page.digest;
+/** Tells whether a page's Markdown has its digest; without a secure context there is none, and its length has to do. */
+async function fits(bytes, page) {
+  return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}` === page.digest : bytes.byteLength === page.bytes;
+}
+async function sha256(bytes) {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return `sha256:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkdocs_roaming.expand import expand, render
+from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.widget import files as widget_files
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ class Reply:
     """Hang up after so many bytes."""
     hold: bytes = b""
     """Wait for `released` before what begins with this."""
+    every: bool = False
+    """Wait so each time that it comes, not once."""
     released: Event = field(default_factory=Event)
 
 
@@ -128,11 +132,13 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_header(name, value)
         self.close_connection = True
         self.end_headers()
-        before, held, after = reply.body.partition(reply.hold) if reply.hold else (reply.body, b"", b"")
-        self._send(before, reply)
-        if held:
+        first, *held = reply.body.split(reply.hold, -1 if reply.every else 1) if reply.hold else [reply.body]
+        self._send(first, reply)
+        for part in held:
             reply.released.wait(10)
-            self._send(held + after, reply)
+            if reply.every:
+                reply.released.clear()
+            self._send(reply.hold + part, reply)
 
     def _send(self, data: bytes, reply: Reply) -> None:
         data = data[: reply.drop]
@@ -163,11 +169,19 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
         if text[2:].split("\n")[0] in titles
     ]
     folder: Path = make_site(pages).publish(tmp_path / "site")
-    for path, data in widget_files("en"):
+    for path, data in (*widget_files("en"), *section_files(folder)):
+        (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")
     with served(folder) as stage:
         yield stage
+
+
+def section_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Give the file of each section, as it is published."""
+    library = open_library(str(folder))
+    for place in library.places:
+        yield f"roaming/sections/{place.id}.md", render(expand(library.places, place, library.text)).encode()
 
 
 @contextmanager
@@ -178,12 +192,14 @@ def served(folder: Path) -> Iterator[Stage]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     stage.url = f"http://127.0.0.1:{server.server_port}/"
-    yield stage
-    for released in stage.released:
-        released.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield stage
+    finally:
+        for released in stage.released:
+            released.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 class Widget:

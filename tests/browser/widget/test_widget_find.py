@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,10 +138,41 @@ def test_a_prompt_for_ones_own_ai(page: Page, stage: Stage, widget: Widget) -> N
     assert "- Troubleshooting › The port is taken: https://docs.example/p/trouble/index.md" in prompt
 
 
+def test_a_section_opens_from_its_own_file(page: Page, stage: Stage, widget: Widget) -> None:
+    """Where sections have files, one is loaded instead of its page; only the section is shown of it."""
+    page.goto(stage.page(""))
+    (stage.folder / "trouble" / "index.md").unlink()
+    widget.open()
+    widget.input.fill("port taken")
+    shown = widget.hits.first.locator(".open")
+    widget.hits.first.locator("summary").click()
+    shown.locator("a").wait_for()
+    assert shown.inner_text().startswith(
+        "When another program listens on the port already, Kettle stops with PortTaken."
+    )
+    assert "Before" not in shown.inner_text()
+    assert "Troubleshooting" not in shown.inner_text()
+
+
+def test_without_files_a_section_is_a_slice(page: Page, stage: Stage, widget: Widget) -> None:
+    """Where sections have none, as on large sites, their page is sliced; and nobody asks for a second file."""
+    shutil.rmtree(stage.folder / "roaming" / "sections")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(stage.url)))
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port taken whistle")
+    for hit in (widget.hits.nth(0), widget.hits.nth(1)):
+        hit.locator("summary").click()
+        hit.locator(".open a").wait_for()
+    assert "PortTaken" in widget.panel.inner_text()
+    assert [path.split("/")[0] for path in asked if path.endswith(".md")] == ["roaming", "trouble", "trouble"]
+
+
 def test_a_changed_page_is_never_shown_wrong(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where a page's Markdown is not the one that the manifest tells of, its slices are not shown."""
-    file = stage.folder / "trouble" / "index.md"
-    file.write_text(file.read_text("utf-8").replace("# Troubleshooting", "# Trouble and shooting"), "utf-8")
+    """Where neither the section's file nor the page's Markdown is what the manifest tells of, nothing is shown."""
+    for file in (*stage.folder.glob("roaming/sections/*.md"), stage.folder / "trouble" / "index.md"):
+        file.write_text(file.read_text("utf-8").replace("Kettle", "Teapot"), "utf-8")
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("port taken")

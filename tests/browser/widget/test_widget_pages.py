@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
-from .conftest import Reply, Stage, Widget, answer, recorded, served
+from .conftest import Stage, Widget, answer, recorded, served
+from .themes import built
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,40 +17,13 @@ SOURCES = {
     "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
     "guide/gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n" + "Water.\n\n" * 80,
 }
-INSTANT = {"font": False, "features": ["navigation.instant", "navigation.tracking", "search.suggest"]}
-THEMES: dict[str, dict[str, Any]] = {
-    "material": {"name": "material", **INSTANT},
-    "slate": {"name": "material", **INSTANT, "palette": {"scheme": "slate", "primary": "amber"}},
-    "mkdocs": {"name": "mkdocs", "highlightjs": False},
-    "readthedocs": {"name": "readthedocs", "highlightjs": False},
-}
-
-
-def built(stage: Stage, theme: str) -> Stage:
-    """Build a site for the address that it is served at."""
-    docs = stage.folder.parent / "docs"
-    for name, text in SOURCES.items():
-        (docs / name).parent.mkdir(parents=True, exist_ok=True)
-        (docs / name).write_text(text, "utf-8")
-    search = "material/search" if theme in ("material", "slate") else "search"
-    config = {
-        "site_name": "Ebb",
-        "site_url": stage.url,
-        "theme": THEMES[theme],
-        "plugins": [search, {"roaming": {"widget": {"endpoint": stage.url, "feedback": True}}}],
-    }
-    (docs.parent / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
-    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(stage.folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run(command, cwd=docs.parent, check=True, capture_output=True, env=environment)
-    return stage
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A site in Material, with instant navigation."""
     with served(tmp_path_factory.mktemp("material") / "site") as stage:
-        yield built(stage, "material")
+        yield built(stage, "material", SOURCES)
 
 
 @pytest.fixture
@@ -205,94 +174,3 @@ def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widg
     box = widget.panel.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] == 1280
-
-
-# Accessibility, by axe-core
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core, from npm into a cache outside of the project."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text("{}")
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
-        except (OSError, subprocess.TimeoutExpired):
-            done = None
-        if done is None or done.returncode != 0:
-            pytest.skip("npm cannot install axe-core here")
-    return script.read_text("utf-8")
-
-
-def violations(page: Page, axe: str) -> list[str]:
-    """Give what axe-core finds wrong with the widget."""
-    page.evaluate(axe)
-    found: list[str] = page.evaluate(
-        """async () => (await axe.run("roaming-ask", { resultTypes: ["violations"] })).violations.flatMap(
-            ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
-    )
-    return found
-
-
-STATES: dict[str, Reply] = {
-    "reading": Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'),
-    **{name: Reply(recorded(name)) for name in ("answered", "partial", "not_found", "error")},
-}
-LOOKS = [("light", 1280), ("dark", 1280), pytest.param("light", 390, marks=pytest.mark.slow)]
-
-
-def in_every_state(page: Page, stage: Stage, widget: Widget, axe: str, url: str) -> dict[str, list[str]]:
-    """Give what is wrong, by state."""
-    wrong = {}
-    page.goto(url)
-    widget.open()
-    wrong["empty"] = violations(page, axe)
-    for name, given in STATES.items():
-        reply = stage.plays(Reply(given.body, hold=given.hold))
-        widget.input.fill("Which port is the default?")
-        widget.input.press("Enter")
-        if given.hold:
-            page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.querySelector('.trail li')")
-            wrong[name] = violations(page, axe)
-            reply.released.set()
-        turn = widget.ended()
-        turn.locator("summary").click()
-        wrong[name] = wrong.get(name, []) + violations(page, axe)
-        widget.panel.get_by_role("button", name="Start over").click()
-    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
-    widget.input.fill("e")
-    widget.input.fill("e g")
-    page.wait_for_timeout(100)
-    widget.input.fill("gauge port")
-    widget.hits.first.locator("summary").click()
-    widget.hits.first.locator("a").wait_for()
-    wrong["finder"] = violations(page, axe)
-    return {name: found for name, found in wrong.items() if found}
-
-
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_nothing_is_wrong_for_those_who_cannot_see(
-    page: Page, stage: Stage, widget: Widget, axe: str, scheme: str, width: int
-) -> None:
-    """axe-core finds nothing in any state, light and dark, wide and narrow."""
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    url = stage.page(body="<style>:root { color-scheme: light dark }</style>", suggestions='["Which port?"]')
-    assert in_every_state(page, stage, widget, axe, url) == {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wrong_in_any_theme(
-    page: Page, widget: Widget, axe: str, tmp_path: Path, theme: str, width: int
-) -> None:
-    """axe-core finds nothing in any state on the sites of four themes."""
-    page.set_viewport_size({"width": width, "height": 800})
-    with served(tmp_path / "site") as stage:
-        built(stage, theme)
-        assert in_every_state(page, stage, widget, axe, stage.url) == {}

@@ -1,0 +1,188 @@
+"""Every state of the widget, one after the other, as a reader comes to see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .conftest import KETTLE, Reply, Stage, Widget, recorded, stream
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+QUESTION = "How do I change the port, and what else needs a restart?"
+PAUSE = b": pause\n\n"
+PLACES = {
+    "2ebf9271": ["Settings", "Server"],
+    "1f43e0f5": ["Install", "Requirements"],
+    "5f4feca3": ["Troubleshooting", "The port is taken"],
+    "fed26049": ["Settings", "Logs"],
+}
+ANSWER = """Set `server.port` in `/etc/kettle.toml` [^2ebf9271], then reload:
+
+```toml
+[server]
+port = 8650  # the default is 8642, which other programs of the same maker may well have taken
+workers = 3
+```
+
+Three settings matter here:
+
+| setting | default | what it does |
+| :-- | :-- | :-- |
+| `server.port` | 8642 | the port it listens on |
+| `server.bind` | `127.0.0.1` | the address it listens on |
+
+- When another program has the port, Kettle stops with `PortTaken` [^5f4feca3].
+- Old logs stay for **21 days** [^fed26049].
+"""
+
+
+def sources() -> dict[str, str]:
+    """Give the Markdown of Kettle's pages, by file."""
+    parts = ("# " + part.removeprefix("# ") for part in KETTLE.read_text("utf-8").split("\n# "))
+    names = {"Install": "install.md", "Settings": "settings.md", "Troubleshooting": "trouble.md"}
+    told = {names[title]: part for part in parts if (title := part[2:].split("\n")[0]) in names}
+    home = "# Kettle\n\nA server for tea.\n\n## Which port is the default?\n\nSee [settings](settings.md).\n\n"
+    return {"index.md": home + "## Start it\n\n" + "Put the lid on, and wait.\n\n" * 12, **told}
+
+
+def turn(url: str) -> bytes:
+    """Write the stream of a whole answer, with pauses while sections are opened and text is written."""
+    opened = [_section(url, id_, "open") for id_ in PLACES]
+    read = [_section(url, id_, "read") for id_ in PLACES]
+    outline = {"type": "data-outline", "data": {"digest": "d", "sections": 212, "whole": False}}
+    bare = ANSWER.replace("[^2ebf9271]", "").replace("[^5f4feca3]", "").replace("[^fed26049]", "")
+    marked = {"kind": "word", "start": bare.index("21"), "end": bare.index("21") + 2}
+    support = {"score": 0.9, "sentences": [{"start": 0, "end": 9, "score": 0.9, "marks": [marked]}]}
+    status = {
+        "state": "answered",
+        "model": "claude-haiku-5-5",
+        "sections": len(PLACES),
+        "tokens_read": 1480,
+        "cost": 0.0042,
+        "currency": "USD",
+    }
+    half = ANSWER.index("Three")
+    ending = [
+        {"type": "text-delta", "id": "t", "delta": ANSWER[half:]},
+        *(_section(url, id_, "cited") for id_ in PLACES if id_ in ANSWER),
+        {"type": "data-support", "data": support},
+        {"type": "data-status", "data": status},
+        {"type": "finish", "messageMetadata": {"turn": "signed"}},
+    ]
+    first = [*read, {"type": "text-delta", "id": "t", "delta": ANSWER[:half]}]
+    return PAUSE.join(_written(*parts) for parts in ([outline], opened, first, ending))
+
+
+def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
+    """Bring the widget from state to state, and name each when it stands."""
+    page.clock.install()
+    page.goto(url)
+    yield "closed"
+    widget.open()
+    yield "empty"
+    reply = stage.plays(Reply(turn(stage.url), hold=PAUSE, every=True))
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    _says(page, "212 sections")
+    yield "reading"
+    reply.released.set()
+    _says(page, "Opening Logs")
+    yield "roaming"
+    page.clock.fast_forward(5_100)
+    _says(page, "Still reading")
+    yield "slow"
+    page.clock.fast_forward(7_000)
+    _says(page, "several sections")
+    yield "slower"
+    reply.released.set()
+    widget.turns.locator("pre").wait_for()
+    yield "writing"
+    reply.released.set()
+    ended = widget.ended()
+    yield "answered"
+    ended.locator(".trail > summary").click()
+    yield "trail"
+    for name in ("partial", "not_found", "refused", "budget", "error"):
+        again(widget)
+        stage.plays(recorded(name))
+        widget.ask("Does it whistle on Kubernetes?")
+        yield name
+    again(widget)
+    yield from _ended_early(page, stage, widget)
+    yield from _found(page, stage, widget)
+
+
+def again(widget: Widget) -> None:
+    widget.panel.get_by_role("button", name="Start over").click()
+
+
+def _ended_early(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
+    reply = stage.plays(Reply(turn(stage.url), hold=PAUSE))
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    _says(page, "212 sections")
+    widget.panel.get_by_role("button", name="Stop").click()
+    widget.ended()
+    reply.released.set()
+    yield "stopped"
+    again(widget)
+    body = turn(stage.url).replace(PAUSE, b"")
+    stage.plays(Reply(body, drop=body.index(b"Three settings")))
+    widget.ask(QUESTION)
+    yield "lost"
+    for name, code, seconds in (("rate", "rate", 42), ("money", "money", 7200)):
+        again(widget)
+        stage.plays(Reply(json.dumps({"code": code, "retry_after": seconds}).encode(), status=429))
+        widget.ask(QUESTION)
+        yield name
+        page.clock.fast_forward(seconds * 1000 + 1000)
+        _says(page, "ask again now")
+
+
+def _found(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
+    again(widget)
+    stage.plays(Reply(b"{}", status=503))
+    widget.input.fill("port taken")
+    widget.input.press("Enter")
+    widget.hits.first.wait_for()
+    yield "down"
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    widget.input.fill("")
+    yield "finder"
+    widget.input.fill("server port")
+    widget.panel.locator(".hit h3:text-is('Server')").wait_for()
+    yield "results"
+    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator("a").wait_for()
+    yield "opened"
+    widget.input.fill("zzzz")
+    _says(page, "Nothing found")
+    yield "none"
+
+
+def too_large(stage: Stage) -> None:
+    """Give a site's manifest more sections than the browser searches."""
+    file = stage.folder / "roaming" / "manifest.json"
+    told = json.loads(file.read_text("utf-8"))
+    told["pages"] = [{**told["pages"][0], "path": f"{at}/"} for at in range(10_001)]
+    file.write_text(json.dumps(told), "utf-8")
+
+
+def _section(url: str, id_: str, state: str) -> dict[str, Any]:
+    *_, title = path = PLACES[id_]
+    data = {"title": title, "path": path, "url": f"{url}#{id_}", "tokens": 40 + len(title) * 9, "state": state}
+    return {"type": "data-section", "id": id_, "data": data}
+
+
+def _written(*parts: dict[str, Any]) -> bytes:
+    return stream(*parts).replace(b"data: [DONE]\n\n", b"")
+
+
+def _says(page: Page, text: str) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').textContent.includes(text)",
+        arg=text,
+    )

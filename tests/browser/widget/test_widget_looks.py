@@ -1,0 +1,125 @@
+"""How the widget looks: every state in every theme, light and dark, wide and narrow.
+
+Pictures of all of them are written to the folder that LOOKS names: `LOOKS=/tmp/looks pytest -m "slow or not slow" …`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import Stage, Widget, served
+from .states import every_state, sources
+from .themes import built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SITES = {
+    "bare": "",
+    "material": "material",
+    "material dark": "slate",
+    "mkdocs": "mkdocs",
+    "mkdocs dark": "mkdocs dark",
+    "readthedocs": "readthedocs",
+    "bare dark": "",
+}
+QUICK = {("bare", 1280), ("material dark", 390)}
+LOOKS = [
+    pytest.param(*look, marks=() if look in QUICK else pytest.mark.slow)
+    for look in ((site, width) for site in SITES for width in (1280, 390))
+]
+
+
+@pytest.mark.parametrize(("site", "width"), LOOKS)
+def test_every_state_can_be_seen_and_used(
+    page: Page, stage: Stage, widget: Widget, axe: str, tmp_path: Path, site: str, width: int
+) -> None:
+    """Nothing is cut off, sticks out or is too small to be hit, and axe-core finds nothing."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if "dark" in site else "light")
+    with ExitStack() as open_:
+        if SITES[site]:
+            stage = built(open_.enter_context(served(tmp_path / "themed" / "site")), SITES[site], sources())
+            url = stage.url
+        else:
+            body = "<style>:root { color-scheme: light dark }</style>"
+            url = stage.page(
+                'endpoint="/" feedback="on"', body, suggestions='["Which port is the default?", "Start it"]'
+            )
+        wrong = {}
+        for state in every_state(page, stage, widget, url):
+            page.evaluate("source => globalThis.axe ?? (0, eval)(source)", axe)
+            wrong[state] = misplaced(page) + violations(page)
+            picture(page, f"{site.replace(' ', '-')}-{width}-{state}")
+    assert {state: found for state, found in wrong.items() if found} == {}
+
+
+def picture(page: Page, name: str) -> None:
+    if folder := os.environ.get("LOOKS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Themes ask for fonts and scripts of other hosts; answers are refused and cut on purpose."""
+    return r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|status of (429|503)|: (429|503)$|ERR_(INCOMPLETE|CONTENT_L)|setting 'disabled'"
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, from npm into a cache outside of the project."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+        except (OSError, subprocess.TimeoutExpired):
+            done = None
+        if done is None or done.returncode != 0:
+            pytest.skip("npm cannot install axe-core here")
+    return script.read_text("utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """Give what axe-core, which has to be on the page, finds wrong with the widget."""
+    found: list[str] = page.evaluate(
+        """async () => (await axe.run("roaming-ask", { resultTypes: ["violations"] })).violations.flatMap(
+            ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
+    )
+    return found
+
+
+def misplaced(page: Page) -> list[str]:
+    """Give what is cut off, sticks out, or is too small to be hit."""
+    found: list[str] = page.evaluate(
+        """() => {
+            const panel = document.querySelector("roaming-ask").shadowRoot.querySelector("dialog[open]");
+            if (!panel) return [];
+            const edge = panel.getBoundingClientRect();
+            const wrong = [];
+            if (edge.left < 0 || edge.right > innerWidth + 0.5) wrong.push("panel: out of sight");
+            for (const one of panel.querySelectorAll("*:not(.resize)")) {
+                if (!one.checkVisibility() || one.closest(".said")) continue;
+                const name = `${one.localName}.${one.className} ${one.textContent.slice(0, 30)}`;
+                const box = one.getBoundingClientRect();
+                const scrolled = one.parentElement.closest("pre, .wide");
+                const outside = box.left < edge.left - 0.5 || box.right > edge.right + 0.5;
+                if (outside && !scrolled) wrong.push(`${name}: sticks out`);
+                const cut = one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden";
+                if (cut) wrong.push(`${name}: cut off`);
+                const small = box.height < 24 || box.width < 24;
+                if (small && one.matches("button, summary, textarea, li > a")) wrong.push(`${name}: small`);
+            }
+            return wrong;
+        }"""
+    )
+    return found

@@ -1,0 +1,44 @@
+"""Sites that MkDocs builds with the widget, in the themes that most sites have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from .conftest import Stage
+
+_INSTANT = {"font": False, "features": ["navigation.instant", "navigation.tracking", "search.suggest"]}
+THEMES: dict[str, dict[str, Any]] = {
+    "material": {"name": "material", **_INSTANT},
+    "slate": {"name": "material", **_INSTANT, "palette": {"scheme": "slate", "primary": "amber"}},
+    "mkdocs": {"name": "mkdocs", "highlightjs": False},
+    "mkdocs dark": {"name": "mkdocs", "highlightjs": False, "color_mode": "dark"},
+    "readthedocs": {"name": "readthedocs", "highlightjs": False},
+}
+
+
+def built(stage: Stage, theme: str, sources: Mapping[str, str], **config: Any) -> Stage:
+    """Build a site for the address that it is served at."""
+    docs = stage.folder.parent / "docs"
+    for name, text in sources.items():
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text(text, "utf-8")
+    search = "material/search" if THEMES[theme]["name"] == "material" else "search"
+    told = {
+        "site_name": "Ebb",
+        "site_url": stage.url,
+        "theme": THEMES[theme],
+        "plugins": [search, {"roaming": {"widget": {"endpoint": stage.url, "feedback": True}}}],
+        **config,
+    }
+    (docs.parent / "mkdocs.yml").write_text(yaml.safe_dump(told), "utf-8")
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(stage.folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(command, cwd=docs.parent, check=True, capture_output=True, env=environment)
+    return stage
