@@ -12,7 +12,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.publisher import Options
 from mkdocs_roaming.publish.shelf import Shelf
 from roaming_crawler.discover import Sources, discover
-from roaming_crawler.fetch import Clock, Fetcher, FetchError, Manners, WebFetcher
+from roaming_crawler.fetch import Clock, Fetcher, FetchError, Manners, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, folder_site
 from roaming_crawler.mirroring import mirrored
 from roaming_crawler.pages import Body
@@ -142,6 +142,8 @@ async def _scope(session: Session, given: str, store: Store, area: Area) -> Scop
         return replace(scope, url=last)
     try:
         answer = await session.get(given, HTML)
+    except RefusedError:
+        raise  # nothing of it can be had
     except FetchError:
         return scope  # the site may do without a home page
     return area.scope(answer.url) if answer.good and not scope.holds(answer.url) else scope

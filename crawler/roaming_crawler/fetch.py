@@ -26,6 +26,10 @@ class FetchError(RoamingError):
     """An address could not be fetched; the message says why."""
 
 
+class RefusedError(FetchError):
+    """A host's address is not one of the public internet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What an address answered: where it was found in the end, and its body, unpacked."""
@@ -197,7 +201,7 @@ class WebFetcher:
                 try:
                     response = await self._once(url, request, pace)
                 except RefusedAddress as error:
-                    raise FetchError(str(error)) from None
+                    raise RefusedError(str(error)) from None
                 except (httpx2.TransportError, OSError, TimeoutError) as error:
                     fault = _reason(error, self.manners.seconds)
                     response = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import socket
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -42,7 +43,7 @@ def why_refused(text: str) -> str | None:
 
 def literal(host: str) -> str | None:
     """Give the address that a host spells out, in any notation that resolvers read; None for a name."""
-    host = host.strip("[]")
+    host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").strip("[]").rstrip(".")
     try:
         return str(ip_address(host))
     except ValueError:
@@ -84,9 +85,8 @@ class Guard(httpcore2.AsyncNetworkBackend):
         addresses = [found] if found else list(await self._resolve(host, port))
         for address in addresses:
             if why := why_refused(address):
-                raise RefusedAddress(
-                    f"{host}: {address} is {why}; to crawl a host of your own, say so: --allow-private"
-                )
+                where = host if host == address else f"{host}: {address}"
+                raise RefusedAddress(f"{where} is {why}; if this is a host of your own, say so: --allow-private")
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:

@@ -71,8 +71,9 @@ def published(
     """Publish the pages of a crawl into a folder. Only what is said of pages is in memory, not what they hold."""
     notes = list(found.notes)
     if not got:
-        why = f"{skipped[0].url}: {skipped[0].why}" if skipped else "nothing there"
-        raise PublishError(f"{found.scope.url}: no page found ({why}); check the address")
+        first = skipped[0] if skipped else Skipped(found.scope.url, "nothing there")
+        where = "" if first.url == found.scope.url else f"{first.url}: "
+        raise PublishError(f"{found.scope.url}: no page found; {where}{first.why}; check the address")
     pages = _pages(got, found.scope.url)
     site = _site(found, got, list(pages.values()), how)
     before = digests_in(folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from roaming_crawler.fetch import MEGABYTE, Answer, Clock, Fetcher, FetchError, Request
+from roaming_crawler.fetch import MEGABYTE, Answer, Clock, Fetcher, FetchError, RefusedError, Request
 from roaming_crawler.robots import AGENT, READ, Robots, robots_of
 from roaming_crawler.scope import host_of
 from roaming_crawler.store import Record, Store
@@ -111,10 +111,11 @@ class Session:
         if known is None:
             try:
                 known = await self._asked(key, Request(url, ANY, cap=8 * READ), old)
-            except LimitError:
+            except (LimitError, RefusedError):
                 raise
             except FetchError as error:
-                return Robots(closed=f"robots.txt cannot be had ({error})")
+                why = str(error).removeprefix(f"{url}: ")
+                return Robots(closed=f"robots.txt cannot be had: {why}")
         return robots_of(known.status, known.body, self.agent)
 
     async def _asked(self, key: str, request: Request, old: Record | None) -> Answer:

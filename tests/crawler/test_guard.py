@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 import httpcore2
@@ -59,6 +62,55 @@ def test_every_spelling_of_an_address_is_seen_through(host: str, verdict: str) -
         assert anyio.run(_connected, host) == [verdict]
 
 
+LOOPBACK = (
+    *("127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0", "0.0.0.0", "localhost", "localhost."),
+    *("[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::1%25lo]"),
+    *("127.0.0.1.", "127。0。0。1", "①②⑦.⓪.⓪.①", "example.com@127.0.0.1", "127.0.0.1#@example.com"),
+    *("example.com\\@127.0.0.1", "127.0.0.1%00.example.com", "%31%32%37.0.0.1"),
+)
+
+
+@pytest.mark.parametrize("way", ["asked for", "redirected to"])
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_nobody_here_is_contacted(host: str, way: str, site: Any) -> None:
+    """A server that listens on this machine sees no connection, however its address is spelled, and by whatever way."""
+    heard: list[object] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.settimeout(0.05)
+    port = listening.getsockname()[1]
+    to = f"http://{host}:{port}/" if "#" not in host else f"http://{host.replace('#', f':{port}/#')}/"
+    start = to
+    backend: httpcore2.AsyncNetworkBackend = Guard()
+    if way == "redirected to":
+        site.put("/", status=302, headers={"Location": quote(to, safe=":/@#%[]\\")})
+        start = "http://docs.example/"
+        backend = First(Guard(), Guard(Names(docs_example=[["8.8.8.8"]]), Wire(site.server_address[1])))
+
+    async def ask() -> None:
+        async with WebFetcher(Manners(delay=0, tries=1, seconds=3), backend=backend) as fetcher:
+            await fetcher.get(Request(start))
+
+    with listening:
+        with pytest.raises(FetchError):
+            anyio.run(ask)
+        with suppress(TimeoutError):
+            heard.append(listening.accept())
+    assert heard == []
+    if way == "redirected to":
+        assert site.paths() == ["/"]
+
+
+class First(httpcore2.AsyncNetworkBackend):
+    """Lets one backend have the first connection, and another all that follow."""
+
+    def __init__(self, rest: httpcore2.AsyncNetworkBackend, first: httpcore2.AsyncNetworkBackend) -> None:
+        self._next = [rest, first]
+
+    async def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        backend = self._next.pop() if len(self._next) > 1 else self._next[0]
+        return await backend.connect_tcp(host, port, *more, **options)
+
+
 @pytest.mark.parametrize("found", [["10.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1", "::ffff:127.0.0.1"]])
 def test_a_name_with_any_private_address_is_refused(found: list[str]) -> None:
     """One bad address among good ones is enough; nothing is connected to."""
@@ -95,12 +147,29 @@ def test_redirects_pass_the_guard(to: str, site: Any) -> None:
     assert site.paths() == ["/"]
 
 
-def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any) -> None:
+def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any, tmp_path: Path) -> None:
     """The command refuses a host of one's own until it is told that it is one."""
     site.page("/", "Home")
-    with pytest.raises(Exception, match="not a public address; to crawl a host of your own, say so: --allow-private"):
-        crawled(site.url, allow_private=False)
+    for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
+        with pytest.raises(FetchError) as refused:
+            crawled(where, tmp_path / host[:9], allow_private=False)
+        said = "is not a public address; if this is a host of your own, say so: --allow-private"
+        assert str(refused.value) == f"{host} {said}"
     assert site.asked == []
+
+
+def test_what_a_site_names_leads_nowhere_else(site: Any, crawled: Any) -> None:
+    """Neither a list nor a link leads a crawl to another host."""
+    inside = socket.create_server(("127.0.0.1", 0))
+    inside.settimeout(0.05)
+    own = f"http://127.0.0.1:{inside.getsockname()[1]}/"
+    site.put("/llms.txt", f"# S\n\n> S.\n\n- [A](/a.md)\n- [In]({own}a.md)\n- [L]({own}llms.txt)\n", kind="text/plain")
+    site.put("/a.md", f"# A\n\n[In]({own}), ![in]({own}a.png)\n", kind="text/markdown")
+    site.page("/", "Home", links=(own, f"{own}b"))
+    with inside:
+        assert "a" in crawled(site.url).paths
+        with pytest.raises(TimeoutError):
+            inside.accept()
 
 
 def test_proxies_of_the_environment_are_not_used(site: Any, crawled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
