@@ -23,6 +23,7 @@ import yaml
 from mkdocs_roaming.answer.trace import digest_of
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.section import github_slug
 
 LONGEST = 1_000
 """The most characters of a question: what a served site takes."""
@@ -138,7 +139,8 @@ def _nearest(address: str, places: Places) -> str:
     where, _, anchor = address.partition("#")
     page = places.address(where)
     if page is not None and anchor:
-        near = get_close_matches(anchor, [section.anchor or "" for section in page.page.sections], 1, 0.5)
+        anchors = [section.anchor or github_slug(section.title) for section in page.page.sections]
+        near = get_close_matches(anchor, anchors, 1, 0.5)
         return f"; {where}#{near[0]} is near" if near and near[0] else "; `roaming outline` shows what the page has"
     names = [name for one in places.manifest.pages for name in (one.source, one.path) if name]
     near = get_close_matches(where, names, 1, 0.6)
