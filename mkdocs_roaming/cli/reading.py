@@ -70,8 +70,9 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
     from mkdocs_roaming.cli.meaning import finding
     from mkdocs_roaming.terminal import show_hits
 
+    search_of = finding(config)
     library = open_lib(lib)
-    hits = finding(config)(library).find(query, limit=limit)
+    hits = search_of(library).find(query, limit=limit)
     if as_json:
         print_json([hit_as_json(library, hit.place, hit.score, hit.snippet) for hit in hits])
     elif hits:
