@@ -25,7 +25,7 @@ from .conftest import QUESTIONS, Roaming
 
 SITE = Path(__file__).parents[2] / "sample_site"
 RENAMED = "guide/stations/kelp/configure.md#growth-on-the-membrane"
-WALLED = "guide/console.md#mark-something-on-the-chart"
+WALLED = "guide/stations/heron/configure.md#mounting"
 KEPT = "reference/cli.md#ebb-drain"
 
 
@@ -36,12 +36,13 @@ def planted(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("docs", "src", "snippets"):
         shutil.copytree(SITE / name, folder / name)
     _edit(folder / "docs/guide/stations/kelp/configure.md", "## Growth on the membrane", "## Misc")
-    console = folder / "docs/guide/console.md"
-    text = console.read_text("utf-8")
-    start = text.index("## Mark something on the chart")
+    page = folder / "docs/guide/stations/heron/configure.md"
+    text = page.read_text("utf-8")
+    start = text.index("## Mounting")
     end = text.index("\n## ", start)
-    wall = "".join(f"\n## Something on the chart {at}\n\n" + "Mark it on the chart. " * 20 + "\n" for at in range(150))
-    console.write_text(text[:start] + text[end:].rstrip() + "\n" + wall + "\n" + text[start:end], "utf-8")
+    filler = "Nobody knows what it is good for. " * 14
+    wall = "".join(f"\n## Clearance of a radar above the tide {at}\n\n{filler}\n" for at in range(150))
+    page.write_text(text[:start] + text[end:].rstrip() + "\n" + wall + "\n" + text[start:end], "utf-8")
     config = (SITE / "mkdocs.yml").read_text("utf-8")
     previous = f"  - roaming:\n      previous: {sample / 'roaming/manifest.json'}\n"
     (folder / "mkdocs.yml").write_text(config.replace("  - roaming:\n", previous), "utf-8")
@@ -65,7 +66,7 @@ def asked(sample: Path, tmp_path: Path) -> Path:
     lines = ["questions:"]
     for ask, address in (
         ("growth on the membrane", RENAMED),
-        ("something on the chart", WALLED),
+        ("minimum clearance of the radar above the highest tide", WALLED),
         ("--drain-window default", KEPT),
     ):
         place = places.address(address)
@@ -87,10 +88,10 @@ def test_planted_regressions_fail(sample: Path, planted: Path, asked: Path, tmp_
     found = {(one["ask"], one["mode"]): one for one in json.loads(result.stdout)["regressions"]}
     assert set(found) == {
         ("growth on the membrane", "outline"),
-        ("something on the chart", "search"),
-        ("something on the chart", "outline"),
+        ("minimum clearance of the radar above the highest tide", "search"),
+        ("minimum clearance of the radar above the highest tide", "outline"),
     }
-    assert found["something on the chart", "search"]["before"] == "ranked 1"
+    assert found["minimum clearance of the radar above the highest tide", "search"]["before"] == "ranked 1"
     assert found["growth on the membrane", "outline"]["after"] == "none is"
     shown = roaming("eval", planted, asked, *modes, "--baseline", file, "--limit", 1).stdout
     assert "No longer found\n  growth on the membrane\n      outline: a section that answers was opened before" in shown
