@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -97,11 +97,12 @@ def pages_of(file: Path) -> tuple[PageEntry, ...]:
 
     Raises OSError, and ManifestError as `load` does.
     """
-    data = _loaded(file.read_bytes(), str(file), lambda item: None if "start" in item else item)
-    try:
-        return tuple(_page_alone(page, f"pages/{at}", ()) for at, page in enumerate(_dicts(data, "pages", "manifest")))
-    except _BrokenError as error:
-        raise ManifestError(f"{file}: {error}; build the site again, or run `roaming validate`") from None
+    with file.open(encoding="utf-8", errors="surrogatepass") as text:
+        try:
+            pages = enumerate(_pages_in(text, str(file)))
+            return tuple(_page_alone(page, f"pages/{at}", ()) for at, page in pages)
+        except _BrokenError as error:
+            raise ManifestError(f"{file}: {error}; build the site again, or run `roaming validate`") from None
 
 
 @cache
@@ -199,9 +200,9 @@ class _BrokenError(Exception):
     pass
 
 
-def _loaded(text: str | bytes, where: str, hook: Callable[[Json], Any] | None = None) -> Json:
+def _loaded(text: str | bytes, where: str) -> Json:
     try:
-        data = json.loads(text, object_hook=hook)
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
     if not isinstance(data, dict) or "pages" not in data or "version" not in data:
@@ -210,6 +211,31 @@ def _loaded(text: str | bytes, where: str, hook: Callable[[Json], Any] | None = 
     if not isinstance(version, int) or version > VERSION or version < 1:
         raise ManifestError(f"{where}: version {version!r}, this reads up to {VERSION}; upgrade mkdocs-roaming")
     return data
+
+
+def _pages_in(file: IO[str], where: str) -> Iterator[Json]:
+    """Give the pages of a manifest one by one, where it is written as `dump` writes it; else it is read whole."""
+    text = file.read(_BLOCK)
+    head, found, text = text.partition('"pages":[')
+    if not found:
+        yield from _dicts(_loaded(head + file.read(), where), "pages", "manifest")
+        return
+    _loaded(f'{head}"pages":[]}}', where)
+    decoder = json.JSONDecoder(object_hook=lambda item: None if "start" in item else item)
+    at = 0
+    while not text.startswith("]", at):
+        try:
+            page, end = decoder.raw_decode(text, at + text.startswith(",", at))
+        except ValueError as error:  # it goes on in the next block
+            more = file.read(max(_BLOCK, len(text) - at))
+            if not more:
+                raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
+            text, at = text[at:] + more, 0
+            continue
+        if not isinstance(page, dict):
+            raise _BrokenError("pages is no list of objects")
+        yield page
+        at = end
 
 
 def _manifest(data: Json) -> Manifest:

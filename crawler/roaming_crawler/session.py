@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -80,7 +81,7 @@ class Session:
         Raises ForbiddenError, LimitError, or FetchError where neither the address nor an earlier crawl has an answer.
         """
         key = f"{accept.partition(',')[0]} {url}"
-        async with self._locks.setdefault(key, anyio.Lock()):
+        async with self._alone(key):
             known = self._known(self.store.new.get(key))
             if known is not None:
                 return known
@@ -96,11 +97,22 @@ class Session:
     async def robots(self, url: str) -> Robots:
         """Give what the host of an address asks of crawlers."""
         host = host_of(url)
-        async with self._locks.setdefault(host, anyio.Lock()):
+        async with self._alone(host):
             if host not in self._robots:
                 self._robots[host] = found = await self._read_robots(f"{host}/robots.txt")
                 self.slow_down(host, found.delay)
         return self._robots[host]
+
+    @asynccontextmanager
+    async def _alone(self, key: str) -> AsyncIterator[None]:
+        """Hold whoever asks for the same until it is known."""
+        lock = self._locks.setdefault(key, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.statistics().tasks_waiting:
+                self._locks.pop(key, None)
 
     async def _read_robots(self, url: str) -> Robots:
         key = f"{ANY} {url}"
