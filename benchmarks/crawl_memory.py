@@ -2,7 +2,7 @@
 
     python benchmarks/crawl_memory.py [300 1000 3000 10000] [--again]
 
-Sites of N made-up pages (crawl_sites.py) are served on this machine and crawled without a pause. Peaks are the
+Sites of N made-up pages (crawl_hosts.py) are served on this machine and crawled without a pause. Peaks are the
 kernel's (`VmHWM` of each process, read until it ends). `--again` crawls each of them a second time, unchanged.
 """
 
@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawl_sites import hosted, make
+from crawl_hosts import hosted, make
 
 
 @dataclass(frozen=True, slots=True)
