@@ -82,6 +82,13 @@ def headings_of(article: str, title: str) -> tuple[Heading, ...]:
 
 
 def _base(tree: lxml_html.HtmlElement, url: str) -> str:
+    """Give what links are relative to.
+
+    A host may give a page with its slash or without, and not redirect: the page was written for its canonical address.
+    """
+    own = canonical(canonical_of(tree), url) if canonical_of(tree) else None
+    if own and own.rstrip("/") == url.rstrip("/"):
+        url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     return urljoin(url, href) if href else url
 

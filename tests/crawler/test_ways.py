@@ -96,3 +96,17 @@ def test_a_crawl_needs_no_network(tmp_path: Any, html: Any) -> None:
     outcome = anyio.run(lambda: crawl(own, tmp_path / "out", Crawl(workers=0), fetcher=canned))
     assert set(outcome.new) == {"", "a/"}
     assert canned.asked[0].url == own + "robots.txt"
+
+
+def test_a_page_without_its_slash_is_the_page(site: Any, crawled: Any, html: Any) -> None:
+    """Where a host gives both and redirects neither, links are read as the canonical address means them."""
+    head = f'<link rel=canonical href="{site.url}guide/install/"><link rel=alternate type=text/markdown href=index.md>'
+    for path in ("/guide/install", "/guide/install/"):
+        site.put(path, html("Install", head=head, links=("../next/",)))
+    site.page("/guide/next/", "Next")
+    site.page("/", "Home", links=("/guide/install",))
+    site.put("/guide/install/index.md", "# Install\n\nThis page.\n", kind="text/markdown")
+    site.put("/guide/index.md", "# Guide\n\nAnother page.\n", kind="text/markdown")
+    done = crawled(site.url)
+    assert "This page." in done.text("guide/install/")
+    assert done.paths == ["", "guide/install/", "guide/next/"]
