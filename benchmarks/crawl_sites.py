@@ -1,203 +1,169 @@
-"""Sites to crawl, made up or built, and a quick host for them: nginx where it is installed, else Starlette.
+"""How much of a published site a crawl brings back, by each way of finding and taking its pages.
 
-    python benchmarks/crawl_sites.py FOLDER PAGES
+    python benchmarks/crawl_sites.py SITE_DIR [SITE_DIR …] [--plain DIR] [--diff]
 
-writes a made-up site. Its pages are HTML as a theme writes it: a nav of the page's own group, an article of a few
-sections with prose, lists, code and links, and some kilobytes of head and foot. Words follow Zipf's law; each page has
-names of its own, as an API has.
+Each SITE_DIR is a site built with the plugin. It is served on this machine under its own path, its own address replaced
+by the server's, and crawled five times: its pages found by llms.txt alone, by the sitemap alone, by navigation alone,
+then converted from HTML alone; and last the same site built without the plugin, which lies in DIR under the same name.
+A page is equal if its Markdown is the published one byte for byte; “but for languages”, if it is so once the languages
+of fences are taken away: where a theme's HTML does not name it, only the source does. `--diff` shows what else differs.
 """
 
 from __future__ import annotations
 
-import random
-import shutil
-import socket
-import subprocess
-import sys
+import argparse
+import difflib
+import mimetypes
+import re
 import tempfile
-import time
-import urllib.request
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-GROUP = 50
-"""The pages of one group of the nav."""
+import anyio
+from roaming_crawler.crawl import Crawl, crawl
+from roaming_crawler.discover import Sources
+from roaming_crawler.fetch import Manners
 
+from mkdocs_roaming.manifest import PATH, Manifest, load
 
-def make(folder: Path, pages: int, sections: int = 6) -> None:
-    """Write a site of as many pages, with a sitemap; the same numbers give the same site."""
-    draw = random.Random(17)
-    words = ["".join(draw.choice(_SYLLABLES) for _ in range(draw.choice((1, 2, 2, 3)))) for _ in range(20_000)]
-    weights = list(accumulate(1 / (rank + 2) for rank in range(len(words))))
-    for at in range(pages):
-        file = folder / path_of(at) / "index.html"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draw = random.Random(at)
-        told = iter(draw.choices(words, cum_weights=weights, k=sections * 150))
-        file.write_text(_page(at, pages, sections, draw, told), "utf-8")
-    (folder / "sitemap.xml").write_text(
-        '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-        + "".join(f"<url><loc>@URL@{path_of(at)}</loc></url>\n" for at in range(pages))
-        + "</urlset>",
-        "utf-8",
-    )
-
-
-def path_of(at: int) -> str:
-    """Give a page's path; the first is the home page."""
-    return f"group-{at // GROUP}/page-{at}/" if at else ""
+HASTE = Manners(delay=0, seconds=30)
+WAYS = {
+    "llms.txt": Crawl(sources=Sources(manifest=False, sitemap=False), links=False),
+    "sitemap": Crawl(sources=Sources(manifest=False, llms=False), links=False),
+    "navigation": Crawl(sources=Sources(False, False, False)),
+    "HTML alone": Crawl(sources=Sources(manifest=False, llms=False), prefer_markdown=False),
+}
+_LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
+PLAIN = "built without the plugin"
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """A site that is served, and what it was asked."""
+class Row:
+    """What came back of a site by one way. `extra` are pages that the site does not publish as Markdown."""
 
-    url: str
-    log: Path
-
-    def asked(self) -> tuple[int, int]:
-        """Give how many requests were answered, and with how many bytes."""
-        time.sleep(0.1)
-        sizes = [int(line) for line in self.log.read_text("utf-8").split()] if self.log.exists() else []
-        return len(sizes), sum(sizes)
-
-
-@contextmanager
-def hosted(folder: Path) -> Iterator[Host]:
-    """Serve a folder on this machine, with ETags and without delay."""
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}/"
-    with tempfile.TemporaryDirectory(prefix="host-") as name:
-        below = Path(name)
-        below.chmod(0o755)
-        site = below / "site"
-        shutil.copytree(folder, site)
-        sitemap = site / "sitemap.xml"
-        if sitemap.exists():
-            sitemap.write_text(sitemap.read_text("utf-8").replace("@URL@", url), "utf-8")
-        server = subprocess.Popen(_command(below, site, port), stderr=subprocess.DEVNULL)
-        try:
-            _wait(url)
-            yield Host(url, below / "access.log")
-        finally:
-            server.terminate()
-            server.wait()
+    way: str
+    published: int
+    found: int
+    equal: int
+    alike: int
+    anchors: int
+    extra: int
+    requests: int
 
 
-def _command(below: Path, site: Path, port: int) -> list[str]:
-    nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
-    if nginx is None:
-        return [sys.executable, __file__, "--serve", str(site), str(port), str(below / "access.log")]
-    (below / "nginx.conf").write_text(
-        f"daemon off; worker_processes 1; pid {below}/pid; error_log /dev/null;\n"
-        f"events {{}} http {{ log_format bytes '$body_bytes_sent'; access_log {below}/access.log bytes;\n"
-        "types { text/html html; text/css css; application/javascript js; image/svg+xml svg; image/png png;\n"
-        "  application/json json; text/xml xml; text/markdown md; text/plain txt; } default_type text/markdown;\n"
-        "charset utf-8; charset_types text/html text/markdown text/plain; keepalive_requests 1000000;\n"
-        "tcp_nodelay on; sendfile on; open_file_cache max=100000;\n"
-        f"client_body_temp_path {below}/a; proxy_temp_path {below}/b; fastcgi_temp_path {below}/c;\n"
-        f"uwsgi_temp_path {below}/d; scgi_temp_path {below}/e;\n"
-        f"server {{ listen 127.0.0.1:{port}; root {site}; index index.html; }} }}\n",
-        "utf-8",
+class Served(ThreadingHTTPServer):
+    """A built site under its own path; its address stands wherever the site's own one stood."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, own: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder, self.own = folder, own
+        self.path = urlsplit(own).path or "/"
+        self.url = f"http://127.0.0.1:{self.server_address[1]}{self.path}"
+
+    def translated(self, data: bytes) -> bytes:
+        """Give bytes of the site with the server's address."""
+        return data.replace(self.own.encode(), self.url.encode())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Served
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_GET(self) -> None:
+        path, below = unquote(urlsplit(self.path).path), self.server.path
+        file = self.server.folder / path[len(below) :]
+        moved = file.is_dir() and not path.endswith("/")
+        file = file / "index.html" if file.is_dir() else file
+        found = path.startswith(below) and file.is_file()
+        data = self.server.translated(file.read_bytes()) if found and not moved else b"Nothing here."
+        self.send_response(301 if moved else 200 if found else 404)
+        if moved:
+            self.send_header("Location", self.path + "/")
+        self.send_header("Content-Type", mimetypes.guess_type(file.name)[0] or "text/markdown")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def measured(folder: Path, site: Path, way: str, how: Crawl, *, diff: bool, kept: Path) -> Row:
+    """Crawl the site in `site`; compare it with what `folder` publishes."""
+    manifest = load((folder / PATH).read_bytes())
+    server = Served(site, manifest.site.url)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    how = Crawl(
+        manners=HASTE,
+        sources=how.sources,
+        links=how.links,
+        prefer_markdown=how.prefer_markdown,
+        allow_private=True,
+        workers=0,
     )
-    return [nginx, "-c", str(below / "nginx.conf")]
+    outcome = anyio.run(lambda: crawl(server.url, kept, how))
+    server.shutdown()
+    came = load((kept / PATH).read_bytes())
+    there = {page.path: page for page in came.pages}
+    equal = alike = anchors = 0
+    for page in manifest.pages:
+        if page.path not in there:
+            continue
+        want = server.translated((folder / page.markdown).read_bytes())
+        got = (kept / there[page.path].markdown).read_bytes()
+        equal += want == got
+        alike += (same := _LANGUAGE.sub(rb"\1", want) == _LANGUAGE.sub(rb"\1", got))
+        ids = {section.id for section in there[page.path].sections}
+        anchors += {section.id for section in page.sections} == ids
+        if diff and not same:
+            print(f"--- {way}: {page.path or '(home)'}")
+            print("\n".join(_differences(want.decode(), got.decode())))
+    known = {page.path for page in manifest.pages}
+    found, extra = len(known & there.keys()), len(there.keys() - known)
+    return Row(way, len(known), found, equal, alike, anchors, extra, outcome.requests)
 
 
-def _serve(site: str, port: int, log: Path) -> None:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-    from starlette.staticfiles import StaticFiles
-    from starlette.types import Message, Receive, Scope, Send
-
-    inner = Starlette(routes=[Mount("/", StaticFiles(directory=site, html=True))])
-    file = log.open("a", buffering=1)
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        size = 0
-
-        async def counted(message: Message) -> None:
-            nonlocal size
-            size += len(message.get("body", b""))
-            await send(message)
-
-        await inner(scope, receive, counted)
-        if scope["type"] == "http":
-            file.write(f"{size}\n")
-
-    uvicorn.run(app, port=port, log_level="error", access_log=False)
+def _differences(want: str, got: str) -> Iterator[str]:
+    lines = list(difflib.unified_diff(want.splitlines(), got.splitlines(), "published", "crawled", n=0, lineterm=""))
+    yield from (line[:200] for line in lines[2:22])
+    if len(lines) > 22:
+        yield f"… {len(lines) - 22} lines more"
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+def named(manifest: Manifest) -> str:
+    """Give what a site is called in the table."""
+    return manifest.site.name
 
 
-def _wait(url: str) -> None:
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(url, timeout=5).read()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit("the host does not answer")
-
-
-def _page(at: int, pages: int, sections: int, draw: random.Random, told: Iterator[str]) -> str:
-    def some(count: int) -> str:
-        return " ".join(next(told) for _ in range(count))
-
-    own = f"{some(1).title()}{some(1).title()}{at}"
-    start = at - at % GROUP
-    nav = "".join(
-        f'<li class="md-nav__item"><a class="md-nav__link" href="/{path_of(to)}"><span>Page {to}</span></a></li>\n'
-        for to in range(start, min(start + GROUP, pages))
+def main() -> None:
+    """Crawl each site in all ways, and print a table."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("sites", nargs="+", type=Path)
+    options.add_argument("--plain", type=Path)
+    options.add_argument("--diff", action="store_true")
+    options.add_argument("--keep", type=Path, help="Leave what was crawled in this folder.")
+    given = options.parse_args()
+    print(
+        "| site | pages found or taken by | found | equal | but for languages | all section ids | others | requests |"
     )
-    groups = "".join(
-        f'<li class="md-nav__item"><a class="md-nav__link" href="/{path_of(to)}"><span>Group</span></a></li>\n'
-        for to in range(0, min(pages, 10 * GROUP), GROUP)
-    )
-    body = [f'<h1 id="{own.lower()}">{own}</h1>\n<p>{some(40).capitalize()}.</p>']
-    for section in range(1, sections):
-        other = draw.randrange(pages)
-        level = 2 if section % 3 else 3
-        body.append(
-            f'<h{level} id="part-{section}">{some(3).capitalize()} <code>{own}.{next(told)}</code>'
-            f'<a class="headerlink" href="#part-{section}">¶</a></h{level}>\n'
-            f'<p>{some(45).capitalize()}, see <a href="/{path_of(other)}">{some(2)}</a> and '
-            f"<code>{some(1)}_{at}</code>.</p>\n<ul><li>{some(8)}</li><li><strong>{some(1)}</strong> {some(8)}</li></ul>\n"
-            f'<div class="language-yaml highlight"><pre><span></span><code><span class="nt">{some(1)}</span>:\n'
-            f'  <span class="nt">{some(1)}</span>: {section}\n</code></pre></div>'
-        )
-    article = "\n".join(body)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{own} - Made up</title>'
-        f'<meta name="description" content="{some(12)}">{_HEAD}</head><body>'
-        f'<nav class="md-nav md-nav--primary"><ul>{groups}{nav}</ul></nav>'
-        f'<main><article class="md-content__inner md-typeset">\n{article}\n</article></main>'
-        f"<footer>{_FOOT}</footer></body></html>\n"
-    )
-
-
-_SYLLABLES = [first + vowel for first in ("st", "tr", *"bdfgklmnprstvz") for vowel in "aeiou"]
-_HEAD = "".join(
-    f'<link rel="stylesheet" href="/assets/{at}.css"><script src="/assets/{at}.js"></script>' for at in range(20)
-)
-_FOOT = "<p>Made with nothing but a loop.</p>" * 20
-
-
-def main(arguments: list[str]) -> None:
-    """Write a site, or serve one."""
-    if arguments[0] == "--serve":
-        _serve(arguments[1], int(arguments[2]), Path(arguments[3]))
-    else:
-        make(Path(arguments[0]), int(arguments[1]))
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as below:
+        for folder in given.sites:
+            name = named(load((folder / PATH).read_bytes()))
+            sites = {way: (folder, how) for way, how in WAYS.items()}
+            if given.plain and (given.plain / folder.name).is_dir():
+                sites[PLAIN] = (given.plain / folder.name, Crawl())
+            for way, (site, how) in sites.items():
+                kept = (given.keep or Path(below)) / folder.name / way.replace(" ", "-")
+                row = measured(folder, site, way, how, diff=given.diff, kept=kept)
+                cells = (f"{count} of {row.published}" for count in (row.found, row.equal, row.alike, row.anchors))
+                print(f"| {name} | {way} | {' | '.join(cells)} | {row.extra} | {row.requests} |", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
