@@ -158,6 +158,7 @@ form button { padding: .6em .9em }
 [aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_link) }
 @media (prefers-reduced-motion: no-preference) { [aria-busy=true] > .muted::before { animation: 1s alternate infinite busy } }
 @keyframes busy { to { opacity: .2 } }
+@media (forced-colors: active) { :host { --_accent: ButtonFace; --_on-accent: ButtonText } }
 @media print { :host { display: none } }
 `;
 let sheet; // made once for all elements, when the first of them stands on a page

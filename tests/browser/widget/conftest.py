@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -200,6 +201,12 @@ def served(folder: Path) -> Iterator[Stage]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep how a page looks, where LOOKS names a folder for it."""
+    if folder := os.environ.get("LOOKS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 class Widget:

@@ -167,6 +167,49 @@ def test_a_reader_stops_an_answer(page: Page, stage: Stage, widget: Widget) -> N
     assert not widget.panel.is_visible()
 
 
+def test_a_question_waits_for_its_turn(page: Page, stage: Stage, widget: Widget) -> None:
+    """What is asked while an answer is written stands below it, can be taken back, and is sent when it has ended."""
+    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
+    stage.replies.append(Reply(recorded("follow_up")))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    widget.turns.locator("text=Opening").wait_for()
+    widget.input.press("Enter")  # with nothing typed it neither asks nor stops
+    widget.input.fill("And its lock?")
+    widget.input.press("Enter")
+    assert widget.status.inner_text() == "Next: And its lock?"
+    assert widget.input.input_value() == ""
+    widget.input.press("ArrowUp")
+    assert widget.input.input_value() == "And its lock?"
+    assert widget.panel.locator("text=Next:").count() == 0
+    widget.input.fill("And its log?")
+    widget.input.press("Enter")
+    assert widget.panel.locator(".log > p").inner_text() == "Next: And its log?"
+    assert len(stage.asked) == 1
+    reply.released.set()
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+    assert widget.panel.locator("text=Next:").count() == 0
+    assert [(asked["question"], asked["turns"]) for asked in stage.asked[1:]] == [("And its log?", ["<signed>"])]
+
+
+def test_no_question_is_lost_with_an_answer(page: Page, stage: Stage, widget: Widget) -> None:
+    """Where the answer is stopped, its question comes back with the one that waited."""
+    stage.plays(Reply(recorded("answered"), hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    for question in (QUESTION, "And its log?"):
+        widget.input.fill(question)
+        widget.input.press("Enter")
+        widget.turns.locator("text=Opening").wait_for()
+    widget.panel.get_by_role("button", name="Stop").click()
+    widget.ended()
+    assert widget.input.input_value() == f"{QUESTION}\nAnd its log?"
+    assert widget.focused() == "textarea"
+    assert len(stage.asked) == 1
+
+
 def test_a_lost_connection_is_said(page: Page, stage: Stage, widget: Widget) -> None:
     """What has come stays, and the question is back in the input."""
     body = recorded("answered")
@@ -288,6 +331,8 @@ def test_opinions_are_sent_where_they_are_wanted(page: Page, stage: Stage, widge
         thumb.click()
     assert stage.asked[-1] == {"path": "/v1/feedback", "turn": "<signed>", "helpful": True}
     assert thumb.is_disabled()
+    assert thumb.get_attribute("aria-pressed") == "true"
+    assert widget.status.inner_text() == "Thank you"
     page.goto(stage.page('endpoint="/" persist="off"'))
     assert widget.open().ask(QUESTION).get_by_role("button", name="Helpful").count() == 0
 
@@ -339,3 +384,37 @@ def test_answers_copy_as_markdown(page: Page, stage: Stage, widget: Widget) -> N
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "port 8642 [1].\n" in copied
     assert "[2] Troubleshooting › The port is taken: https://kettle.example/" in copied
+    assert widget.status.inner_text() == "Copied"
+
+
+def test_a_question_is_passed_on_as_a_link(page: Page, stage: Stage, widget: Widget) -> None:
+    """It leads to the page with the question in the input, and asks nothing by itself."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION).get_by_role("button", name="Copy link").click()
+    widget.panel.get_by_role("button", name="Copied").wait_for()
+    page.goto(page.evaluate("navigator.clipboard.readText()"))
+    widget.panel.wait_for()
+    assert widget.input.input_value() == QUESTION
+    assert len(stage.asked) == 1
+
+
+def test_asking_again_sends_the_same(page: Page, stage: Stage, widget: Widget) -> None:
+    """The same question, as a turn of its own."""
+    stage.plays(recorded("answered"), recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION).get_by_role("button", name="Ask again").click()
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+    assert [asked["question"] for asked in stage.asked] == [QUESTION, QUESTION]
+
+
+def test_a_turn_reads_from_top_to_bottom(page: Page, stage: Stage, widget: Widget) -> None:
+    """Question, trail, answer, sources, actions, and what it cost."""
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    turn.get_by_role("button", name="Copy", exact=True).wait_for()
+    parts = ("question", "trail", "answer", "sources", "actions", "status")
+    tops = [turn.locator(f"[part={part}]").bounding_box()["y"] for part in parts]  # type: ignore[index]  # all are there
+    assert tops == sorted(tops)

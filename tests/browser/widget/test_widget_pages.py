@@ -163,6 +163,22 @@ def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) ->
     assert stage.asked[0]["lang"] == "de"
 
 
+@pytest.mark.parametrize(("direction", "wider", "narrower"), [("ltr", "Left", "Right"), ("rtl", "Right", "Left")])
+def test_the_panel_is_sized_by_keyboard(
+    page: Page, stage: Stage, widget: Widget, direction: str, wider: str, narrower: str
+) -> None:
+    """Its edge is a separator: arrows move it as they point, and how wide the panel is is told."""
+    page.goto(stage.page())
+    page.evaluate("direction => document.documentElement.dir = direction", direction)
+    widget.open()
+    edge = widget.panel.get_by_role("separator", name="Width of the panel")
+    edge.focus()
+    for key, width, told in ((wider, 448, "35"), (wider, 480, "38"), (narrower, 448, "35")):
+        edge.press(f"Arrow{key}")
+        assert widget.panel.bounding_box()["width"] == width  # type: ignore[index]  # it is there
+        assert edge.get_attribute("aria-valuenow") == told
+
+
 def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widget) -> None:
     """In a page that is written from right to left it stands on the left."""
     page.goto(stage.page())

@@ -1,0 +1,224 @@
+"""The widget on sites of other generators, languages and versions, and for readers who set colours and motion."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import Reply, Stage, Widget, answer, picture, recorded, served
+from .themes import built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SOURCES = {
+    "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does. See [gauges](gauges.md).\n",
+    "gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n",
+}
+# The shapes of sites, by generator: what stands around the text, and what listens to keys.
+SHAPES = {
+    "sphinx": """<!DOCTYPE html><html lang="en" data-content_root="./"><head><meta charset="utf-8">
+<title>{title} — Ebb documentation</title></head><body><div class="document"><div class="documentwrapper">
+<div class="bodywrapper"><div class="body" role="main"><section id="{id}"><h1>{title}</h1><p>Water. <a
+class="reference internal" href="{to}">On</a></p><section id="more"><h2>{more}</h2><p>Look at it.</p></section>
+</section></div></div></div><div class="sphinxsidebar" role="navigation"><input name="q" id="search"></div></div>
+<script>addEventListener("keydown", (event) => {{
+  const busy = ["TEXTAREA", "INPUT", "SELECT", "BUTTON"].includes(document.activeElement.tagName);
+  if (event.altKey || event.ctrlKey || event.metaKey || busy) return;
+  if (event.key === "/") {{ event.preventDefault(); document.querySelector("#search").focus(); }}
+  if (event.key === "ArrowRight") location.href = "{to}";
+}});</script></body></html>""",
+    "zensical": """<!doctype html><html lang="en" class="no-js"><head><meta charset="utf-8"><title>{title}</title>
+</head><body><div class="md-container" data-md-component="container"><main class="md-main"><article
+class="md-content__inner md-typeset"><h1 id="{id}">{title}</h1><p>Water. <a href="{to}">On</a></p><h2
+id="more">{more}</h2><p>Look at it.</p></article></main></div>
+<script>addEventListener("click", async (event) => {{
+  const link = event.target.closest("a");
+  if (!link) return;
+  event.preventDefault();
+  const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
+  const at = "[data-md-component=container]";
+  document.querySelector(at).replaceWith(page.querySelector(at));
+  history.pushState({{}}, "", link.href);
+}});</script></body></html>""",
+}
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Stage]:
+    """An address, and a folder with nothing in it yet."""
+    with served(tmp_path / "site") as stage:
+        stage.folder.mkdir()
+        yield stage
+
+
+def indexed(stage: Stage, shape: str) -> Stage:
+    """Write a site of a generator's shape, and put the widget on it as anybody would."""
+    pages = {
+        "index.html": {"title": "Ebb", "id": "ebb", "more": "Does it float?", "to": "gauges.html"},
+        "gauges.html": {"title": "Gauges", "id": "gauges", "more": "Read a gauge", "to": "index.html"},
+    }
+    for name, told in pages.items():
+        (stage.folder / name).write_text(SHAPES[shape].format(**told), "utf-8")
+    command = [sys.executable, "-m", "mkdocs_roaming", "index", str(stage.folder), "--url", stage.url]
+    subprocess.run([*command, "--endpoint", stage.url], check=True, capture_output=True)
+    return stage
+
+
+def test_on_a_sphinx_site(page: Page, empty: Stage, widget: Widget) -> None:
+    """No key that is typed leads to Sphinx's search or next page, and a source leads to its page; turns are kept."""
+    stage = indexed(empty, "sphinx")
+    stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}gauges.html#more"}))
+    page.goto(stage.url)
+    widget.open()
+    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Does it float?"]
+    page.keyboard.type("a/b")
+    page.keyboard.press("ArrowRight")
+    assert widget.input.input_value() == "a/b"
+    assert page.url == stage.url
+    widget.ask("How?").locator(".cite").click()
+    page.wait_for_url("**/gauges.html#more")
+    widget.open()
+    assert widget.turns.count() == 1
+    assert widget.panel.locator("summary").inner_text() == "Opened 1 of 11 sections · 1 cited"
+
+
+def test_on_a_zensical_site(page: Page, empty: Stage, widget: Widget) -> None:
+    """A source is followed without loading anew; the panel stays, and belongs to the page that is shown."""
+    stage = indexed(empty, "zensical")
+    stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}gauges.html#more"}), recorded("answered"))
+    page.goto(stage.url)
+    page.evaluate("window.loadedOnce = true")
+    widget.open().ask("How?").locator(".cite").click()
+    page.locator("h1:text-is('Gauges')").wait_for()
+    assert page.evaluate("window.loadedOnce") is True
+    assert widget.turns.count() == 1
+    widget.ask("And now?")
+    assert stage.asked[-1]["page"] == "gauges.html"
+
+
+def test_each_version_has_its_own(page: Page, empty: Stage, widget: Widget) -> None:
+    """Of versions side by side, as mike publishes them, each finds its own sections and keeps its own turns."""
+    for version, text in (("1.0", "It floats."), ("2.0", "It sinks.")):
+        stage = Stage(empty.folder / version)
+        stage.url = f"{empty.url}{version}/"
+        (empty.folder / version).mkdir()
+        sources = {"index.md": f"# Ebb\n\n## Version {version}\n\n{text}\n"}
+        own = ["search", {"roaming": {"widget": {"endpoint": empty.url}}}]
+        built(stage, "mkdocs", sources, plugins=own, site_dir=str(stage.folder))
+    empty.plays(recorded("answered"))
+    page.goto(f"{empty.url}1.0/")
+    widget.open().ask("Does it float?")
+    for version, turns, text in (("2.0", 0, "It sinks."), ("1.0", 1, "It floats.")):
+        page.goto(f"{empty.url}{version}/")
+        widget.open()
+        assert widget.turns.count() == turns
+        page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+        widget.input.fill("version")
+        widget.hits.first.locator("summary").click()
+        widget.hits.locator(f"text={text}").last.wait_for()
+
+
+def test_each_language_has_its_own(page: Page, empty: Stage, widget: Widget) -> None:
+    """With mkdocs-static-i18n the widget speaks the page's language, finds in it, and tells the endpoint."""
+    sources = {
+        "index.md": "# Ebb\n\n## Does it float?\n\nIt does.\n",
+        "index.de.md": "# Ebbe\n\n## Schwimmt es?\n\nEs schwimmt obenauf.\n",
+    }
+    languages = [{"locale": "en", "name": "English", "default": True, "build": True}]
+    languages.append({"locale": "de", "name": "Deutsch", "build": True})
+    i18n = {"i18n": {"docs_structure": "suffix", "languages": languages}}
+    built(empty, "mkdocs", sources, plugins=["search", i18n, {"roaming": {"widget": {"endpoint": empty.url}}}])
+    empty.plays(recorded("answered"), recorded("answered"))
+    for path, title, asked, found, lang in (
+        ("de/", "Die Doku fragen", "schwimmen", "Schwimmt es?", "de"),
+        ("", "Ask these docs", "floating", "Does it float?", "en"),
+    ):
+        page.goto(empty.url + path)
+        widget.open().ask("?")
+        assert widget.panel.locator("h2").inner_text() == title
+        assert (empty.asked[-1]["lang"], empty.asked[-1]["page"]) == (lang, "")  # below the language's own address
+        page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+        widget.input.fill(asked + " ")
+        widget.hits.first.wait_for()
+        assert found in widget.hits.first.inner_text()
+
+
+def test_sections_light_up_in_the_sidebar(page: Page, empty: Stage, widget: Widget) -> None:
+    """The example of the docs works as it stands: what was opened and cited is marked in Material's navigation."""
+    told = (Path(__file__).parents[3] / "docs" / "widget.md").read_text("utf-8")
+    example = told[told.index("### Sections that light up") :]
+    docs = empty.folder.parent / "docs"
+    docs.mkdir()
+    for language, name in (("javascript", "light.js"), ("css", "light.css")):
+        found = re.search(rf"```{language}\n(.*?)```", example, re.DOTALL)
+        assert found
+        (docs / name).write_text(found[1], "utf-8")
+    built(empty, "material", SOURCES, extra_javascript=["light.js"], extra_css=["light.css"])
+    body = answer("Look [^2ebf9271].", **{"2ebf9271": f"{empty.url}gauges/#read-a-gauge"})
+    empty.plays(body, body.replace(b'"read"', b'"cited"'))
+    page.goto(empty.url)
+    link = page.locator(".md-nav--primary a.md-nav__link", has_text="Gauges").first
+    mark = "link => getComputedStyle(link, '::after').content"
+    assert link.evaluate(mark) == "none"
+    widget.open().ask("How?")
+    assert (link.get_attribute("data-roamed"), link.evaluate(mark)) == ("read", '"·"')
+    widget.ask("And then?")
+    assert (link.get_attribute("data-roamed"), link.evaluate(mark)) == ("cited", '"✓"')
+
+
+# Readers who set their own looks
+
+
+def test_forced_colors_keep_every_edge(page: Page, stage: Stage, widget: Widget) -> None:
+    """With colours that the system forces, buttons, panel and focus are still drawn."""
+    page.emulate_media(forced_colors="active")
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    turn = widget.open().ask("Which port?")
+    drawn = (
+        "one => { const style = getComputedStyle(one);"
+        "return [style.borderInlineStartWidth, style.borderInlineStartColor, style.backgroundColor, style.color] }"
+    )
+    picture(page, "forced-colors")
+    for one in (widget.panel, widget.panel.locator("[part=send]"), turn.locator("[part=actions] button").first):
+        width, border, background, text = one.evaluate(drawn)
+        assert width == "1px"
+        assert background not in (border, text)
+    assert widget.input.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+
+
+def test_nothing_moves_for_those_who_said_so(page: Page, stage: Stage, widget: Widget) -> None:
+    """The dot beats while an answer is made, unless the reader wants less motion."""
+    moving = "document.querySelector('roaming-ask').shadowRoot.getAnimations().length"
+    for motion, count in (("reduce", 0), ("no-preference", 1)):
+        page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]  # either of the two
+        reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'))
+        page.goto(stage.page())
+        widget.open()
+        widget.input.fill("Which port?")
+        widget.input.press("Enter")
+        widget.turns.locator("text=Opening").wait_for()
+        assert page.evaluate(moving) == count
+        reply.released.set()
+        widget.ended()
+        assert page.evaluate(moving) == 0
+
+
+def test_without_scripts_nothing_is_seen(browser: Browser, stage: Stage) -> None:
+    """The page is as it was: the widget takes no room and says nothing."""
+    stage.page()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(stage.url)
+    assert page.locator("body").inner_text() == "Kettle\n\nBoils water. Next"
+    assert page.locator("roaming-ask").inner_text() == ""
+    box = page.locator("roaming-ask").bounding_box()
+    assert box is None or box["height"] == 0
+    context.close()
