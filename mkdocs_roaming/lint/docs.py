@@ -127,6 +127,13 @@ def is_version(title: str) -> bool:
     return _VERSION.match(fold(title).strip()) is not None
 
 
+def is_identifier(text: PageText, place: Place) -> bool:
+    """Tell whether a title is a name of code, which nobody can choose: set or spelt so, or anchored like `a.b`."""
+    title, line = place.section.title, text.lines[text.starts[place.at]]
+    code = ("`" in line or "<code" in line) and not re.search(r"\w", _CODE_SPAN.sub("", line))
+    return code or "." in (place.section.anchor or "") or _CODE_LIKE.search(title) is not None
+
+
 def _is_history(page: PageEntry) -> bool:
     """Tell whether a page is a change log or release notes, by its title or path or by what its headings are."""
     names = (page.title.strip(), page.path.strip("/").rpartition("/")[2].removesuffix(".html"))
@@ -148,6 +155,8 @@ def _ids(html: str) -> frozenset[str]:
 
 
 _ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
+_CODE_SPAN = re.compile(r"`[^`]*`|<code.*?</code>")
+_CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
 _HISTORY = re.compile(
     "(?:.* )?release[ _-]?notes?|releases?|(?:.* )?change[ _-]?logs?|changes|(?:version |release )?history|news"

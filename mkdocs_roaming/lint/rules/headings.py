@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from mkdocs_roaming import words
 from mkdocs_roaming.languages import fold
-from mkdocs_roaming.lint.docs import Docs, is_version
+from mkdocs_roaming.lint.docs import Docs, is_identifier, is_version
 from mkdocs_roaming.lint.finding import Found, Rule
 from mkdocs_roaming.lint.text import PageText
 from mkdocs_roaming.lint.wording import bare_title, is_signpost, says_nothing
@@ -87,7 +87,7 @@ def repeated_title(docs: Docs) -> Iterator[Found]:
     found: dict[str, list[Place]] = defaultdict(list)
     for text, place in docs.sections(docs.manuals):
         title = place.section.title
-        if place.at and not _is_identifier(text, place) and not is_version(title) and not _below_version(docs, place):
+        if place.at and not is_identifier(text, place) and not is_version(title) and not _below_version(docs, place):
             found[bare_title(title)].append(place)
     for title, places in found.items():
         if title and len(places) >= _OFTEN and not says_nothing(title, docs.language) and not is_signpost(title):
@@ -96,7 +96,7 @@ def repeated_title(docs: Docs) -> Iterator[Found]:
             yield Found(
                 f"“{first.section.title}” is the title of {len(places)} sections on {pages} "
                 f"page{'' if pages == 1 else 's'}: in search results it does not tell where one is.",
-                f"Put the subject into the title: “{_suggested(docs, first)}”.",
+                f"Put the subject into the title: “{_suggested(first)}”.",
                 first.page,
                 first.at,
             )
@@ -131,7 +131,8 @@ def title_apart(docs: Docs) -> Iterator[Found]:
 
 def unstable_id(docs: Docs) -> Iterator[Found]:
     """Find sections whose id hangs on the order of others: their name or its hash was taken already."""
-    for page in docs.manifest.pages:
+    for text in docs.texts:
+        page = text.page
         names = names_of(
             [section.title for section in page.sections],
             [section.anchor for section in page.sections],
@@ -142,7 +143,8 @@ def unstable_id(docs: Docs) -> Iterator[Found]:
             above = docs.places.parent(Place(page, at))
             twin = (above.id if above else "", " ".join(section.title.split()))
             counted = name and _COUNTED.search(name) and not _COUNTED.search(section.anchor or "")
-            if counted and twin not in titles:  # `repeated-sibling` tells of the others
+            # `repeated-sibling` tells of the others; the names in code are what they are.
+            if counted and twin not in titles and not is_identifier(text, Place(page, at)):
                 same = sum(github_slug(other.title) == github_slug(section.title) for other in page.sections) > 1
                 yield Found(
                     f"The id of “{section.title}” hangs on the order of the sections: another one has its "
@@ -165,7 +167,6 @@ def unstable_id(docs: Docs) -> Iterator[Found]:
 _OFTEN = 10
 _ENOUGH = 300
 _COUNTED = re.compile(r"~\d+$")
-_CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|[a-z][A-Z]")
 _JOINTS = re.compile(r"[-_\s./`*\\\u00ad\u200b]+")
 
 
@@ -175,11 +176,9 @@ def _spoken_of(section: SectionEntry) -> str:
     return f" (the text speaks of {named})" if named else ""
 
 
-def _suggested(docs: Docs, place: Place) -> str:
-    """Give the title with the name of what is above it."""
-    above = docs.places.breadcrumb(place)[:-1]
-    over = next((title for title in reversed(above) if not says_nothing(title, docs.language)), "…")
-    return f"{over}: {place.section.title}"
+def _suggested(place: Place) -> str:
+    """Give the title with the name of its page."""
+    return f"{place.page.title}: {place.section.title}"
 
 
 def _shares_nothing(text: PageText, at: int, stems: set[str]) -> bool:
@@ -205,15 +204,9 @@ def _below_version(docs: Docs, place: Place) -> bool:
     return above is not None and (is_version(above.section.title) or _below_version(docs, above))
 
 
-def _is_identifier(text: PageText, place: Place) -> bool:
-    """Tell whether a title is a name of code, which nobody can choose: set as code, or a small word alone."""
-    title, line = place.section.title, text.lines[text.starts[place.at]]
-    return "`" in line or "<code" in line or _CODE_LIKE.search(title) is not None
-
-
 def _is_name(text: PageText, place: Place) -> bool:
     """Tell whether an empty title is a name: of code, or in a sentence, as in “the Details extension”."""
-    if _is_identifier(text, place):
+    if is_identifier(text, place):
         return True
     title = re.escape(place.section.title.strip())
     named = re.compile(rf"(?:[\w,;)]\s+|`){title}\b|\[{title}\]", re.UNICODE)

@@ -110,8 +110,8 @@ def strays(docs: Docs) -> list[PageEntry]:
 
 
 def _links(docs: Docs) -> Iterator[tuple[PageText, int, str]]:
-    """Give each link of the prose once a section, with its line."""
-    for text in docs.texts:
+    """Give each link of the prose with its line; lists of posts repeat what the posts hold."""
+    for text in docs.written:
         for number, line in enumerate(text.prose):
             if "](" in line or "<" in line:
                 for href in links_in(line):

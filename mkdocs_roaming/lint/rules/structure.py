@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.lint.docs import Docs
+from mkdocs_roaming.lint.docs import Docs, is_identifier
 from mkdocs_roaming.lint.finding import Found, Rule
 from mkdocs_roaming.lint.rules.links import MANY, strays
+from mkdocs_roaming.lint.text import PageText
+from mkdocs_roaming.places import Place
 
 
 def no_opening(docs: Docs) -> Iterator[Found]:
@@ -46,9 +48,10 @@ def skipped_level(docs: Docs) -> Iterator[Found]:
 
 def crowded_section(docs: Docs) -> Iterator[Found]:
     """Find sections with more subsections than can be looked through at once."""
-    for _, place in docs.sections(docs.manuals):
-        count = len(docs.places.children(place))
-        if count > _CROWD:
+    for text, place in docs.sections(docs.manuals):
+        children = docs.places.children(place)
+        count = len(children)
+        if count > _CROWD and not _mostly_names(text, children):  # a class has the members that it has
             yield Found(
                 f"“{place.section.title}” has {count} subsections side by side: opening it costs a list of them all.",
                 f"Group them, below {_CROWD} to a group, or make pages of the groups.",
@@ -75,7 +78,7 @@ def long_section(docs: Docs) -> Iterator[Found]:
     """Find sections whose own text is cut when they are opened."""
     for text, place in docs.sections(docs.written):
         size = _size(text.lines, text.own_lines(place.at))
-        if size > CAP:
+        if size > CAP and not is_identifier(text, place):
             yield Found(
                 f"“{place.section.title}” has {size:,} characters of its own: it is opened in parts of {CAP:,}.",
                 "Part it by headings, each with a title that tells what is below.",
@@ -88,7 +91,8 @@ def long_page(docs: Docs) -> Iterator[Found]:
     """Find pages that many readers of whole pages cut off. Change logs are long by nature."""
     for text in docs.manuals:
         size = len(text.markdown)
-        if size > _LONG:
+        sections = [Place(text.page, at) for at in range(1, len(text.page.sections))]
+        if size > _LONG and not _mostly_names(text, sections):  # a page made of a module is as long as that
             yield Found(
                 f"The page has {size:,} characters; agents that fetch it whole cut it off, often at {_LONG:,}.",
                 "Make several pages of it.",
@@ -99,6 +103,11 @@ def long_page(docs: Docs) -> Iterator[Found]:
 _CROWD = 40
 _TOP = 12
 _LONG = 50_000
+
+
+def _mostly_names(text: PageText, places: list[Place]) -> bool:
+    """Tell whether most sections bear names of code."""
+    return 2 * sum(is_identifier(text, place) for place in places) > len(places)
 
 
 def _size(lines: tuple[str, ...], own: range) -> int:
