@@ -9,6 +9,7 @@ from collections import Counter
 from lxml import etree
 
 from mkdocs_roaming.publish.idioms import TAG_ROLES, article_finders, excerpt_finder
+from mkdocs_roaming.publish.switches import is_switch
 from mkdocs_roaming.publish.walk import ROLES, Element, text_of
 
 
@@ -95,7 +96,8 @@ def _parsed(data: bytes) -> tuple[Element | None, bool]:
 
 
 def _without_chrome(article: Element) -> None:
-    for element in [found for found in article.iter() if ROLES[found.tag, found.get("class")] == "skip"]:
+    unseen = [found for found in article.iter() if ROLES[found.tag, found.get("class")] == "skip"]
+    for element in [found for found in unseen if not (isinstance(found, etree._Comment) and is_switch(found.text))]:
         parent = element.getparent()
         if element is article or parent is None:
             continue

@@ -21,7 +21,7 @@ from mkdocs_roaming.page import Page
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.section import Section
 
-CONVERTER_VERSION = "3"
+CONVERTER_VERSION = "4"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
 KEYWORDS_VERSION = "2"

@@ -38,6 +38,12 @@ def without_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
     return text[found.end() :], pairs
 
 
+def pointer_of(markdown: str) -> str:
+    """Give the quote at its top that points readers to an llms.txt, and what stands before it."""
+    text = without_front_matter(markdown)[0]
+    return text.removesuffix(without_pointer(text))
+
+
 def without_pointer(markdown: str) -> str:
     """Give the Markdown without the quote at its top that points readers to an llms.txt."""
     text = markdown.lstrip("\r\n")

@@ -22,6 +22,7 @@ from mkdocs_roaming.publish.discovery import pointer
 from mkdocs_roaming.publish.files import inside, write_atomically, write_pieces
 from mkdocs_roaming.publish.links import Links, links_of
 from mkdocs_roaming.publish.llms_txt import FULL, LIMIT, full_offsets, llms_full, llms_txt
+from mkdocs_roaming.publish.switches import with_switches
 from mkdocs_roaming.section import split
 from mkdocs_roaming.vectors import PATH as VECTORS
 from mkdocs_roaming.words import estimate_tokens
@@ -313,14 +314,15 @@ def _converted(page: Page, line: str, link: Callable[[str], str], image: Callabl
         return seen_images.setdefault(src, image(src))
 
     result = convert(page.article, title=page.title, link=recorded, image=recorded_image, source=page.source_text)
-    text = f"{line}\n{result.markdown}"
+    text = f"{with_switches(line, page.article)}\n{result.markdown}"
     return Converted(text, split(text, title=page.title, headings=result.headings), seen_links, seen_images)
 
 
 def _shaped(page: Page, markdown: str, line: str, link: Callable[[str], str]) -> Converted:
-    from mkdocs_roaming.publish.markdown import shaped  # few sites give Markdown
+    from mkdocs_roaming.publish.markdown import pointer_of, shaped  # few sites give Markdown
 
     seen: dict[str, str] = {}
+    line = with_switches(line, pointer_of(markdown))
     text = f"{line}\n{shaped(markdown, title=page.title, link=lambda href: seen.setdefault(href, link(href)))}"
     return Converted(text, split(text, title=page.title, headings=page.headings or None), seen, {})
 

@@ -1,0 +1,50 @@
+"""Comments that switch the linter off are kept by a crawl: of HTML, of Markdown, and of what this project published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs_roaming.lint.text import read_page
+from mkdocs_roaming.manifest import Manifest
+from mkdocs_roaming.site import Index, index
+
+SWITCH = "<!-- roaming-lint: off no-opening -->"
+
+
+def silenced(manifest: Manifest, text: str, path: str) -> frozenset[str]:
+    page = next(page for page in manifest.pages if page.path == path)
+    return read_page(page, text).silenced
+
+
+def test_a_switch_in_html(site: Any, crawled: Any) -> None:
+    """A comment in the article of a page stands behind the pointer of its Markdown."""
+    site.page("/", "Home", links=("/g/",))
+    site.page("/g/", "Guide", f"Some words here. {SWITCH} <!-- another one -->")
+    done = crawled(site.url)
+    assert silenced(done.manifest, done.text("g/"), "g/") == {"no-opening"}
+    assert "another one" not in done.text("g/")
+
+
+def test_a_switch_in_markdown(site: Any, crawled: Any) -> None:
+    """In Markdown that a site publishes it stays where it is; behind a pointer that is taken away it stays too."""
+    site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
+    site.put("/g.md", f"# G\n\nWords. {SWITCH}\n", kind="text/markdown")
+    site.put("/h.md", f"> All pages are in [llms.txt](/llms.txt). {SWITCH}\n\n# H\n\nWords.\n", kind="text/markdown")
+    done = crawled(site.url)
+    texts = {page.path: done.text(page.path) for page in done.manifest.pages}
+    assert {path: silenced(done.manifest, text, path) for path, text in texts.items()} == dict.fromkeys(
+        texts, frozenset({"no-opening"})
+    )
+    assert len(texts) == 2
+
+
+def test_a_switch_in_a_built_site(tmp_path: Path) -> None:
+    """`roaming index` keeps it too."""
+    article = f"<h1>Home</h1><p>Some words.</p>{SWITCH}<!-- another one -->"
+    html = f"<html><head><title>Home</title></head><body><main>{article}</main></body></html>"
+    (tmp_path / "index.html").write_text(html, "utf-8")
+    index(tmp_path, Index(url="https://docs.example/"), warn=print)
+    text = (tmp_path / "index.md").read_text("utf-8")
+    assert SWITCH in text.splitlines()[0]
+    assert "another one" not in text
