@@ -68,8 +68,8 @@ TABLES: Mapping[str, Mapping[str, type]] = {
 }
 """What may stand in the file: tables, their keys, the type of each."""
 
-SERVING = ("serve", "limits")
-"""Tables that may stand there too: what `roaming serve` reads."""
+SERVING = ("serve", "limits", "lint")
+"""Tables that may stand there too: what `roaming serve` and `roaming lint` read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mkdocs_roaming.cli.crawling import crawl
 from mkdocs_roaming.cli.evaluating import evaluate
 from mkdocs_roaming.cli.explaining import explain
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
+from mkdocs_roaming.cli.linting import lint
 from mkdocs_roaming.cli.publishing import index, validate
 from mkdocs_roaming.cli.reading import expand, outline, search
 from mkdocs_roaming.cli.serving import serve
@@ -45,5 +46,6 @@ for command in (
     mcp,
     serve,
     validate,
+    lint,
 ):
     main.add_command(command)

@@ -28,7 +28,7 @@ Exit codes:
   1  it could not be done; the reason is on standard error
   2  the command line is wrong
   3  nothing found: no hit, no answer
-  4  validate found faults, replay or diff a difference, eval what was found before and no longer is
+  4  validate or a strict lint found faults, replay or diff a difference, eval what was found before and no longer is
 """
 
 FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`

@@ -1,0 +1,132 @@
+"""`roaming lint`: can these docs be roamed? Findings with a fix, a score, a badge."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, LIB, open_lib, print_json
+from mkdocs_roaming.errors import LibraryError, UsageError
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.lint import Docs
+    from mkdocs_roaming.lint.report import Report
+    from mkdocs_roaming.manifest import PageEntry
+    from mkdocs_roaming.roam.library import Library
+
+
+@click.command()
+@LIB
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "gitlab"]),
+    default="text",
+    show_default=True,
+    help="github: workflow commands, which become annotations; gitlab: Code Quality.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 4 where there is more than hints.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Leave a rule out. May be repeated.")
+@click.option("--enable", multiple=True, metavar="RULE", help="Ask for a rule that is off. May be repeated.")
+@click.option(
+    "--docs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of the sources: findings then name their lines.",
+)
+@click.option(
+    "--badge",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the score as a picture (.svg), or as a badge server's endpoint (.json).",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="Settings; else roaming.toml in the working folder.")
+@AS_JSON
+def lint(
+    lib: str,
+    form: str,
+    strict: bool,
+    disable: tuple[str, ...],
+    enable: tuple[str, ...],
+    docs: Path | None,
+    badge: Path | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell what on a site is hard to roam, and what to do about it.
+
+    Each finding has its place, its reason and a fix; the score is 100 where nothing is found.
+    """
+    from mkdocs_roaming.lint import config_of, with_options
+    from mkdocs_roaming.lint import lint as look
+    from mkdocs_roaming.lint.folder import sources_in
+    from mkdocs_roaming.settings import read_settings
+
+    if docs is not None and not docs.is_dir():
+        raise UsageError(f"{docs}: no such folder; --docs names the folder of the Markdown sources")
+    if badge is not None and badge.suffix not in (".svg", ".json"):
+        raise UsageError(f"{badge}: a badge is a .svg picture or a .json endpoint")
+    settings = read_settings(config)
+    given = config_of(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
+    asked = with_options(given, disable, enable, strict=strict)
+    report = look(_docs_of(open_lib(lib)), asked, sources_in(docs) if docs else None)
+    if badge is not None:
+        _write_badge(badge, report.score)
+    _print(report, "json" if as_json else form, docs, lib)
+    if asked.level == "strict" and report.faulty:
+        sys.exit(FAULTS_FOUND)
+
+
+def _docs_of(library: Library) -> Docs:
+    """Give a library as the rules see it; single files are looked up only where they lie on this machine."""
+    from mkdocs_roaming.lint import docs_of
+    from mkdocs_roaming.publish.llms_txt import FULL
+
+    @cache
+    def file(path: str) -> bytes | None:
+        try:
+            return library.file(path)
+        except LibraryError:
+            return None
+
+    distant = library.where.startswith(("http://", "https://"))
+    whole = (file(FULL) or b"") if distant and len(library.manifest.pages) > 1 else b""
+
+    def text(page: PageEntry) -> str:
+        data = whole[page.full : page.full + page.bytes] if page.full is not None else b""
+        if "sha256:" + hashlib.sha256(data).hexdigest() != page.digest:
+            data = library.file(page.markdown)
+        return data.decode("utf-8", "replace")
+
+    return docs_of(library.places, text, file if library.published and not distant else None)
+
+
+def _write_badge(path: Path, score: int) -> None:
+    from mkdocs_roaming.lint.badge import as_endpoint, as_svg
+    from mkdocs_roaming.publish.files import write_atomically
+
+    text = as_svg(score) if path.suffix == ".svg" else as_endpoint(score)
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{path}: the badge cannot be written ({error.strerror})") from None
+
+
+def _print(report: Report, form: str, docs: Path | None, lib: str) -> None:
+    from mkdocs_roaming.lint import formats
+    from mkdocs_roaming.terminal import clean
+
+    folder = docs.as_posix() if docs else ""
+    if form == "json":
+        print_json(formats.as_json(report))
+    elif form == "gitlab":
+        click.echo(formats.as_gitlab(report, folder))
+    else:
+        lines = formats.as_github(report, folder) if form == "github" else formats.as_text(report, folder, lib)
+        for line in lines:
+            click.echo(clean(line))
