@@ -190,6 +190,7 @@ def _generate(library: Library, options: Chosen, count: int, output: Path, seed:
     import anyio
 
     from mkdocs_roaming.answer.trace import check_writable, write_whole
+    from mkdocs_roaming.errors import UsageError
     from mkdocs_roaming.evals.generating import generate, generate_by_model, written
 
     check_writable(output)
@@ -198,10 +199,11 @@ def _generate(library: Library, options: Chosen, count: int, output: Path, seed:
     else:
         model, budget = options.answering()
         made = anyio.run(lambda: generate_by_model(library, count, model, budget, seed=seed, max_cost=own["max_cost"]))
-    write_whole(output, written(made))
+    if made.questions:
+        write_whole(output, written(made))
     if own["as_json"]:
         print_json({"questions": len(made.questions), "dropped": dict(made.dropped), "cost": made.cost})
-    else:
+    elif made.questions:
         click.echo(f"{output}: {len(made.questions)} questions about {made.pages} pages")
     if len(made.questions) < count and not own["as_json"]:
         warn(f"{count} were asked for; the site has no more to ask about in this way")
@@ -209,4 +211,7 @@ def _generate(library: Library, options: Chosen, count: int, output: Path, seed:
         warn(f"{times} dropped: {why}")
     if made.error:
         warn(made.error)
+    if not made.questions:
+        raise UsageError(f"{library.where}: no question could be made, and {output} is not written; write some by hand")
+    if made.error:
         sys.exit(1)

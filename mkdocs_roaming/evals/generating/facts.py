@@ -97,18 +97,12 @@ def _around(library: Library, place: Place, title: str) -> str:
 def _definitions(place: Place, prose: Sequence[str], words: Wording) -> Iterator[Fact]:
     for paragraph in prose:
         match = words.defined.match(paragraph)
-        if match and not _PRONOUN.fullmatch(match[1]) and len(match[1].split()) <= 4 and not match[1].isdigit():
-            yield Fact("definition", place, _what(match[1].strip(), paragraph, words))
-
-
-def _what(term: str, sentence: str, words: Wording) -> str:
-    if is_name(term):
-        return words.does.format(term)
-    if words is WORDINGS["en"]:
-        article = re.match(r"(an?|the) ", sentence, re.IGNORECASE)
-        verb = "are" if re.search(r"[*_`] are ", sentence) else "is"
-        return f"What {verb} {article[1].lower() + ' ' if article else ''}{term}?"
-    return words.what.format(term)
+        term = match["term"].strip() if match else ""
+        if match and term and not _PRONOUN.fullmatch(term) and len(term.split()) <= 4 and not term.isdigit():
+            article = (match.groupdict().get("article") or "").lower()
+            what = "What are {0}?" if words is WORDINGS["en"] and re.search(r"[*_`] are ", paragraph) else words.what
+            ask = words.does.format(term) if is_name(term) else what.format(article + term)
+            yield Fact("definition", place, ask)
 
 
 def _tables(place: Place, body: str, language: str, words: Wording) -> Iterator[Fact]:
@@ -135,7 +129,7 @@ def _cell(place: Place, header: str, name: str, key: str, cell: str, language: s
         or not re.search(r"\d|\w{3}", value)
     ):
         return None
-    shown = key if is_name(key.split()[0]) or language != "en" else _lower(key)
+    shown = key.split()[0] if is_name(key.split()[0]) else _lower(key) if language == "en" else key
     if len(key.split()) == 1 and not is_name(key) and place.at:
         shown += words.inside.format(place.section.title)
     if name in words.defaults:
@@ -154,7 +148,7 @@ def _flag(place: Place, key: str, about: str, language: str, words: Wording) -> 
     if not 10 <= len(phrase) <= 70 or _PRONOUN.search(phrase) or name in phrase or len(phrase.split()) > 11:
         return
     if language != "en":
-        yield Fact("flag", place, words.flag.format(phrase), (name,))
+        yield Fact("flag", place, words.flag.format(phrase.removesuffix("です")), (name,))
         return
     kind = "option" if name.startswith("-") else "setting" if re.search(r"[._]", name) else None
     if kind is None or not re.search("[a-z]", phrase):

@@ -26,7 +26,7 @@ class Wording:
     defaults: frozenset[str]
     meanings: frozenset[str]
     defined: re.Pattern[str]
-    """Its first group is what a sentence defines."""
+    """Its `term` is what a sentence defines, its `article` how that is begun."""
     infinitive: re.Pattern[str]
     """What a heading looks like that says what one does; its first group is the doing."""
     lead: re.Pattern[str]
@@ -37,7 +37,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(fold(word.strip()) for word in text.split(","))
 
 
-_TERM = r"[*_`]{1,2}([^*_`\n.]{2,40}?)[*_`]{1,2}"
+_TERM = r"[*_`]{1,2}(?P<term>[^*_`\n.]{2,40}?)[*_`]{1,2}"
 
 WORDINGS: Mapping[str, Wording] = {
     "en": Wording(
@@ -52,7 +52,7 @@ WORDINGS: Mapping[str, Wording] = {
         inside=" in {0}",
         defaults=_words("default, default value, defaults, standard"),
         meanings=_words("description, meaning, what it does, what it is, purpose, explanation, effect, what"),
-        defined=re.compile(rf"^(?:An? |The )?{_TERM} (?:is|are|means) ", re.IGNORECASE),
+        defined=re.compile(rf"^(?P<article>An? |The )?{_TERM} (?:is|are|means) ", re.IGNORECASE),
         infinitive=re.compile(r"(?!)"),  # verbs are known by name: english.py
         lead=re.compile(
             r"^(?:[^.:]*\b(?:to|To) ((?:(?!\b(?:run|use|type|execute|enter|issue)\b)[^,:]){4,70}),? "
@@ -72,14 +72,14 @@ WORDINGS: Mapping[str, Wording] = {
         inside=" bei {0}",
         defaults=_words("standard, standardwert, vorgabe, voreinstellung, default"),
         meanings=_words("bedeutung, beschreibung, zweck, wirkung, erklärung, was"),
-        defined=re.compile(rf"^(?:Eine? |Der |Die |Das )?{_TERM} (?:ist|sind|bezeichnet) "),
-        infinitive=re.compile(r"^((?:\S+ ){1,6}[a-zäöüß-]{3,}en)$"),
+        defined=re.compile(rf"^(?P<article>Eine? |Der |Die |Das )?{_TERM} (?:ist|sind|bezeichnet) "),
+        infinitive=re.compile(r"^((?:\S+ ){1,6}[a-zäöüß-]{2,}(?:en|ern|eln))$"),
         lead=re.compile(r"^(?:Um )?((?:\S+ ){1,8}zu \S+en)(?:, .{0,40})?:$"),
     ),
     "fr": Wording(
         do="Comment {0} ?",
         work="Comment fonctionne {0} ?",
-        what="Qu'est-ce que {0} ?",
+        what="C'est quoi, {0} ?",
         does="Que fait {0} ?",
         default="Quelle est la valeur par défaut de {0} ?",
         cell="{0} : que dit « {1} » ?",
@@ -88,7 +88,7 @@ WORDINGS: Mapping[str, Wording] = {
         inside=" dans {0}",
         defaults=_words("défaut, par défaut, valeur par défaut, default"),
         meanings=_words("description, signification, sens, but, effet, rôle"),
-        defined=re.compile(rf"^(?:Une? |Le |La |L['’])?{_TERM} (?:est|sont|désigne) "),
+        defined=re.compile(rf"^(?P<article>Une? |Le |La |L['’])?{_TERM} (?:est|sont|désigne) "),
         infinitive=re.compile(r"^([A-ZÉa-zé][a-zéèêçïî]+(?:er|ir|re) .+)$"),
         lead=re.compile(r"^Pour ([^,:]{4,70})(?:, .{0,40})? ?:$"),
     ),
@@ -104,7 +104,7 @@ WORDINGS: Mapping[str, Wording] = {
         inside=" en {0}",
         defaults=_words("por defecto, predeterminado, valor por defecto, valor predeterminado, default"),
         meanings=_words("descripción, significado, propósito, efecto, sentido"),
-        defined=re.compile(rf"^(?:Una? |El |La )?{_TERM} (?:es|son|significa) "),
+        defined=re.compile(rf"^(?P<article>Una? |El |La )?{_TERM} (?:es|son|significa) "),
         infinitive=re.compile(r"^([A-Za-zÁÉÍÓÚáéíóúñ]+(?:ar|er|ir) .+)$"),
         lead=re.compile(r"^Para ([^,:]{4,70})(?:, .{0,40})?:$"),
     ),
@@ -120,7 +120,7 @@ WORDINGS: Mapping[str, Wording] = {
         inside="（{0}）",
         defaults=_words("既定値, デフォルト, 既定, 初期値, デフォルト値, default"),
         meanings=_words("意味, 説明, 内容, 用途"),
-        defined=re.compile(r"^[*_`「]*([A-Za-z0-9\u30a1-\u30fc\u4e00-\u9fff]{2,20})[*_`」]*とは"),
+        defined=re.compile(r"^[*_`「]*(?P<term>[A-Za-z0-9\u30a1-\u30fc\u4e00-\u9fff]{2,20})[*_`」]*とは"),
         infinitive=re.compile(r"^(.{1,30}(?:する|なる|せる|める|べる|ける|える|れる))$"),
         lead=re.compile(r"^(.{2,40}?)(?:には|場合は).{0,20}[:：]$"),
     ),
@@ -136,7 +136,7 @@ WORDINGS: Mapping[str, Wording] = {
         inside="（{0}）",
         defaults=_words("默认值, 默认, 缺省值, default"),
         meanings=_words("含义, 说明, 描述, 作用, 意义"),
-        defined=re.compile(r"^[*_`“]*([^\s*_`“”，。]{2,20})[*_`”]*(?:是一[个种]|是指|指的是)"),
+        defined=re.compile(r"^[*_`“]*(?P<term>[^\s*_`“”，。]{2,20})[*_`”]*(?:是一[个种]|是指|指的是)"),
         infinitive=re.compile(
             r"^(?:如何)?((?:安装|配置|设置|使用|启动|停止|创建|添加|删除|移除|更新|升级|部署|迁移|备份|恢复|修改|运行|导出|导入|"
             r"启用|禁用|编写|自定义|构建|发布|校准|更换).+)$"
