@@ -1,7 +1,7 @@
 // <roaming-ask>: asks these docs a question, shows where the answer was looked for, and links every source.
 //
 //   <script type="module" src="roaming/roaming-ask.js"></script>
-//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>
+//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without this line it finds sections
 //
 // Two modules beside this file are loaded when they are needed: roaming-find.js lists sections where there is no
 // endpoint, roaming-done.js adds to a finished answer what can be done with it.
@@ -967,3 +967,6 @@ export class RoamingAsk extends HTMLElement {
 }
 
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
+// A page that names this file and nothing else gets the element too.
+if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
+  document.body.append(new RoamingAsk());

@@ -163,6 +163,18 @@ def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) ->
     assert stage.asked[0]["lang"] == "de"
 
 
+def test_one_line_is_enough(page: Page, stage: Stage, widget: Widget) -> None:
+    """A page that names the script and nothing else gets the finder."""
+    html = '<!doctype html><title>Bare</title><link rel=icon href="data:,"><h1>Bare</h1>'
+    html += '<script type=module src="roaming/roaming-ask.js"></script>'
+    (stage.folder / "bare.html").write_text(html, "utf-8")
+    page.goto(f"{stage.url}bare.html")
+    widget.open()
+    widget.input.fill("port taken")
+    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator("text=PortTaken").last.wait_for()
+
+
 @pytest.mark.parametrize(("direction", "wider", "narrower"), [("ltr", "Left", "Right"), ("rtl", "Right", "Left")])
 def test_the_panel_is_sized_by_keyboard(
     page: Page, stage: Stage, widget: Widget, direction: str, wider: str, narrower: str
