@@ -55,6 +55,7 @@ from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, conv
 
 if TYPE_CHECKING:
     from mkdocs_roaming.publish.meaning import Meaning
+    from mkdocs_roaming.lint.config import Config as Lint
     from mkdocs_roaming.publish.rules import RuleBook
     from mkdocs_roaming.publish.widget import Widget
 
@@ -75,6 +76,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     section_files = option.Choice(("auto", True, False), default="auto")
     outline_tokens = option.Type(int, default=BUDGET)
     previous = option.Optional(option.Type(str))
+    lint = option.Type(object, default="off")  # read by lint.config
     cache = option.Type(bool, default=True)
     rules = option.Type(object, default=[])  # read by publish.rules, which tells the line of what is wrong
     rules_mode = option.Choice(("each", "pool"), default="each")
@@ -96,6 +98,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._rules: dict[str, RuleBook | None] = {}
         self._seconds: dict[str, float] = {}
         self._dirty = False
+        self._lint: Lint | None = None
         self._widget: Widget | None = None
         self._meaning: Meaning | None = None
 
@@ -111,6 +114,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if self.config.outline_tokens < SMALLEST:
             raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
         self._rules_of((), config)
+        self._lint = self._lint_of()
         self._widget = self._widget_of(config)
         self._meaning = self._meaning_of()
         return config
@@ -246,6 +250,35 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = self._seconds[folder] + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+        if self._lint:
+            self._look(self._lint, folder, config)
+
+    def _lint_of(self) -> Lint | None:
+        """Read what is to be looked for; most builds look for nothing."""
+        if self.config.lint in ("off", False, None):
+            return None
+        from mkdocs_roaming.lint.config import config_of
+
+        try:
+            lint = config_of(self.config.lint, "lint")
+        except RoamingError as error:
+            raise PluginError(f"roaming: {error}") from error
+        return lint if lint.level != "off" else None
+
+    def _look(self, lint: Lint, folder: str, config: MkDocsConfig) -> None:
+        """Say what is hard to roam, the worst first; `strict` fails a build for it, but only warns in `mkdocs serve`."""
+        from mkdocs_roaming.lint.folder import lint_folder
+        from mkdocs_roaming.lint.formats import as_log
+
+        try:
+            report = lint_folder(Path(config.site_dir) / folder, lint, Path(config.docs_dir))
+        except RoamingError as error:
+            raise PluginError(f"roaming: {error}") from error
+        strict = lint.level == "strict"
+        for severity, line in as_log(report):
+            (log.warning if strict and severity in ("error", "warning") else log.info)(line)
+        if strict and report.faulty and not path_of_dev_server(config):
+            raise PluginError(f"roaming: lint: {report}; mend what is told above, or set `lint: warn`")
 
     def _meaning_of(self) -> Meaning | None:
         if self.config.search == "lexical":
