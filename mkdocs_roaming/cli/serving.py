@@ -63,7 +63,8 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
             click.echo(line)
         return
     _log_to_standard_error()
-    run(app, configured.host, configured.port, drain=configured.drain)
+    patience = configured.serving.policy.header_seconds
+    run(app, configured.host, configured.port, drain=configured.drain, header_seconds=patience)
 
 
 def _check_packages() -> None:

@@ -38,10 +38,14 @@ HEALTH = "/healthz"
 """Asked by balancers, by whatever name and as often as they like."""
 
 
+HEADER_SECONDS = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What requests may be. The paths `guarded`, and those below, are counted and closed to foreign browsers.
+    """What requests may be; how long headers may take is the server's to see to.
 
+    The paths `guarded`, and those below, are counted and closed to foreign browsers.
     `origins` are the sites whose pages may ask, beside the server's own. This tells well-behaved browsers; it is no
     authentication. `proxies` is how many servers of ours stand in front. A request without an Origin is no browser's.
     """
@@ -52,13 +56,14 @@ class Policy:
     guarded: tuple[str, ...] = ("/v1", "/ask", "/mcp", "/metrics")
     requests_a_minute: int = 3_000
     requests_a_minute_each: int = 120
+    header_seconds: float = HEADER_SECONDS
     body_bytes: int = 65_536
     body_seconds: float = 10.0
     send_seconds: float = 20.0
 
     def __post_init__(self) -> None:
         numbers = (self.requests_a_minute, self.requests_a_minute_each, self.body_bytes)
-        if min(numbers) < 1 or self.body_seconds <= 0 or self.send_seconds <= 0:
+        if min(numbers) < 1 or min(self.header_seconds, self.body_seconds, self.send_seconds) <= 0:
             raise UsageError("limits of requests, bytes and seconds are more than 0")
         if self.proxies < 0:
             raise UsageError(f"the number of proxies is 0 or more, not {self.proxies}")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import FrameType
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.guard import App
+from mkdocs_roaming.serve.guard import HEADER_SECONDS, App
 
 DRAIN = 30
 """The seconds that answers under way have to end when the server is stopped."""
@@ -18,13 +18,16 @@ DRAIN = 30
 _log = logging.getLogger("mkdocs_roaming.serve")
 
 
-def run(app: App, host: str, port: int, *, drain: int = DRAIN) -> None:
+def run(app: App, host: str, port: int, *, drain: int = DRAIN, header_seconds: float = HEADER_SECONDS) -> None:
     """Serve until SIGINT or SIGTERM; raises UsageError where the port cannot be had."""
     import uvicorn
+
+    from mkdocs_roaming.serve.impatience import protocol
 
     listening = listen(host, port)
     config = uvicorn.Config(
         app,
+        http=protocol(header_seconds),
         lifespan="on",
         log_config=None,
         access_log=False,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -179,6 +181,76 @@ def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Pat
         assert line in result.stdout.splitlines()
     for secret in ("verysecret", "0123456789abcdef", "hunter2"):
         assert secret not in result.output
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path: Path, before: bytes) -> None:
+    """After `header_seconds` the visitor is told 408 and the connection is closed, on a used connection as well;
+    who sends nothing at all is not kept either.
+    """
+    (tmp_path / "roaming.toml").write_text("[limits]\nheader_seconds = 0.6\n")
+    with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
+        where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
+        with socket.create_connection(where, timeout=5) as line, socket.create_connection(where, timeout=5) as silent:
+            if before:
+                line.sendall(before)
+                assert b'"status":"ok"' in line.recv(65_536)
+            began = time.monotonic()
+            told = b""
+            line.settimeout(0.05)
+            line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+            while time.monotonic() - began < 5:
+                try:
+                    line.sendall(b"x")
+                    if not (data := line.recv(65_536)):
+                        break
+                    told += data
+                except TimeoutError:
+                    continue
+                except OSError:
+                    break
+            assert 0.4 < time.monotonic() - began < 3
+            assert told.startswith(b"HTTP/1.1 408 ")
+            assert json.loads(told.partition(b"\r\n\r\n")[2])["code"] == "slow"
+            assert b"408" in silent.recv(65_536)
+        assert httpx2.get(f"{url}/healthz").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+def test_redis_goes_away_and_comes_back(
+    folder: Path, tmp_path: Path, redis: Any, slow: Callable[[float], dict[str, str]], until: Callable[..., Any]
+) -> None:
+    """While the counters are away nothing that costs money is answered, and visitors are told so; offline answers,
+    reading and search go on, in a process that neither ends nor hangs. Once they are back money is spent again.
+    """
+    (tmp_path / "roaming.toml").write_text(
+        "[prices]\ninput = 1.0\noutput = 1.0\n[budget]\ncost = 0.05\n[limits]\nmoney_a_day = 5.0\n"
+        "answers_a_minute_each = 60\nrequests_a_minute_each = 10000\n[serve]\nkept_answers = 0\n"
+    )
+    environment = {**slow(0.0), "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    with process(*arguments, env=environment) as (running, url):
+
+        def ask() -> Any:
+            return httpx2.post(
+                f"{url}/v1/ask", json={"question": "Which port?"}, headers={"Accept": "application/json"}, timeout=20
+            )
+
+        assert ask().json()["state"] == "answered"
+        redis.stop()
+        for _ in range(3):
+            began = time.monotonic()
+            refused = ask()
+            assert (refused.status_code, refused.json()["code"]) == (503, "counters")
+            assert refused.headers["retry-after"] == "30"
+            assert time.monotonic() - began < 4
+        assert "8642" in httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).text
+        for path in ("/healthz", "/v1/outline", "/v1/search?q=port"):
+            assert httpx2.get(url + path).status_code == 200
+        redis.start()
+        until(lambda: ask().status_code == 200, 15.0)
+        assert running.poll() is None
 
 
 @pytest.mark.parametrize(
