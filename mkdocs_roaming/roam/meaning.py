@@ -191,8 +191,7 @@ class Hybrid:
         scores = fused([place.id for place in ranked], [near.place.id for near in nearest])
         places = {place.id: place for place in ranked} | {near.place.id: near.place for near in nearest}
         near_of = {near.place.id: near for near in nearest}
-        order = {place.id: at for at, place in enumerate(self.library.places)}
-        best_first = sorted(scores, key=lambda id_: (-scores[id_], order.get(id_, 0)))
+        best_first = sorted(scores, key=scores.__getitem__, reverse=True)  # of equals that which words rank higher
         return ((places[id_], scores[id_], near_of.get(id_)) for id_ in best_first)
 
     def _window(self, near: Near) -> str:
