@@ -54,8 +54,8 @@ from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.publish.meaning import Meaning
     from mkdocs_roaming.lint.config import Config as Lint
+    from mkdocs_roaming.publish.meaning import Meaning
     from mkdocs_roaming.publish.rules import RuleBook
     from mkdocs_roaming.publish.widget import Widget
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from mkdocs.exceptions import Abort
 
 if TYPE_CHECKING:
-    from .conftest import Project
+    from .conftest import Project, Serving
 
 HOME = "# Tide pump\n\nA pump for tidal basins.\n"
 VALVES = "---\ntags: [a]\n---\n# Valves\n\nTwo valves.\n\n## Inlet\n\nLeft.\n\n## Inlet\n\nRight.\n\n## Notes\n\nDry.\n"
@@ -74,3 +75,30 @@ def test_only_the_globs_pages_are_spared(mkdocs: Project) -> None:
     spare = {"pages": {"valves*": ["repeated-sibling"]}}
     lines = linted(mkdocs(SOURCES, plugins=[], plugin={"lint": spare}, **DESCRIBED))
     assert [line.split(": ")[3] for line in lines[:-1]] == ["empty-title"]
+
+
+def test_strict_does_not_stop_who_is_writing(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """`mkdocs serve` shows the page that is to be mended, tells what is wrong, and is content once it is not."""
+    mkdocs.write(SOURCES, plugins=[{"roaming": {"lint": "strict"}}], **DESCRIBED)
+    with serving(tmp_path) as server:
+        assert "Two valves." in server.get("valves/")[0]
+        (warned,) = [line for line in server.said() if line.startswith("WARNING")]
+        assert "lint: valves.md:12: repeated-sibling" in warned
+        right = VALVES.replace("## Inlet\n\nRight.", "## Outlet\n\nRight.").replace("## Notes", "## Dry running")
+        (tmp_path / "docs/valves.md").write_text(right, "utf-8")
+        server.wait("Reloading browsers")
+        assert server.said()[-1].endswith("lint: 100/100: nothing found in 5 sections on 2 pages")
+
+
+def test_each_language_is_looked_at(mkdocs: Project) -> None:
+    """With mkdocs-static-i18n a score is told for each language, by the words of that language."""
+    languages = [
+        {"locale": "en", "name": "English", "default": True, "build": True},
+        {"locale": "de", "name": "Deutsch", "build": True},
+    ]
+    plugins = [{"i18n": {"docs_structure": "suffix", "languages": languages}}]
+    german = "# Ventile\n\nZwei Ventile.\n\n## Verschiedenes\n\nNie trocken laufen lassen.\n"
+    sources = {"index.md": HOME, "valves.md": "# Valves\n\nTwo valves.\n", "valves.de.md": german}
+    lines = linted(mkdocs(sources, plugins=plugins, plugin={"lint": "warn"}, **DESCRIBED))
+    assert sum("100/100: nothing found" in line for line in lines) == 1
+    assert any("lint: valves.de.md:5: empty-title: The title “Verschiedenes”" in line for line in lines)
