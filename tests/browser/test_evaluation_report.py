@@ -1,0 +1,59 @@
+"""The report of an evaluation, in a real browser: it opens from a file, asks for nothing, and fits a phone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+KETTLE = Path(__file__).parents[1] / "golden" / "answer" / "kettle.md"
+QUESTIONS = """\
+questions:
+  - ask: Which port is the default?
+    sections: [settings#server]
+    contains: ['8642']
+  - ask: do the relays clatter on a Tuesday in a room of which nobody has ever measured the width
+    sections: [settings#logs]
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report as the command writes it."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "q.yml").write_text(QUESTIONS, "utf-8")
+    command = [sys.executable, "-m", "mkdocs_roaming", "eval", KETTLE, "q.yml", "--compare", "search,offline"]
+    subprocess.run([*command, "--html", "report.html"], cwd=folder, capture_output=True, check=True)
+    return folder / "report.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_report_opens_from_a_file(browser: Browser, report: Path, scheme: str, width: int) -> None:
+    """Opened from a file it shows plots and questions in the reader's colours, by keyboard too, and fetches nothing."""
+    dark = scheme == "dark"
+    size = {"width": width, "height": 900}
+    context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light")
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: said.append(request.url))
+    page.goto(report.as_uri())
+    assert said == [report.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") is not dark
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details").first.get_by_text("a right answer holds").is_visible()
+    assert page.locator("details:visible").count() == 2
+    page.get_by_label("Only those").check()
+    assert page.locator("details:visible").count() == 1
+    assert page.get_by_role("img").first.bounding_box() is not None
+    context.close()
