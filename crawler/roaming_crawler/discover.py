@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest import PATH, Manifest, load
+from mkdocs_roaming.page import NavItem
 from roaming_crawler.fetch import MEGABYTE, Answer, FetchError
 from roaming_crawler.fulltext import Pieces, split_full
 from roaming_crawler.llms import Index, names_a_list, read_index
@@ -44,6 +45,8 @@ class Found:
     sources: dict[str, int] = field(default_factory=dict)
     """How many pages each source listed."""
     notes: list[str] = field(default_factory=list)
+    navs: list[tuple[NavItem, ...]] = field(default_factory=list)
+    """The navs of pages that are not published themselves: mdBook's stands in a frame."""
     _loosely: dict[str, str] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:

@@ -80,6 +80,7 @@ class Skipped:
     why: str
     gone: bool = False
     links: tuple[str, ...] = ()
+    nav: tuple[NavItem, ...] = ()
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ class Getter:
         if text is None and found is not None and seen is not None and self.prefer_markdown:
             text, at = await self._twin(entry, found, seen)
         if text is None and why:
-            return Skipped(entry.url, why, gone=why == _GONE, links=_all(seen))
+            return Skipped(entry.url, why, gone=why == _GONE, links=_all(seen), nav=seen.nav if seen else ())
         if text is not None and seen is not None and seen.left_out and "JavaScript" not in seen.left_out:
             return Skipped(entry.url, seen.left_out, links=_all(seen))
         headings = await self.reader.headings(seen) if text is not None and seen is not None else ()

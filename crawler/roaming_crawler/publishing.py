@@ -200,6 +200,7 @@ def _nav(found: Found, got: Sequence[Got], pages: Sequence[Page]) -> tuple[tuple
         ]
         return tuple(nav), "llms.txt"
     bars = [_known(one.nav, titles) for one in sorted(got, key=lambda one: one.path)]
+    bars = bars if any(bars) else [_known(nav, titles) for nav in found.navs]
     nav_of = {one.path: one.nav for one in got}
     bar = site_nav.together(bars, sorted(titles), lambda path: _known(nav_of.get(path, ()), titles))
     if len(site_nav.paths(bar)) > 1:

@@ -96,8 +96,8 @@ def _base(tree: lxml_html.HtmlElement, url: str) -> str:
 def _links(tree: etree._Element, base: str) -> dict[str, None]:
     """Give where a tree's links lead; those that ask not to be followed aside."""
     found: dict[str, None] = {}
-    for link in tree.iter("a"):
-        href = link.get("href") or ""
+    for link in tree.iter("a", "iframe", "frame"):  # mdBook's nav stands in a frame
+        href = link.get("href" if link.tag == "a" else "src") or ""
         if href and not href.startswith("#") and "nofollow" not in (link.get("rel") or "").lower().split():
             url = canonical(href, base)
             if url:

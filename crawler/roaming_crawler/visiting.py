@@ -103,7 +103,8 @@ class _Visit:
     def _take(self, entry: Entry, result: Got | Skipped) -> None:
         """Take a page into the crawl, in the order of the entries, and see where it leads."""
         if isinstance(result, Skipped):
-            self.skipped.append(result)
+            self.found.navs += [result.nav] if result.nav else []
+            self.skipped.append(replace(result, links=(), nav=()))
         elif (twin := self.got.get(result.path) or self._loose.get(loosely(result.url))) and _same(twin, result):
             self.skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
             del self.bodies[entry.url]

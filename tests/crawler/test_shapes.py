@@ -1,0 +1,128 @@
+"""Sites in the shapes that generators give them are crawled as their readers see them, by their links alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from roaming_crawler.discover import Sources
+
+from mkdocs_roaming.manifest import Manifest, NavEntry
+
+SITES = Path(__file__).parents[1] / "golden" / "sites"
+URL = "https://docs.example/ebb/"
+LINKS = {"sources": Sources(False, False, False)}
+PAGES = {
+    "index.md": "# Ebb\n\nEbb reads tide gauges.\n",
+    "guide/install.md": (
+        "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
+        "!!! warning\n    A gauge of 2009 has no room for it.\n\n## From source\n\n"
+        "See [the command](../reference/cli.md#ebb-read).\n"
+    ),
+    "guide/use.md": "# Use\n\nRead and stop.\n\n## Read a level\n\nNow.\n\n## Stop\n\nThen.\n",
+    "reference/cli.md": "# Commands\n\nOne.\n\n## ebb read\n\nReads.\n\n### Quiet\n\nSays nothing.\n",
+}
+
+
+def _nav(entries: tuple[NavEntry, ...]) -> list[Any]:
+    return [
+        {entry.title: entry.page} if not entry.children else {entry.title: entry.page, "below": _nav(entry.children)}
+        for entry in entries
+    ]
+
+
+def _pages(manifest: Manifest) -> dict[str, list[str]]:
+    return {
+        page.path: [f"{'#' * part.level} {part.title} {{#{part.anchor or ''}}}" for part in page.sections]
+        for page in manifest.pages
+    }
+
+
+@pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
+def test_a_generators_site(name: str, site: Any, crawled: Any) -> None:
+    """Pages, titles, anchors and nav are those that are expected of a folder of the same site."""
+    site.folder(SITES / name / "pages", "/ebb/", url=URL)
+    done = crawled(f"{site.url}ebb/", **LINKS)
+    expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
+    assert _pages(done.manifest) == expected["pages"]
+    assert (done.manifest.nav_source, _nav(done.manifest.nav)) == (expected["nav_source"], expected["nav"])
+    install = next(path for path in done.paths if path.startswith("guide/install"))
+    assert "\n```sh\napt install ebb\n```\n\n> [!" in done.text(install)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Builds a small site with MkDocs in a theme."""
+
+    def build(theme: str) -> Path:
+        folder = tmp_path_factory.mktemp(theme)
+        for name, text in PAGES.items():
+            (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "docs" / name).write_text(text, "utf-8")
+        config = {
+            "site_name": "Ebb",
+            "site_url": URL,
+            "theme": {"name": theme, **({"font": False} if theme == "material" else {})},
+            "plugins": [],
+            "markdown_extensions": ["admonition", {"toc": {"permalink": True}}, "fenced_code"],
+        }
+        (folder / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
+        environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+        command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", "site"]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return folder / "site"
+
+    return build
+
+
+@pytest.mark.parametrize("theme", ["material", "readthedocs", "mkdocs"])
+def test_a_theme_of_mkdocs(theme: str, built: Any, site: Any, crawled: Any) -> None:
+    """The same four pages come out of each theme, its buttons and menus aside."""
+    site.folder(built(theme), "/ebb/", url=URL)
+    done = crawled(f"{site.url}ebb/", **LINKS)
+    assert _pages(done.manifest) == {
+        "": ["# Ebb {#ebb}"],
+        "guide/install/": [
+            "# Install {#install}",
+            "## From a package {#from-a-package}",
+            "## From source {#from-source}",
+        ],
+        "guide/use/": ["# Use {#use}", "## Read a level {#read-a-level}", "## Stop {#stop}"],
+        "reference/cli/": ["# Commands {#commands}", "## ebb read {#ebb-read}", "### Quiet {#quiet}"],
+    }
+    own = f"{site.url}ebb/"
+    assert done.text("guide/install/").partition("\n\n")[2] == (
+        "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
+        "> [!WARNING]\n> A gauge of 2009 has no room for it.\n\n## From source\n\n"
+        f"See [the command]({own}reference/cli/index.md#ebb-read).\n"
+    )
+
+
+def test_a_hosted_shell_is_told(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """A site of the hosted kind whose pages are made in the browser: no page of it is published empty, each is told.
+
+    Where it gives Markdown beside its shell, the pages are that.
+    """
+    shell = (
+        "<!doctype html><html lang=en><head><title>Ebb</title><meta name=description content='Reads gauges.'>"
+        "<link rel=preload as=script href=/_next/a.js></head><body><div id=__next><div class=loading></div></div>"
+        "<noscript>You need to enable JavaScript to run this app.</noscript><script src=/_next/a.js></script></body>"
+    )
+    site.page("/", "Home", links=("/install", "/use"))
+    site.put("/install", shell)
+    site.put("/use", shell)
+    done = crawled(site.url)
+    assert done.paths == [""]
+    assert "JavaScript shell" in done.why("/install")
+    site.put("/llms.txt", "# Ebb\n\n> Reads gauges.\n\n- [Install](/install.md)\n- [Use](/use.md)\n", kind="text/plain")
+    for name in ("install", "use"):
+        site.put(f"/{name}.md", f"# {name.title()}\n\nWords of {name}.\n", kind="text/markdown")
+    again = crawled(site.url, tmp_path / "again")
+    assert again.paths == ["", "install", "use"]
