@@ -19,14 +19,16 @@ Files = Callable[[str], bytes | None]
 
 
 class Docs:
-    """A published site as the rules see it. `files` is None where single files cannot be looked up: over the network,
-    or where the site is one Markdown file.
+    """A published site as the rules see it.
+
+    `files` is None where a link cannot be judged by what is there: over the network, of a crawl, of a Markdown file.
     """
 
     def __init__(self, places: Places, texts: Iterable[PageText], files: Files | None = None) -> None:
         self.places = places
         self.texts = tuple(texts)
-        self.files = files
+        built = files is not None and any(files(path) is not None for path in _built(places.manifest.pages))
+        self.files = files if built else None  # a crawl leaves no HTML, and not all that its pages link to
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @property
@@ -113,13 +115,19 @@ class Docs:
     def _html(self, page: PageEntry) -> str | None:
         if self.files is None:
             return None
-        data = self.files(page.path or "index.html") or self.files(f"{page.path.rstrip('/')}/index.html")
+        data = next((data for path in _built([page]) if (data := self.files(path)) is not None), None)
         return data.decode("utf-8", "replace") if data is not None else None
 
 
 def docs_of(places: Places, text: Callable[[PageEntry], str], files: Files | None = None) -> Docs:
     """Give a site as the rules see it; `text` gives a page's Markdown."""
     return Docs(places, (read_page(page, text(page)) for page in places.manifest.pages), files)
+
+
+def _built(pages: Iterable[PageEntry]) -> Iterator[str]:
+    """Give where the HTML of pages may be."""
+    for page in pages:
+        yield from (page.path or "index.html", f"{page.path.rstrip('/')}/index.html".lstrip("/"))
 
 
 def is_version(title: str) -> bool:

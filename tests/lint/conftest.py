@@ -45,6 +45,7 @@ def case_docs(folder: Path) -> tuple[Docs, Config]:
     ]
     manifest = build(site, written)
     files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    files["index.html"] = b"<html>The built pages lie here.</html>"
     by_file = {markdown_path(path): text for path, text in texts.items()}
     docs = docs_of(Places(manifest), lambda page: by_file[page.markdown], files.get)
     asked = {key: given[key] for key in ("enable", "disable", "pages") if key in given}

@@ -123,6 +123,13 @@ def test_a_site_on_the_web_is_looked_at_without_its_files(site: Path, served: st
     assert rules(roaming(site, "--json")) == ["broken-anchor", "broken-link", "empty-title"]
 
 
+def test_a_folder_without_built_pages_has_no_say_on_links(site: Path) -> None:
+    """A crawl leaves Markdown alone: what its pages link to may be out there all the same."""
+    for page in site.rglob("*.html"):
+        page.unlink()
+    assert rules(roaming(site, "--json")) == ["empty-title"]
+
+
 def test_a_single_markdown_file_is_looked_at_too(tmp_path: Path) -> None:
     """A README is a site of one page; its own anchors are known."""
     file = tmp_path / "README.md"
