@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Event, Finished
+from mkdocs_roaming.answer.events import Event, Finished, SectionsFound
 from mkdocs_roaming.answer.models import UNUSED
 from mkdocs_roaming.manifest import Manifest
 from mkdocs_roaming.places import Place
@@ -47,9 +47,11 @@ class Answers:
         return self._kept.get(key)
 
     def keep(self, key: Key, events: Sequence[Event]) -> None:
-        """Keep an answer that ended well."""
+        """Keep an answer that ended well, and whose searches did not have to do without meaning."""
         end = events[-1] if events else None
         if not isinstance(end, Finished) or end.state not in KEPT_STATES:
+            return
+        if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             return
         self._kept[key] = tuple(map(free, events))
         while len(self._kept) > self._most:

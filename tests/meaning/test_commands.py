@@ -205,7 +205,9 @@ def test_a_mistake_in_the_settings_is_named(html: Path, tmp_path: Path, text: st
 
 
 @contextmanager
-def endpoint(site: Path, api: EmbeddingsApi, tell: Callable[[str], None], patience: float) -> Iterator[str]:
+def endpoint(
+    site: Path, api: EmbeddingsApi, tell: Callable[[str], None], patience: float, pause: float = 60.0
+) -> Iterator[str]:
     """Serve a site in a thread of its own; give its address."""
     import uvicorn
 
@@ -219,7 +221,7 @@ def endpoint(site: Path, api: EmbeddingsApi, tell: Callable[[str], None], patien
     from mkdocs_roaming.serve.app import Serving, create_app
     from mkdocs_roaming.serve.running import listen
 
-    queries = Queries(Endpoint("toy", base_url=api.url, retries=0), tell=tell, patience=patience)
+    queries = Queries(Endpoint("toy", base_url=api.url, retries=0), tell=tell, patience=patience, pause=pause)
     way = Way(Offline(), Budget(), 0, lambda library: Hybrid(Search(library), queries))
     listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(Serving(str(site), way)), lifespan="on", log_config=None))
@@ -247,6 +249,14 @@ def get(url: str) -> str:
         return text
 
 
+def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        told: dict[str, Any] = json.load(answer)
+        return told
+
+
 def test_the_endpoint_finds_by_meaning(build: Any, configured: Any, api: EmbeddingsApi) -> None:
     """Its search, its answers, its counters."""
     build(configured)
@@ -256,6 +266,18 @@ def test_the_endpoint_finds_by_meaning(build: Any, configured: Any, api: Embeddi
         counted = get(f"{url}/metrics")
     assert "roaming_search_by_meaning 1\n" in counted
     assert "roaming_embeddings_failures_total 0\n" in counted
+
+
+def test_an_answer_without_meaning_is_not_kept(build: Any, configured: Any, api: EmbeddingsApi) -> None:
+    """Once the server is back, the same question is answered anew; that answer is kept."""
+    build(configured)
+    question = {"question": "When is the car washed?"}
+    with endpoint(build.site, api, print, 2.0, pause=0.2) as url:
+        api.refusals = [(500, {}, "")]
+        assert not post(f"{url}/v1/ask", question)["cached"]
+        time.sleep(0.3)
+        assert not post(f"{url}/v1/ask", question)["cached"]
+        assert post(f"{url}/v1/ask", question)["cached"]
 
 
 def test_a_question_that_waits_keeps_no_other_waiting(build: Any, configured: Any, serve: Serve) -> None:
