@@ -12,10 +12,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -264,3 +265,78 @@ def test_no_front_keeps_a_question(kind: str, there: bool, tmp_path: Path) -> No
     logs = [file for file in tmp_path.iterdir() if file.is_file()]
     assert logs
     assert not [file.name for file in logs if b"whispered" in file.read_bytes()]
+
+
+# The endpoint itself behind them
+
+
+class Pausing:
+    """A provider's brain that thinks for a while before it says anything."""
+
+    def reply(self, view: Any) -> list[Any]:
+        from messages_api.parts import Say, Wait
+
+        return [Wait(3 * PAUSE), Say("Nothing is said of that.")]
+
+
+@contextmanager
+def roaming(folder: Path) -> Iterator[int]:
+    """Run `roaming serve` with a model that takes its time; gives its port."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from messages_api import MessagesApi, serving
+
+    (folder / "site.md").write_text("# Kettle\n\n## Server\n\nIt listens on port 8642.\n", "utf-8")
+    port = free_port()
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder / "site.md"), "--port", str(port)]
+    command += ["--proxies", "1", "--allow-host", "ask.example", "--model", "openai:qwen3"]
+    with serving(MessagesApi(Pausing(), key="x")) as api:
+        environment = {**os.environ, "OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+            try:
+                wait_for(port, process)
+                yield port
+            finally:
+                process.terminate()
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+def test_an_answer_streams_through(kind: str, tmp_path: Path) -> None:
+    """Of `roaming serve` behind the recipe the beginning is there while the model still thinks; then the end."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    with roaming(tmp_path) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
+        for _ in range(100):  # until the site is open
+            answer = front.ask(body=b'{"question": "Which port?"}', Content_Type="application/json")
+            if answer.status != 503:
+                break
+            time.sleep(0.1)
+        assert answer.getheader("X-Vercel-AI-UI-Message-Stream") == "v1"
+        arrived: dict[bytes, float] = {}
+        while line := answer.readline():
+            arrived.setdefault(line.strip(), time.monotonic())
+        front.leave()
+    assert arrived[b"data: [DONE]"] - arrived[b'data: {"type":"start"}'] > 2 * PAUSE
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+def test_headers_by_the_byte_end_at_the_front(kind: str, tmp_path: Path) -> None:
+    """Ten seconds and no longer: then the front closes the connection, whatever still comes."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    guard = Guard(Streaming(), Policy(hosts=("ask.example",), proxies=1), Gate(Allowance(), Counters()))
+    with behind(guard) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
+        line: socket.socket = socket.create_connection(("127.0.0.1", front.port), timeout=20)
+        if front.context is not None:
+            line = front.context.wrap_socket(line, server_hostname="ask.example")
+        began = time.monotonic()
+        with line, suppress(OSError):
+            line.sendall(b"GET / HTTP/1.1\r\nHost: ask.example\r\nX-Slow: ")
+            line.settimeout(0.25)
+            while time.monotonic() - began < 20:
+                line.sendall(b"x")
+                try:
+                    if not line.recv(1_000):
+                        break
+                except TimeoutError:
+                    continue
+        assert 8 < time.monotonic() - began < 14
