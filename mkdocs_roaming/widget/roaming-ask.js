@@ -130,7 +130,7 @@ h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
 summary { cursor: pointer; min-height: 2em }
 .trail ul { list-style: none; border-inline-start: 2px solid var(--_border); padding-inline-start: .9em }
 .trail > ul { font-size: .9em }
-.trail a, ol > li > a { display: inline-block; min-height: 24px }
+.trail a, ol > li > a { display: inline-block; min-height: 24px; vertical-align: top }
 .answer > * + *, .answer :is(li, blockquote) > * + * { margin-block-start: .7em }
 em { font-style: italic }
 del { text-decoration: line-through }
