@@ -33,7 +33,7 @@ def unclosed_fence(docs: Docs) -> Iterator[Found]:
                     text.page,
                     text.section_at(number),
                     number,
-                    found[0].strip()[:60],
+                    found[0].replace("\\", "").strip(" \t>")[:60],
                 )
 
 
@@ -56,14 +56,14 @@ def hidden_text(docs: Docs) -> Iterator[Found]:
                         text.page,
                         at,
                         number,
-                        " ".join("".join(c if c.isprintable() else " " for c in line).split())[:60],
+                        _longest_seen(line),
                     )
 
 
 def orders_to_models(docs: Docs) -> Iterator[Found]:
     """Find text that gives orders to models; not in code, nor quoted, nor shown where a section teaches about it."""
     for text in docs.texts:
-        prose = "\n".join(text.prose)
+        prose = "\n".join(text.prose).replace("*", "")  # emphasis changes nothing about an order
         for found in orders(prose):
             number = prose.count("\n", 0, found.start())
             if not _is_shown(text, number, prose, found):
@@ -101,6 +101,12 @@ def _hidden(line: str, *, first: bool) -> Iterator[tuple[str, str]]:
         yield "width", f"{_named(found)}, unseen within words"
     if found := _VARIANTS.findall(line):
         yield "variants", f"{sum(map(len, found))} variation selectors, which can carry text"
+
+
+def _longest_seen(line: str) -> str:
+    """Give the longest part of a line without hidden characters."""
+    parts = "".join(one if one.isprintable() else "\0" for one in line).split("\0")
+    return max((part.strip() for part in parts), key=len)[:60]
 
 
 def _named(found: list[str]) -> str:
