@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -78,14 +79,13 @@ def _evaluate(library: Library, options: Chosen, path: Path, compare: str | None
     from mkdocs_roaming.evals.evaluation import Evaluation
     from mkdocs_roaming.evals.keeping import Kept
     from mkdocs_roaming.evals.modes import Ranking
-    from mkdocs_roaming.roam.search import Search
 
     whole = sets.resolved(sets.read_questions(path), library.places)
     before = read_baseline(own["baseline"]) if own["baseline"] else None
     for file in (own["write_baseline"], own["html"]):
         if file is not None:
             check_writable(file)
-    ranking = Ranking(library, Search(library))
+    ranking = Ranking(library, options.settings.finding(os.environ, warn)(library))
     with progress("Asking") as steps:
         evaluation = Evaluation(
             questions=sets.chosen(whole, only=own["only"], limit=own["limit"]),

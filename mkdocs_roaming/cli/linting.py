@@ -15,6 +15,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.lint import Docs
+    from mkdocs_roaming.lint.finding import Finding
     from mkdocs_roaming.lint.report import Report
     from mkdocs_roaming.manifest import PageEntry
     from mkdocs_roaming.roam.library import Library
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the score as a picture (.svg), or as a badge server's endpoint (.json).",
 )
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page of the findings, by rule.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings; else roaming.toml in the working folder.")
 @AS_JSON
 def lint(
@@ -55,6 +57,7 @@ def lint(
     enable: tuple[str, ...],
     docs: Path | None,
     badge: Path | None,
+    html: Path | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
@@ -74,9 +77,12 @@ def lint(
     settings = read_settings(config)
     given = config_of(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
     asked = with_options(given, disable, enable, strict=strict)
-    report = look(_docs_of(open_lib(lib)), asked, sources_in(docs) if docs else None)
+    library = open_lib(lib)
+    report = look(_docs_of(library), asked, sources_in(docs) if docs else None)
     if badge is not None:
         _write_badge(badge, report.score)
+    if html is not None:
+        _write_html(html, report, docs, library.manifest.site.url)
     _print(report, "json" if as_json else form, docs, lib)
     if asked.level == "strict" and report.faulty:
         sys.exit(FAULTS_FOUND)
@@ -115,6 +121,29 @@ def _write_badge(path: Path, score: int) -> None:
         write_atomically(path, text.encode())
     except OSError as error:
         raise UsageError(f"{path}: the badge cannot be written ({error.strerror})") from None
+
+
+def _write_html(path: Path, report: Report, docs: Path | None, url: str) -> None:
+    from mkdocs_roaming.answer.trace import write_whole
+    from mkdocs_roaming.evals.report.linted import Remark, findings_page
+    from mkdocs_roaming.lint import formats
+    from mkdocs_roaming.lint.rules import RULES
+
+    def remark(finding: Finding) -> Remark:
+        file, line = formats.place_of(finding, docs.as_posix() if docs else "")
+        return Remark(
+            rule=finding.rule,
+            severity=finding.severity,
+            message=finding.message,
+            fix=finding.fix,
+            place=f"{file}:{line}" if finding.page is not None else "the site",
+            url=finding.url,
+            breadcrumb=finding.breadcrumb,
+            quote=finding.quote,
+        )
+
+    reasons = [(rule.name, rule.why) for rule in RULES.values()]
+    write_whole(path, findings_page(report.site, url, str(report), [remark(one) for one in report.findings], reasons))
 
 
 def _print(report: Report, form: str, docs: Path | None, lib: str) -> None:

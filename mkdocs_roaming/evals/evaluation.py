@@ -100,7 +100,12 @@ class Evaluation:
         try:
             if mode.name in self.left:
                 return
-            key = key_of(question, mode.name, mode.setting, self.ranking.library.manifest.digest)
+            key = key_of(
+                question,
+                mode.name,
+                f"{mode.setting} {type(self.ranking.search).__name__}",
+                self.ranking.library.manifest.digest,
+            )
             known = self.kept.get(key) if self.kept else None
             outcome = known or await self._asked(mode, question)
             if outcome is None:

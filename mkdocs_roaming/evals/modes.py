@@ -19,8 +19,8 @@ from mkdocs_roaming.evals.outlining import walk_outline
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder
 from mkdocs_roaming.roam.navigator import Navigator
-from mkdocs_roaming.roam.search import Search
 
 SEARCH = "search"
 OUTLINE = "outline"
@@ -60,7 +60,7 @@ class Mode(Protocol):
 class Ranking:
     """How search ranks sections for a question; each question is looked up once."""
 
-    def __init__(self, library: Library, search: Search) -> None:
+    def __init__(self, library: Library, search: Finder) -> None:
         self.library, self.search = library, search
         self._found: dict[str, list[Place]] = {}
 

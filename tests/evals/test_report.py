@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -102,12 +103,14 @@ def test_findings_have_a_page_too() -> None:
         Remark("titles", "warning", HOSTILE, HOSTILE, HOSTILE, "javascript:alert(1)", (HOSTILE,), HOSTILE),
         Remark("empty", "hint", "nothing below this heading"),
     ]
-    tree = check_closed(findings_page("Docs", "https://d.example/", remarks, [("titles", "Titles are all one sees.")]))
+    tree = check_closed(
+        findings_page("Docs", "https://d.example/", "3 found", remarks, [("titles", "Titles are all one sees.")])
+    )
     assert tree.xpath("//*[local-name()='svg']/@aria-label") == ["Findings of each rule. titles: 2, empty: 1."]
     assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["titles", "empty"]
     assert len(tree.xpath("//details")) == 3
     assert "Titles are all one sees." in tree.text_content()
-    assert "Nothing was found." in check_closed(findings_page("Docs", "", [])).text_content()
+    assert not check_closed(findings_page("Docs", "", "nothing found", [])).xpath("//details")
 
 
 def test_command_writes_the_page(tmp_path: Path, questions: Path, roaming: Roaming) -> None:
@@ -115,3 +118,13 @@ def test_command_writes_the_page(tmp_path: Path, questions: Path, roaming: Roami
     file = tmp_path / "report.html"
     assert roaming("eval", KETTLE, questions, "--compare", "search,offline", "--html", file).exit_code == 0
     assert len(check_closed(file.read_text("utf-8")).xpath("//details")) == 5
+
+
+def test_lint_writes_its_page(tmp_path: Path, sample: Path, roaming: Roaming) -> None:
+    """`roaming lint --html` shows what it found, with places and reasons."""
+    file = tmp_path / "lint.html"
+    result = roaming("lint", sample, "--html", file, "--json")
+    tree = check_closed(file.read_text("utf-8"))
+    findings = json.loads(result.stdout)["findings"]
+    assert len(tree.xpath("//details")) == len(findings) > 0
+    assert {one["fix"] for one in findings} <= set(tree.xpath("//dt[text()='cure']/following-sibling::dd[1]/text()"))

@@ -76,7 +76,7 @@ def _figures(report: Report) -> Iterator[str]:
     rows = [
         [
             f'{safe(row.mode)}<span class="soft"> {safe(row.navigator)}</span>',
-            *(safe(shown(row.totals.figure(name))) for name in names),
+            *(_cell(shown(row.totals.figure(name))) for name in names),
             str(row.totals.asked) + (f" ({row.totals.errors} failed)" if row.totals.errors else ""),
             safe(cost_of(row.totals)),
             f"{row.totals.seconds:.1f}",
@@ -87,6 +87,11 @@ def _figures(report: Report) -> Iterator[str]:
     for row in report.rows:
         if row.left:
             yield f'<p class="bad">{safe(row.mode)}: {safe(row.left)}</p>\n'
+
+
+def _cell(figure: str) -> str:
+    value, _, interval = figure.partition(" [")
+    return safe(value) + (f'<span class="soft">[{safe(interval)}</span>' if interval else "")
 
 
 def _question(report: Report, at: int, question: Question) -> Iterator[str]:

@@ -27,23 +27,24 @@ class Remark:
     quote: str = ""
 
 
-def findings_page(site: str, url: str, remarks: Sequence[Remark], reasons: Sequence[tuple[str, str]] = ()) -> str:
-    """Give the page; `reasons` say why a rule matters. Remarks stand in their order, under their rule."""
-    return page(f"What keeps {site} from being roamed", "".join(_parts(site, url, remarks, dict(reasons))))
+def findings_page(
+    site: str, url: str, summary: str, remarks: Sequence[Remark], reasons: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Give the page; `reasons` say why a rule matters. Remarks stand under their rule, the worst first."""
+    return page(f"What keeps {site} from being roamed", "".join(_parts(site, url, summary, remarks, dict(reasons))))
 
 
-def _parts(site: str, url: str, remarks: Sequence[Remark], reasons: dict[str, str]) -> Iterator[str]:
+def _parts(site: str, url: str, summary: str, remarks: Sequence[Remark], reasons: dict[str, str]) -> Iterator[str]:
     yield f"<h1>What keeps {safe(site)} from being roamed</h1>\n"
-    by_severity = Counter(remark.severity for remark in remarks)
-    told = ", ".join(f"{count} {safe(name)}{'' if count == 1 else 's'}" for name, count in by_severity.items())
-    yield f'<p class="soft">{told or "Nothing was found."} {link(url, url)}</p>\n'
-    rules = Counter(remark.rule for remark in remarks)
+    yield f'<p class="soft">{safe(summary)}. {link(url, url)}</p>\n'
+    worst = sorted(remarks, key=lambda remark: _GRAVE.get(remark.severity, len(_GRAVE)))
+    rules = Counter(remark.rule for remark in worst)
     if rules:
         yield '<div class="plots">\n'
         yield plots.counts("Findings of each rule", rules.most_common())
         yield "</div>\n"
     for rule in rules:
-        found = [remark for remark in remarks if remark.rule == rule]
+        found = [remark for remark in worst if remark.rule == rule]
         yield f'<h2>{safe(rule)} <span class="soft small">{safe(found[0].severity)}</span></h2>\n'
         if rule in reasons:
             yield f"<p>{safe(reasons[rule])}</p>\n"
@@ -63,3 +64,6 @@ def _remark(remark: Remark) -> Iterator[str]:
     if remark.quote:
         yield f'<div class="text">{safe(remark.quote)}</div>\n'
     yield "</div></details>\n"
+
+
+_GRAVE = {"error": 0, "warning": 1, "hint": 2}
