@@ -45,7 +45,8 @@ class Widget:
 def widget_of(given: object, *, own_endpoint: str = "") -> Widget | None:
     """Read the option `widget`: true, or how; None where there is none.
 
-    `own_endpoint` answers where no endpoint is named. Raises PublishError where an option makes no sense.
+    `own_endpoint`, of a server for what is being written, answers whatever endpoint is named: that one knows what is
+    published, and lets no other pages ask. Raises PublishError where an option makes no sense.
     """
     if given is None or given is False:
         return None
@@ -56,7 +57,7 @@ def widget_of(given: object, *, own_endpoint: str = "") -> Widget | None:
     if unknown := sorted(map(str, set(given) - set(_READ))):
         raise PublishError(f"widget: does not know `{unknown[0]}`; its options are {', '.join(_READ)}")
     told = {name: _READ[name](name, value) for name, value in given.items() if value is not None}
-    read = Widget(**{"endpoint": own_endpoint, **told})
+    read = Widget(**{**told, "endpoint": own_endpoint or told.get("endpoint", "")})
     if read.mode == "endpoint" and not read.endpoint:
         raise PublishError("widget: mode is `endpoint`, but none is named; add `endpoint: https://…`")
     return read if read.mode != "off" else None

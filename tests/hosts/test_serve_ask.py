@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import sys
 import time
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 import pytest
@@ -297,3 +298,32 @@ def test_a_body_that_never_comes_holds_nobody_up(mkdocs: Project, tmp_path: Path
         with socket.create_connection((str(place.hostname), place.port or 80)) as silent:
             silent.sendall(b"POST /sub/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
             assert "--hush" in said(ask(server))
+
+
+@pytest.mark.parametrize("widget", [True, {"endpoint": "https://ask.example/"}])
+def test_the_widget_asks_the_dev_server(mkdocs: Project, tmp_path: Path, serving: Serving, widget: object) -> None:
+    """Whatever endpoint is named for the published site: on every page it points at the dev server's own base, below
+    the site's path, and is answered there, after a rebuild too. A build names what is configured.
+    """
+    mkdocs.write(SOURCES, plugins=[{"roaming": {"widget": widget}}])
+    (tmp_path / "roaming.toml").write_text(SETTINGS)
+
+    def endpoint_on(html: str) -> str:
+        (element,) = re.findall(r"<roaming-ask data-roaming([^>]*)>", html)
+        (found,) = re.findall(r'endpoint="([^"]*)"', element) or [""]
+        return str(found)
+
+    with serving(tmp_path) as server:
+        assert urlsplit(server.url).path == "/sub/"
+        for page in ("", "guide/install/"):
+            base = urljoin(server.url + page, endpoint_on(server.get(page)[0]))
+            assert base == server.url
+            with httpx2.Client(timeout=30) as client:
+                origin = {"Origin": server.url.removesuffix("/sub/")}
+                answer = client.post(urljoin(base, "v1/ask"), json={"question": QUIET}, headers=origin)
+            assert "--hush" in said(answer)
+        (tmp_path / "docs/other.md").write_text("# Other\n\nSomething.\n")
+        server.wait(REBUILT)
+        assert endpoint_on(server.get("other/")[0]) == "/sub/"
+    built = (mkdocs.build().folder / "index.html").read_text("utf-8")
+    assert endpoint_on(built) == ("https://ask.example/" if isinstance(widget, dict) else "")

@@ -89,7 +89,7 @@ def test_options_are_read() -> None:
     )
     assert read == Widget("https://ask.example/", persist="off", shortcut="", strings={"title": "Ask"})
     assert widget_of(True, own_endpoint="/docs/") == Widget("/docs/")
-    assert widget_of({"endpoint": "https://a.example"}, own_endpoint="/docs/") == Widget("https://a.example")
+    assert widget_of({"endpoint": "https://a.example"}, own_endpoint="/docs/") == Widget("/docs/")
 
 
 @pytest.mark.parametrize(
