@@ -1,6 +1,8 @@
 """What a host's robots.txt asks of crawlers, by RFC 9309.
 
-Protego reads it. Where it differs from the RFC's reference reader, tests/crawler/test_robots.py says so case by case.
+Protego reads it. Names of crawlers are made out here, since it takes a part of a name for the whole, and a name with a
+version for another. Where it still differs from the RFC, tests/crawler/test_robots.py says so case by case: a line that
+it does not know ends a group, and escapes of `?`, `$` and of what stands in a query are read otherwise.
 """
 
 from __future__ import annotations
@@ -60,4 +62,15 @@ def robots_of(status: int, body: bytes, agent: str = AGENT) -> Robots:
     if status != 200:
         return Robots(closed=f"robots.txt answers {status}")
     text = body[:READ].decode("utf-8-sig", "replace")
-    return Robots(Protego.parse(text), agent)
+    return Robots(Protego.parse(_NAMED.sub(lambda line: _line(line, agent), text)), agent)
+
+
+_NAMED = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
+
+
+def _line(line: re.Match[str], agent: str) -> str:
+    """Give a line that names a crawler, its name by the RFC: the whole product token, whatever stands behind it."""
+    name = re.split(r"[/\s(;,]", line[2].strip(), maxsplit=1)[0]
+    if name not in ("*", ""):
+        name = agent if name.casefold() == agent.casefold() else "somebody-else"
+    return f"{line[1]}{name} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from roaming_crawler.robots import AGENT, robots_of
+from roaming_crawler.robots import AGENT, robots_of, token_of
 
 URL = "https://docs.example/"
 
@@ -33,6 +33,25 @@ def allows(text: str, path: str) -> bool:
         ("# a word\nUser-agent: * # all\nDisallow: /a # this\n", "a", False),
         ("<html><body>Not found</body></html>", "a", True),
         (f"User-agent: {AGENT}\nDisallow: /a\n\nUser-agent: {AGENT}\nDisallow: /b\n", "b", False),  # groups add up
+        ("User-agent: mkdocs-roaming extra words\nDisallow: /a\n", "a", False),  # the name ends where the token does
+        ("User-agent: MkDocs-Roaming/2.0 # ours\nDisallow: /a\n", "a", False),
+        ("User-agent: mkdocs\nDisallow: /a\n", "a", True),  # a part of our name is somebody else's
+        ("User-agent: mkdocs\nAllow: /\n\nUser-agent: *\nDisallow: /\n", "a", False),
+        ("User-agent: mkdocs-roaming-too\nDisallow: /a\n", "a", True),
+        ("useragent: mkdocs-roaming\ndisallow: /a\n", "a", False),
+        ("User-agent: *\n\n\nDisallow: /a\n", "a", False),  # empty lines end nothing
+        ("User-agent: one\nSitemap: https://x/s.xml\nUser-agent: mkdocs-roaming\nDisallow: /a\n", "a", False),
+        ("Disallow: /a\nUser-agent: *\n", "a", True),  # a rule before any name is nobody's
+        # one path in two spellings, RFC 9309, 2.2.2
+        ("User-agent: *\nDisallow: /ü\n", "%C3%BC", False),
+        ("User-agent: *\nDisallow: /%c3%bc\n", "%C3%BC", False),
+        ("User-agent: *\nDisallow: /%62%61%7A\n", "baz", False),
+        ("User-agent: *\nDisallow: /~joe\n", "%7Ejoe", False),
+        ("User-agent: *\nDisallow: /a/b\n", "a%2Fb", True),  # an escaped slash is another letter
+        ("User-agent: *\nDisallow: /a%2fb\n", "a%2Fb", False),
+        ("User-agent: *\nDisallow: /a%2A\n", "a*", False),  # and an escaped star no wildcard
+        ("User-agent: *\nDisallow: /a%2A\n", "axx", True),
+        ("User-agent: *\nDisallow: /a%24\n", "a$", False),
     ],
 )
 def test_what_the_rfc_says(text: str, path: str, allowed: bool) -> None:
@@ -65,12 +84,25 @@ def test_a_robots_txt_of_megabytes_is_read_in_part() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "rfc"),
     [
-        # a token with more behind it: the reference reads `mkdocs-roaming`, protego the whole line
-        ("User-agent: mkdocs-roaming extra words\nDisallow: /a\n", "a", False),
         # a line that is not known: the reference goes on with the group, protego ends it
         ("User-agent: mkdocs-roaming\nNoindex: /x\nUser-agent: other\nDisallow: /a\n", "a", False),
+        ("User-agent: *\nCrawl-delay: 1\nUser-agent: other\nDisallow: /a\n", "a", False),
+        # escapes of what has a meaning: to the RFC `%3F` and `%24` are letters of the path, in both
+        ("User-agent: *\nDisallow: /a%3Fb\n", "a?b", True),
+        ("User-agent: *\nDisallow: /a$\n", "a%24", True),
+        # and in a query, what may be escaped is the same escaped or not
+        ("User-agent: *\nDisallow: /a?b=https://c\n", "a?b=https%3A%2F%2Fc", False),
     ],
 )
 def test_where_protego_differs(text: str, path: str, rfc: bool) -> None:
     """Known, and told: should a newer protego agree with the RFC, this test says so."""
     assert allows(text, path) is not rfc
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "token"), [("Teapot/2 (+https://tea.example)", "Teapot"), ("teapot", "teapot"), ("", AGENT)]
+)
+def test_the_name_that_is_looked_for(user_agent: str, token: str) -> None:
+    """It is the product that the User-Agent begins with."""
+    assert token_of(user_agent) == token
+    assert robots_of(200, f"User-agent: {token.upper()}\nDisallow: /\n".encode(), token).allows(URL) is False
