@@ -1,0 +1,103 @@
+"""A crawl is polite, as the host that is crawled sees it: every promise is read off the server's own clock."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from roaming_crawler.discover import Sources
+from roaming_crawler.fetch import Manners
+
+NOTHING = Sources(False, False, False)
+LATE = 0.12
+"""What a request may reach a busy server later than it was sent."""
+
+
+def _site(site: Any, pages: int) -> None:
+    site.page("/", "Home", links=tuple(f"/p{at}" for at in range(pages)))
+    for at in range(pages):
+        site.page(f"/p{at}", f"Page {at}")
+
+
+def _gaps(site: Any) -> list[float]:
+    starts = sorted(asked.at for asked in site.asked)
+    return [later - sooner for sooner, later in itertools.pairwise(starts)]
+
+
+@pytest.mark.parametrize("connections", [1, 2, 4])
+def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawled: Any) -> None:
+    """Between pages, probes, robots.txt and sitemaps alike, however many connections there are."""
+    _site(site, 3)
+    crawled(site.url, manners=Manners(delay=0.25, connections=connections))
+    assert len(site.asked) > 10
+    assert min(_gaps(site)) > 0.25 - LATE
+    assert sum(_gaps(site)) > 0.25 * len(_gaps(site)) - LATE
+
+
+def test_a_crawl_delay_is_kept(site: Any, crawled: Any) -> None:
+    """What robots.txt asks for counts from the next request on, where it is more than our own delay."""
+    _site(site, 1)
+    site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
+    crawled(site.url, manners=Manners(delay=0, connections=4), sources=NOTHING, prefer_markdown=False)
+    assert site.paths()[:2] == ["/robots.txt", "/"]
+    assert len(site.asked) >= 4
+    assert min(_gaps(site)[1:]) > 1 - LATE
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """A host that takes its time has no more requests at once than was allowed, whatever they are for."""
+    _site(site, 12)
+    plays, there = dict(site.plays), site.otherwise
+
+    def slow(handler: Any) -> Any:
+        time.sleep(0.04)
+        return plays.get(handler.path, there)
+
+    site.plays.clear()
+    site.otherwise = slow
+    assert len(crawled(site.url, manners=Manners(delay=0, connections=connections)).paths) == 13
+    assert site.most_open == connections
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """Nobody asks that host for anything before the time it named, in seconds or as a date."""
+    busy: list[tuple[float, float]] = []
+
+    def play(handler: Any) -> Any:
+        if busy:
+            return reply(html("Busy"))
+        until = int(time.time()) + 3  # a date has no fractions
+        busy.append((time.monotonic(), until - time.time() if form == "date" else 2.0))
+        after = formatdate(until, usegmt=True) if form == "date" else "2"
+        return reply("later", status, headers={"Retry-After": after})
+
+    _site(site, 2)
+    site.page("/", "Home", links=("/busy", "/p0", "/p1"))
+    site.plays["/busy"] = play
+    manners = Manners(delay=0, connections=2, longest_wait=10)
+    done = crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False)
+    assert done.paths == ["", "busy", "p0", "p1"]
+    at, wait = busy[0]
+    assert [asked.path for asked in site.asked if at + LATE < asked.at < at + wait - 0.02] == []
+
+
+def test_a_host_is_asked_more_slowly_after_it_said_so(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+    """Once it had too much, requests stand twice as far apart."""
+    said: list[float] = []
+
+    def play(handler: Any) -> Any:
+        said.append(time.monotonic())
+        return reply("later", 429) if len(said) == 1 else reply(html("Busy"))
+
+    _site(site, 4)
+    site.plays["/p1"] = play
+    crawled(site.url, manners=Manners(delay=0.5, connections=2), sources=NOTHING, prefer_markdown=False)
+    starts = sorted(asked.at for asked in site.asked if asked.at > said[-1] - LATE)
+    assert len(starts) >= 3
+    assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 1 - LATE
