@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,12 +23,13 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.evaluation import Evaluation, Report
 from mkdocs_roaming.evals.keeping import Kept
 from mkdocs_roaming.evals.modes import Mode, ModelMode, OutlineMode, Ranking, SearchMode
 from mkdocs_roaming.evals.outlining import walk_outline
-from mkdocs_roaming.evals.questions import parse_questions, read_questions, resolved
+from mkdocs_roaming.evals.questions import KEYS, parse_questions, read_questions, resolved
 from mkdocs_roaming.evals.telling import report_as_json
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.navigator import Navigator
@@ -316,3 +318,18 @@ def test_model_that_is_configured_is_asked(questions: Path, roaming: Roaming) ->
     result = roaming("eval", kettle, questions, "--json")
     assert [row["mode"] for row in json.loads(result.stdout)["rows"]] == ["offline"]
     assert read_questions(questions).digest == json.loads(result.stdout)["question_set"]
+
+
+def test_every_option_is_documented() -> None:
+    """docs/evaluating.md names every option of `eval` and `diff`, and every key of a question."""
+    text = (Path(__file__).parents[2] / "docs/evaluating.md").read_text("utf-8")
+    options = [one for name in ("eval", "diff") for option in main.commands[name].params for one in option.opts]
+    wanted = [one for one in options if one.startswith("--") and one != "--output"] + [f"| `{key}` |" for key in KEYS]
+    assert [one for one in wanted if one not in text] == []
+
+
+def test_example_of_the_docs_can_be_copied() -> None:
+    """The question file that docs/evaluating.md shows is one."""
+    text = (Path(__file__).parents[2] / "docs/evaluating.md").read_text("utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
+    assert len(parse_questions(block, "docs").questions) == 2

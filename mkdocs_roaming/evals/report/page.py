@@ -46,7 +46,8 @@ def table(head: list[str], rows: list[list[str]]) -> str:
         f'<tr><th scope="row">{first}</th>' + "".join(f'<td class="n">{cell}</td>' for cell in rest) + "</tr>\n"
         for first, *rest in rows
     )
-    return f'<div class="wide" tabindex="0" role="region" aria-label="Figures"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n'
+    frame = '<div class="wide" tabindex="0" role="region" aria-label="Figures">'
+    return f"{frame}<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
 
 
 def only_switch(text: str) -> str:
