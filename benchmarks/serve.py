@@ -15,6 +15,7 @@ ratios   Latencies as ratios to bare Starlette routes in another process that ru
          first event   of a stream, while eight others are under way at the same pace; the bare route reads the body as
                        JSON and streams prepared bytes
          sections      `GET /v1/sections/{id}`, each time another; the bare route gives the same bytes, prepared
+         sections again  the same sections a second time
          search        `GET /v1/search`; the bare route asks an FTS5 table with porter stemming for ids, snippets and
                        bm25. `search, no HTTP` is the same within one process
 """

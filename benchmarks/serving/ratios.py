@@ -49,6 +49,7 @@ def ratios(folder: Path) -> Iterator[str]:
             return took
 
         yield compared("sections", lambda at, port: got(port, f"/v1/sections/{ids[at * 7]}"), ours, theirs)
+        yield compared("sections again", lambda at, port: got(port, f"/v1/sections/{ids[at * 7]}"), ours, theirs)
         yield compared("search", lambda at, port: got(port, f"/v1/search?q={quote(asked[at])}"), ours, theirs)
         for connection in gets.values():
             connection.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -21,6 +21,7 @@ from mkdocs_roaming.roam.library import KEPT, Library, open_library
 from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.serve.bodies import Bodies
 from mkdocs_roaming.serve.changes import Watch, watch
 from mkdocs_roaming.serve.problems import Refused
 from mkdocs_roaming.serve.redaction import without_passwords
@@ -44,6 +45,7 @@ class Deployment:
     search: Finder
     whole: bool = True
     near: bool = False
+    bodies: Bodies = field(default_factory=Bodies, compare=False)
 
     @property
     def digest(self) -> str:

@@ -74,8 +74,14 @@ class Routes:
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
-        told = tell_section(here, id_, part) if here.near else await _told(here, lambda: tell_section(here, id_, part))
-        return _negotiated(request, told)
+        if not here.near:
+            return _negotiated(request, await _told(here, lambda: tell_section(here, id_, part)))
+        wanted = _wanted(request)
+        body = here.bodies.get((wanted, id_, part))
+        if body is None:
+            body = _body(tell_section(here, id_, part), wanted)
+            here.bodies.keep((wanted, id_, part), body)
+        return _tagged(request, body, _KINDS[wanted], vary="Accept")
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
@@ -180,10 +186,16 @@ async def _told(here: Deployment, tell: Callable[[], Told]) -> Told:
 
 
 def _negotiated(request: Request, told: Told) -> Response:
-    wanted = preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
-    if wanted == MARKDOWN and told.markdown is not None:
-        return _tagged(request, as_bytes(told.markdown()), f"{MARKDOWN}; charset=utf-8", vary="Accept")
-    return _tagged(request, as_json(told.data), JSON, vary="Accept")
+    wanted = _wanted(request)
+    return _tagged(request, _body(told, wanted), _KINDS[wanted], vary="Accept")
+
+
+def _wanted(request: Request) -> str:
+    return preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
+
+
+def _body(told: Told, wanted: str) -> bytes:
+    return as_bytes(told.markdown()) if wanted == MARKDOWN and told.markdown else as_json(told.data)
 
 
 def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Response:
@@ -203,4 +215,5 @@ def _asset(request: Request, file: Traversable, kind: str) -> Response:
     return _tagged(request, file.read_bytes(), kind, **{"access-control-allow-origin": "*"})
 
 
+_KINDS = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 _LONGEST_TAG = 40  # longer ones may be no names of files

@@ -12,6 +12,7 @@ import pytest
 
 from mkdocs_roaming.outline import outline
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.bodies import Bodies
 from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.operations import OPERATIONS
 
@@ -292,3 +293,32 @@ def test_mcp_clients_find_the_tools(http: Any) -> None:
     response = http.post("/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
     assert response.json()["result"]["serverInfo"]["name"] == "mkdocs-roaming"
     assert http.post("/mcp", json=call, headers={"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_a_section_asked_for_again_is_the_same(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    """In each form, with its tag; a part that is none is refused all the same."""
+    endpoint = start(folder)
+    path = f"/v1/sections/{ids['Server']}"
+    forms = [{"Accept": "application/json"}, {"Accept": "text/markdown"}]
+    first, again = ([endpoint.http.get(path, headers=form) for form in forms] for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert (one.content, one.headers["etag"]) == (other.content, other.headers["etag"])
+    assert [one.headers["content-type"] for one in again] == ["application/json", "text/markdown; charset=utf-8"]
+    assert again[0].json()["id"] == ids["Server"]
+    assert endpoint.http.get(path, params={"part": "9"}).json()["part"] == 1
+    assert endpoint.http.get(path, params={"part": "x"}).status_code == 422
+
+
+def test_kept_bodies_have_their_room() -> None:
+    """What was not asked for the longest makes room for what comes; what is larger than all the room is not kept."""
+    kept = Bodies(room=10)
+    kept.keep("a", b"1234")
+    kept.keep("b", b"1234")
+    assert kept.get("a") == b"1234"
+    kept.keep("c", b"1234")
+    assert [kept.get(key) for key in "abc"] == [b"1234", None, b"1234"]
+    kept.keep("a", b"1")
+    kept.keep("d", b"12345")
+    assert [kept.get(key) for key in "acd"] == [b"1", b"1234", b"12345"]
+    kept.keep("e", b"12345678901")
+    assert [kept.get(key) for key in "acde"] == [None] * 4
