@@ -112,7 +112,7 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
         yield name
     again(widget)
     yield from _ended_early(page, stage, widget)
-    yield from _found(page, stage, widget)
+    yield from _found(page, stage, widget, url)
 
 
 def again(widget: Widget) -> None:
@@ -142,7 +142,7 @@ def _ended_early(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
         _says(page, "ask again now")
 
 
-def _found(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
+def _found(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
     again(widget)
     stage.plays(Reply(b"{}", status=503))
     widget.input.fill("port taken")
@@ -161,14 +161,22 @@ def _found(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
     widget.input.fill("zzzz")
     _says(page, "Nothing found")
     yield "none"
+    for state, told in (("many", _too_large(stage)), ("unread", "{")):
+        (stage.folder / "roaming" / "manifest.json").write_text(told, "utf-8")
+        page.goto(url)
+        widget.open()
+        page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+        widget.input.fill("port")
+        _says(page, {"many": "without an endpoint", "unread": "cannot be read"}[state])
+        yield state
 
 
-def too_large(stage: Stage) -> None:
-    """Give a site's manifest more sections than the browser searches."""
-    file = stage.folder / "roaming" / "manifest.json"
-    told = json.loads(file.read_text("utf-8"))
-    told["pages"] = [{**told["pages"][0], "path": f"{at}/"} for at in range(10_001)]
-    file.write_text(json.dumps(told), "utf-8")
+def _too_large(stage: Stage) -> str:
+    """Give the site's manifest with more sections than the browser searches."""
+    told = json.loads((stage.folder / "roaming" / "manifest.json").read_text("utf-8"))
+    one = {"id": "0", "title": "One", "level": 1, "start": 0, "end": 1}
+    told["pages"][0]["sections"] = [one] * 10_001
+    return json.dumps(told)
 
 
 def _section(url: str, id_: str, state: str) -> dict[str, Any]:
