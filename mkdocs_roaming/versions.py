@@ -7,6 +7,7 @@ by the digests of their texts and by their words, as a build with `previous` doe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -111,7 +112,7 @@ def _heirs(before: Library, after: Library, note: Callable[[str], None]) -> Iter
     found: dict[str, str] = {}
     if any(section.id not in living and section.id not in aliased for section in before.manifest.sections()):
         pages = after.manifest.pages
-        data = [after.file(page.markdown) for page in pages]
+        data = [_bytes_of(after, page) for page in pages]
         for heir, old in find_aliases(Previous(before.manifest, text), pages, data, note).items():
             found |= dict.fromkeys(old, heir)
     taken: set[str] = set()
@@ -120,6 +121,15 @@ def _heirs(before: Library, after: Library, note: Callable[[str], None]) -> Iter
         if now is not None and now not in taken:
             taken.add(now)
             yield section.id, now
+
+
+def _bytes_of(library: Library, page: PageEntry) -> bytes:
+    """Give a page's Markdown out of its sections, which come in one request; of one that cannot be read, blanks."""
+    data = bytearray(b" " * max(section.end for section in page.sections))
+    for at, section in enumerate(page.sections):
+        with suppress(LibraryError):
+            data[section.start : section.end] = library.text(Place(page, at)).encode()
+    return bytes(data)
 
 
 def _sections(before: Library, after: Library, heirs: Mapping[str, str]) -> Iterator[Change]:
@@ -147,7 +157,7 @@ def _pages(before: Library, after: Library, heirs: Mapping[str, str]) -> Iterato
             yield Change("added", None, _seat(after, own), sections=count)
             continue
         stayed.add(earlier.path)
-        changed = _bytes(earlier) != _bytes(page)
+        changed = _said(earlier) != _said(page)
         if earlier.path != page.path:
             kind: Kind | None = "moved"
         else:
@@ -165,7 +175,7 @@ def _moved_from(before: Library, id_: str | None, paths: set[str]) -> PageEntry 
     return place.page if place is not None and place.at == 0 and place.page.path not in paths else None
 
 
-def _bytes(page: PageEntry) -> list[tuple[str, str]]:
+def _said(page: PageEntry) -> list[tuple[str, str]]:
     """Give what a page says, section by section: its file also holds addresses that no author changes."""
     return [(section.title, section.body) for section in page.sections]
 

@@ -68,7 +68,10 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
         return
     if titles[fold(place.section.title)] > 1 or (place.page.path == "" and not is_name(title)):
         return  # what stands on a home page praises more than it tells
-    if is_name(title) or re.match(r"(?:>[^\n]*\n|\s)*#+ `[^`\n]+`\s*$", text[:300].partition("\n\n")[0], re.MULTILINE):
+    coded = _is_code(title, text)
+    if is_name(title) and not coded and not re.search(r"[_.(]|^-", title):
+        return  # a product's name, rather
+    if is_name(title) or coded:
         does = WORDINGS[language if language in WORDINGS else "en"].does
         yield Fact("title", place, does.format(re.sub(r"\(.*\)$", "", title)))
         return
@@ -77,13 +80,21 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
         return
     if (len(title.split()) == 1 and place.at) or _NO_NOUN.match(title):
         return  # a common word, or no thing: it says too little by itself
-    if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] {re.escape(title)}\b", _below_heading(text)):
+    if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] \[?{re.escape(title)}\b", _below_heading(text)):
         yield Fact("title", place, f"How do I use {title}?")  # a name: the text writes it so
         return
     shown = _cased(title, text)
     if shown.split()[0].endswith("ing") and english.to_do(shown) is None and len(shown.split()) > 1:
         return  # a doing of a verb that is not known: it cannot be put into a question
     yield Fact("title", place, of_title(shown, "", language))
+
+
+def _is_code(title: str, text: str) -> bool:
+    """Tell whether a title is written as code: in its heading as a whole, or somewhere below."""
+    heading = next((line for line in text.split("\n") if line.startswith("#")), "")
+    if re.fullmatch(r"#+ `[^`]+`\s*", heading):
+        return True
+    return is_name(title) and re.search(rf"`[^`\n]*\b{re.escape(title)}\b|\b{re.escape(title)}\(", text) is not None
 
 
 def _around(library: Library, place: Place, title: str) -> str:
@@ -263,7 +274,9 @@ _COMMAND = re.compile(
 )
 _TABLE = re.compile(r"^\|[^\n]+\|[ ]*\n\|[ :|-]+\|[ ]*\n(?:\|[^\n]*\|[ ]*(?:\n|\Z))+", re.MULTILINE)
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2190-\u21ff\u2600-\u27bf\ufe0f¶]")
-_NO_TITLE = re.compile(r"^v?\d+[\d.]*\b|\b\d{4}\b|https?:|^[^\w`¿-]|[<>{}\\…–]|\bit\b|\bthis\b|\bthem\b", re.I)
+_NO_TITLE = re.compile(
+    r"^v?\d+[\d.]*\b|\b\d{4}\b|https?:|^[^\w`¿-]|[<>{}\\…–]|\bit\b|\bexamples?$|\bthis\b|\bthem\b", re.I
+)
 _NO_NOUN = re.compile(
     r"(?:on|in|at|by|to|for|from|with|without|before|after|during|as|about|via|"
     r"inside|outside|under|easy|great|optional) ",
