@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.crawl_progress import told
 from mkdocs_roaming.cli.asking import CONFIG
+from mkdocs_roaming.cli.crawl_progress import told
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
 from mkdocs_roaming.cli.meaning import SEARCH, meaning
 from mkdocs_roaming.errors import UsageError

@@ -274,10 +274,10 @@ def test_an_answer_without_meaning_is_not_kept(build: Any, configured: Any, api:
     question = {"question": "When is the car washed?"}
     with endpoint(build.site, api, print, 2.0, pause=0.2) as url:
         api.refusals = [(500, {}, "")]
-        assert not post(f"{url}/v1/ask", question)["cached"]
+        assert not post(f"{url}/v1/ask", question)["status"]["cached"]
         time.sleep(0.3)
-        assert not post(f"{url}/v1/ask", question)["cached"]
-        assert post(f"{url}/v1/ask", question)["cached"]
+        assert not post(f"{url}/v1/ask", question)["status"]["cached"]
+        assert post(f"{url}/v1/ask", question)["status"]["cached"]
 
 
 def test_a_question_that_waits_keeps_no_other_waiting(build: Any, configured: Any, serve: Serve) -> None:
