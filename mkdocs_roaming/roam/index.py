@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -23,10 +23,11 @@ FIELDS = ("title", "above", "nav", "keywords", "below", "links", "body")
 class Index:
     """Rows are numbered as sections, and pages, stand on the site. May be read from several threads.
 
-    `weights` tells what a word counts in each of the `FIELDS`.
+    `weights` tells what a word counts in each of the `FIELDS`. Links in `unheard`, by their words in lower case and
+    the id of the section that they lead to, say nothing of it.
     """
 
-    def __init__(self, library: Library, weights: Sequence[float]) -> None:
+    def __init__(self, library: Library, weights: Sequence[float], unheard: Container[tuple[str, str]] = ()) -> None:
         self.places = list(library.places)
         rows: dict[str, int] = {}
         self.page_of = [rows.setdefault(place.page.path, len(rows)) for place in self.places]
@@ -44,7 +45,7 @@ class Index:
         for row, title in enumerate(titles):
             for term in title:
                 self.titled.setdefault(term, []).append(row)
-        self.postings = self._filled(library, weights)
+        self.postings = self._filled(library, weights, unheard)
 
     def guesses(self, term: str) -> list[str]:
         """Give the site's words that may be meant by one that it never uses: misspelt, or with a prefix before it."""
@@ -55,14 +56,15 @@ class Index:
         inside = [part for part in inner if part in self.postings]
         return list(dict.fromkeys(get_close_matches(term, alike, 3, 0.8) + inside))
 
-    def _filled(self, library: Library, weights: Sequence[float]) -> Postings:
+    def _filled(self, library: Library, weights: Sequence[float], unheard: Container[tuple[str, str]]) -> Postings:
         texts = list(_texts(library, self.places))
         leading = _leading(library, self.places, texts)
         postings = Postings(weights, [_PAGE_WEIGHTS.get(name, 0.0) for name in FIELDS])
         language = self._language
         said = lru_cache(_BATCH)(lambda part: terms(part, language))  # what stands above is the same for many
         for page, place, text in zip(self.page_of, self.places, texts, strict=True):
-            around = _around(library, place, leading.get(place.id, ()))
+            heard = [words for words in leading.get(place.id, ()) if (words.lower(), place.id) not in unheard]
+            around = _around(library, place, heard)
             postings.add(page, [*map(said, (place.section.title, *around)), terms(text, language)])
         postings.close()
         return postings

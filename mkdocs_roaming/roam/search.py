@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
@@ -55,8 +55,9 @@ class Weights:
     below: float = 0.9
     links: float = 4.0
     body: float = 0.9
-    page: float = 0.4
-    entire: float = 0.4
+    page: float = 0.7
+    entire: float = 0.6
+    covered: float = 0.5
     chatty: float = 0.4
     guess: float = 0.7
     synonym: float = 0.2
@@ -64,11 +65,18 @@ class Weights:
 
 
 class Search:
-    """Finds sections by words. The index is built on first use; reading is safe from several threads."""
+    """Finds sections by words. The index is built on first use; reading is safe from several threads.
 
-    def __init__(self, library: Library, *, weights: Weights | None = None) -> None:
+    `unheard` are links, by their words in lower case and the id of the section that they lead to, which are not told to
+    the index: those that a measurement asks by.
+    """
+
+    def __init__(
+        self, library: Library, *, weights: Weights | None = None, unheard: Container[tuple[str, str]] = ()
+    ) -> None:
         self.library = library
         self.weights = weights or Weights()
+        self._unheard = unheard
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._index: Index | None = None
@@ -127,9 +135,15 @@ class Search:
     def _scores(self, words: Sequence[Word]) -> dict[int, float]:
         """Give what each row that holds one of the words scores."""
         index = self._indexed()
-        scores, pages = _sums([self._found(word) for word in words], index.pages)
+        found = [each for word in words if (each := self._found(word)).rows]
+        scores, pages = _sums(found, index.pages)
+        held: Counter[int] = Counter()
+        for each in found:
+            held.update(each.rows)
+        lack = self.weights.covered / (len(found) or 1)
+        left = [1 - lack * (len(found) - count) for count in range(len(found) + 1)]
         share, page_of = self.weights.page, index.page_of
-        scores = {row: score + share * pages[page_of[row]] for row, score in scores.items()}
+        scores = {row: (score + share * pages[page_of[row]]) * left[held[row]] for row, score in scores.items()}
         asked_for = {term for word in words for run in word.runs for term in run}
         for row, count in Counter(row for term in asked_for for row in index.titled.get(term, ())).items():
             if row in scores:
@@ -143,9 +157,8 @@ class Search:
         with self._lock:
             if self._index is None:
                 own = self.weights
-                self._index = Index(
-                    self.library, (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
-                )
+                fields = (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
+                self._index = Index(self.library, fields, self._unheard)
             return self._index
 
     def _look_up(self, word: Word) -> Found:

@@ -206,6 +206,29 @@ def test_ranking_can_be_changed(make_site: Callable) -> None:
     assert [hit.place.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
 
 
+def test_a_section_with_all_the_words_comes_before_one_that_repeats_some(make_site: Callable) -> None:
+    """A title of one word that is asked for does not outweigh the answer to the whole question."""
+    pages = [
+        ("a/", "# Gauge\n\nIt measures.\n"),
+        ("b/", "# Care\n\nRinse it under the tap and dry it, so that the gauge stays clean.\n"),
+        *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
+    ]
+    library = make_site(pages).library()
+    asked = "how often should I rinse and dry a gauge"
+    assert titles(library, asked, limit=2) == ["Care", "Gauge"]
+    lenient = Search(library, weights=Weights(covered=0.0)).find(asked, limit=2)
+    assert [hit.place.section.title for hit in lenient] == ["Gauge", "Care"]
+
+
+def test_a_link_may_be_kept_from_the_index(make_site: Callable) -> None:
+    """So what is asked by its words can be measured; the page that it stands on still says them."""
+    first = "# Start\n\nFirst [Moor a buoy](https://docs.example/p/b/index.md#fasten).\n"
+    library = make_site([("a/", first), ("b/", "# Ropes\n\nAll.\n\n## Fasten\n\nTie a knot.\n")]).library()
+    fasten = library.places.address("b/#fasten")
+    search = Search(library, unheard={("moor a buoy", fasten.id)})
+    assert [hit.place.section.title for hit in search.find("moor")] == ["Start"]
+
+
 def test_a_page_that_cannot_be_read_is_found_by_what_the_manifest_knows(make_site: Callable) -> None:
     """Its titles and openings; the rest of the site is found as ever."""
     site = make_site(PAGES)
