@@ -119,7 +119,7 @@ def link_questions(library: Library, most: int) -> list[Question]:
     site = library.manifest.site.url
     found: dict[tuple[str, str], Question] = {}
     for place in library.places:
-        for words, url in _LINK.findall(library.text(place)):
+        for words, url in LINK.findall(library.text(place)):
             path, _, anchor = url.removeprefix(site).partition("#")
             page = pages.get(path) if url.startswith(site) else None
             target = library.places.anchor(page, anchor) if page else None
@@ -132,7 +132,7 @@ def link_questions(library: Library, most: int) -> list[Question]:
     return questions[:most]
 
 
-_LINK = re.compile(r"(?<!!)\[([^\]\[\n]+)\]\((https?://[^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[([^\]\[\n]+)\]\((https?://[^)\s]+)\)")
 
 
 def ranked(search: Search) -> Rank:
