@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +80,8 @@ def lint(
     asked = with_options(given, disable, enable, strict=strict)
     library = open_lib(lib)
     report = look(_docs_of(library), asked, sources_in(docs) if docs else None)
+    if not library.published and report.pages == 1:  # the file that was named, and no page made of it
+        report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
     if badge is not None:
         _write_badge(badge, report.score)
     if html is not None:

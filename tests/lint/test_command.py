@@ -137,3 +137,4 @@ def test_a_single_markdown_file_is_looked_at_too(tmp_path: Path) -> None:
         "# Pump\n\nSee [use](#usage) and [gone](#gone).\n\n## Usage\n\nTurn it on.\n\n```sh\npump\n", "utf-8"
     )
     assert rules(roaming(file, "--json")) == ["broken-anchor", "unclosed-fence"]
+    assert f"{file}:3: warning broken-anchor" in roaming(file).stdout

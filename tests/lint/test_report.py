@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.lint import Config, config_of, lint, with_options
+from mkdocs_roaming.lint import Config, config_of, docs_of, lint, with_options
 from mkdocs_roaming.lint.finding import SEVERITIES, Finding
 from mkdocs_roaming.lint.formats import place_of
 from mkdocs_roaming.lint.score import score
+from mkdocs_roaming.places import Places
+from mkdocs_roaming.section import hash_id
 
 from .conftest import GOLDEN, case_docs
 
@@ -107,6 +110,18 @@ def test_the_command_line_goes_before_the_file() -> None:
     file = Config(disable=frozenset({"no-opening"}), enable=frozenset({"skipped-level"}))
     asked = with_options(file, ["skipped-level"], ["no-opening"], strict=True)
     assert (asked.level, asked.looks("no-opening"), asked.looks("skipped-level")) == ("strict", True, False)
+
+
+def test_an_id_that_was_hashed_again_is_found() -> None:
+    """Where two hashes are the same the second is computed again: it changes once the first section goes."""
+    docs, _ = case_docs(GOLDEN / "unstable-id/near")
+    page = docs.manifest.pages[-1]
+    again = replace(page.sections[1], id=hash_id("valves/#inlet~1"))
+    page = replace(page, sections=(page.sections[0], again, *page.sections[2:]))
+    manifest = replace(docs.manifest, pages=(*docs.manifest.pages[:-1], page))
+    (finding,) = lint(docs_of(Places(manifest), lambda page: docs.text_of[page.path].markdown)).findings
+    assert (finding.rule, finding.breadcrumb[-1]) == ("unstable-id", "Inlet valve")
+    assert "another section's hash is the same" in finding.message
 
 
 def test_findings_name_the_lines_of_sources() -> None:
