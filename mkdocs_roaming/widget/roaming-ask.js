@@ -100,6 +100,7 @@ const STYLE = `
 button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
   border: 1px solid var(--_border); border-radius: var(--_radius) }
 button:hover { background: var(--_code) }
+:disabled { opacity: .5; cursor: default }
 a { color: var(--_link); text-decoration: underline; text-underline-offset: .15em }
 ul, ol { padding-inline-start: 1.4em }
 .muted, summary { color: var(--_muted); font-size: .875em }
@@ -902,6 +903,7 @@ export class RoamingAsk extends HTMLElement {
       const left = Math.ceil((this.#wait - Date.now()) / 1000);
       const n = left > 90 ? `${Math.ceil(left / 60)} min` : `${left} s`;
       turn.state.textContent = `${said} ${left > 0 ? fill(this._words.wait, { n }) : this._words.now}`;
+      for (const button of [this.#send, turn.actions.lastChild]) button.disabled = left > 0;
       if (left > 0) setTimeout(tick, 1000);
       else this._say(this._words.now);
     };

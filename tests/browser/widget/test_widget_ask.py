@@ -233,9 +233,11 @@ def test_too_many_questions_count_down(page: Page, stage: Stage, widget: Widget)
     widget.input.press("Enter")
     page.clock.run_for(5_000)
     assert "again in 7 s." in turn.inner_text()
+    assert turn.get_by_role("button", name="Ask again").is_disabled()
     assert len(stage.asked) == 1
     page.clock.run_for(8_000)
     assert "You can ask again now." in turn.inner_text()
+    assert turn.get_by_role("button", name="Ask again").is_enabled()
     widget.input.press("Enter")
     widget.turns.nth(1).locator("text=Ask again").wait_for()
 

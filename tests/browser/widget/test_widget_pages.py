@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import Stage, Widget, answer, recorded, served
+from .conftest import Stage, Widget, answer, picture, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) ->
     page.reload()
     stage.plays(recorded("answered"))
     turn = widget.open().ask("Welcher Port?")
+    picture(page, "german")
     assert widget.panel.locator("h2").inner_text() == "Frag den Kessel"
     assert widget.status.inner_text() == "Antwort fertig, 2 Quellen"
     assert "2 von 11 Abschnitten geöffnet" in turn.inner_text()
@@ -196,7 +197,9 @@ def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widg
     page.goto(stage.page())
     page.evaluate("document.documentElement.dir = 'rtl'")
     assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100  # type: ignore[index]  # it is there
-    widget.open()
+    stage.plays(recorded("answered"))
+    widget.open().ask("איזה פורט?")
+    picture(page, "right-to-left")
     assert widget.panel.bounding_box()["x"] == 0  # type: ignore[index]  # it is there
     page.evaluate("document.documentElement.dir = 'ltr'")
     box = widget.panel.bounding_box()
