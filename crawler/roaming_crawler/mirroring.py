@@ -14,10 +14,11 @@ import anyio
 from mkdocs_roaming.manifest import Manifest, PageEntry
 from mkdocs_roaming.publish.llms_txt import FULL
 from mkdocs_roaming.publish.publisher import Options, mirror
+from roaming_crawler.before import Before
 from roaming_crawler.discover import LARGEST_FULL, Found
 from roaming_crawler.fetch import FetchError
 from roaming_crawler.pages import Skipped
-from roaming_crawler.publishing import Outcome, compared, digests_in
+from roaming_crawler.publishing import Outcome, compared, pages_in
 from roaming_crawler.session import Session
 from roaming_crawler.store import apart, stored_path
 
@@ -56,10 +57,12 @@ async def mirrored(
     async with anyio.create_task_group() as group:
         for _ in range(4):
             group.start_soon(work)
-    before = digests_in(folder)
+    old, before = pages_in(folder), Before(folder, session.store.state)
+    now = {page.path: page.digest for page in manifest.pages}
+    before.keep(old, now, lambda page: page.digest != now.get(page.path))
     report = mirror(manifest, texts, folder, options)
     outcome = compared(
-        before, folder, report, sorted(skipped, key=lambda one: one.url), [*notes, *report.notes], session
+        old, before, folder, report, sorted(skipped, key=lambda one: one.url), [*notes, *report.notes], session
     )
     return replace(outcome, markdown=outcome.pages)
 

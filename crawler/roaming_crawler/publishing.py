@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import ExitStack
@@ -12,12 +13,13 @@ from urllib.parse import urlsplit
 
 from mkdocs_roaming import site_nav
 from mkdocs_roaming.errors import ManifestError, PublishError
-from mkdocs_roaming.manifest import PATH, pages_of
+from mkdocs_roaming.manifest import PATH, PageEntry, pages_of
 from mkdocs_roaming.page import NavItem, Page, Site, url_of
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Batch, Report, convert_pages, publish
 from mkdocs_roaming.publish.shelf import Shelf
+from roaming_crawler.before import Before
 from roaming_crawler.discover import Found
 from roaming_crawler.pages import Body, Got, Skipped
 from roaming_crawler.session import Session
@@ -76,9 +78,9 @@ def published(
         raise PublishError(f"{found.scope.url}: no page found; {where}{first.why}; check the address")
     pages = _pages(got, found.scope.url)
     site = _site(found, got, list(pages.values()), how)
-    before = digests_in(folder)
-    previous = read_previous(str(folder), Path.cwd(), notes.append) if before else None
     state = session.store.state
+    old, before = pages_in(folder), Before(folder, state)
+    previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     with ExitStack() as stack:
         with processes(how.workers) as apply:
             batch = convert_pages(
@@ -89,33 +91,45 @@ def published(
                 apart=apply,
                 shelves=lambda: stack.enter_context(Shelf(state)),
             )
-        report = publish(batch, folder, how.options, previous=previous)
-    return compared(before, folder, report, skipped, [*notes, *report.notes], session)
+        before.keep(old, batch.pages, lambda page: page.digest != _digest(batch, page.path))
+        report = publish(batch, folder, how.options, previous=before.previous(previous) if previous else None)
+    return compared(old, before, folder, report, skipped, [*notes, *report.notes], session)
 
 
-def digests_in(folder: Path) -> dict[str, str]:
-    """Give the digest of each page that stands in a folder, by its path."""
+def _digest(batch: Batch, path: str) -> str:
+    if path not in batch.converted:
+        return ""
+    text = batch.converted[path].markdown
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def pages_in(folder: Path) -> tuple[PageEntry, ...]:
+    """Give the pages that stand in a folder, without their sections."""
     try:
-        return {page.path: page.digest for page in pages_of(folder / PATH)}
+        return pages_of(folder / PATH)
     except (OSError, ManifestError):
-        return {}
+        return ()
 
 
 def compared(
-    before: dict[str, str],
+    old: Sequence[PageEntry],
+    before: Before,
     folder: Path,
     report: Report,
     skipped: Sequence[Skipped],
     notes: Sequence[str],
     session: Session,
 ) -> Outcome:
-    """Give what became of each page, by what stood in the folder before."""
-    now = digests_in(folder)
+    """Give what became of each page that stood in the folder; what was kept of them is forgotten."""
+    pages = pages_in(folder)
+    before.forget(pages)
+    was = {page.path: page.digest for page in old}
+    now = {page.path: page.digest for page in pages}
     return Outcome(
-        new=tuple(path for path in now if path not in before),
-        changed=tuple(path for path in now if path in before and before[path] != now[path]),
-        same=sum(1 for path in now if before.get(path) == now[path]),
-        gone=tuple(path for path in before if path not in now),
+        new=tuple(path for path in now if path not in was),
+        changed=tuple(path for path in now if path in was and was[path] != now[path]),
+        same=sum(1 for path in now if was.get(path) == now[path]),
+        gone=tuple(path for path in was if path not in now),
         kept=tuple(sorted(session.kept)) if not session.stopped else (),
         skipped=tuple((one.url, one.why) for one in skipped),
         notes=tuple(dict.fromkeys(notes)),
