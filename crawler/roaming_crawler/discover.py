@@ -204,14 +204,15 @@ async def _one_llms(session: Session, found: Found, spot: str, most: int) -> Non
                 seen.add(nested)
                 todo.append(nested)
     for host, count in outside.items():
-        found.notes.append(
-            f"{spot}: {count} of its links lead out of {found.scope.url}, to {host}; crawl that address to have them"
-        )
+        leads = "1 of its links leads" if count == 1 else f"{count} of its links lead"
+        found.notes.append(f"{spot}: {leads} out of {found.scope.url}, to {host}; crawl that address to have them")
 
 
 def _entries(found: Found, index: Index, outside: dict[str, int]) -> None:
     for entry in index.entries:
-        if not found.scope.contains(entry.url):
+        if found.scope.holds(entry.url) and not found.scope.contains(entry.url):
+            continue  # ruled out
+        if not found.scope.holds(entry.url):
             host = host_of(entry.url)
             outside[host] = outside.get(host, 0) + 1
         elif looks_like_a_page(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):

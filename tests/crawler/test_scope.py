@@ -88,6 +88,16 @@ def test_patterns_and_prefixes_choose_pages(
         assert "/docs/blog/" not in site.paths()
 
 
+def test_what_is_ruled_out_is_no_news(site: Any, tmp_path: Any) -> None:
+    """Of what a list names, only what lies elsewhere is told; what a pattern rules out was asked to stay out."""
+    links = "- [A](/a.md)\n- [B](/b/b.md)\n- [C](/b/c.md)\n- [E](https://elsewhere.example/)\n"
+    site.put("/llms.txt", f"# S\n\n> S.\n\n{links}", kind="text/plain")
+    site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
+    done = _run(site.url, "-o", str(tmp_path / "out"), "--exclude", "b")
+    said = f"1 of its links leads out of {site.url}, to https://elsewhere.example; crawl that address to have them"
+    assert done.stderr == f"{site.url}llms.txt: {said}\n"
+
+
 def test_the_whole_host(site: Any, tmp_path: Any) -> None:
     """--same-host goes above the address given; without it, nothing there is published."""
     _site(site)

@@ -1,0 +1,59 @@
+"""What docs/crawling.md shows is what happens, seconds aside. UPDATE_DOCS=1 writes it there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest import PATH, load
+
+FILE = Path(__file__).parents[2] / "docs" / "crawling.md"
+CONSOLE = re.compile(r"^```console\n(\$ roaming crawl .*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = "https://docs.ebbkeeper.example/"
+FAST = ("--allow-private", "--delay", "0", "--workers", "0", "--connections", "1")
+
+
+def _run(command: str, own: str) -> str:
+    """Give what a terminal shows: standard output, then standard error; the example's address is this server's."""
+    words = [word.replace(SHOWN, own) for word in shlex.split(command)[1:]]
+    here = [*FAST, "--no-manifest"] if SHOWN in command else []
+    done = CliRunner().invoke(main, [*words, *here])
+    shown = f"{done.stdout}{done.stderr}".replace(own, SHOWN)
+    return re.sub(r"[\d.]+ s;", "1.2 s;", shown)
+
+
+def test_commands_print_what_is_shown(site: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `$ roaming crawl …` is run on the sample site, each in what the one before left."""
+    monkeypatch.chdir(tmp_path)
+    site.folder(sample, url=load((sample / PATH).read_bytes()).site.url)
+    (tmp_path / "ebbkeeper-site").symlink_to(sample)
+    text = FILE.read_text("utf-8")
+    blocks = [block for block in CONSOLE.findall(text) if "127.0.0.1" not in block.partition("\n")[0]]
+    assert len(blocks) == 5
+    for block in blocks:
+        command = block.partition("\n")[0].removeprefix("$ ")
+        shown = f"$ {command}\n{_run(command, site.url)}"
+        if os.environ.get("UPDATE_DOCS"):
+            text = text.replace(block, shown)
+        else:
+            assert block == shown
+    FILE.write_text(text, "utf-8")
+
+
+def test_every_option_is_documented() -> None:
+    """docs/crawling.md names every option of `crawl`, and no other."""
+    text = FILE.read_text("utf-8")
+    known = {option for one in main.commands["crawl"].params for option in one.opts if option.startswith("--")}
+    settled = {"--output", "--name", "--description", "--workers"}  # told by --help alone
+    settled |= {"--search", "--config"}  # told where search by meaning is
+    others = {"--scrapy"}  # the benchmark's
+    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text))
+    assert known - settled - named == set()
+    assert named - known - others == set()
