@@ -127,8 +127,9 @@ def _bytes_of(library: Library, page: PageEntry) -> bytes:
     """Give a page's Markdown out of its sections, which come in one request; of one that cannot be read, blanks."""
     data = bytearray(b" " * max(section.end for section in page.sections))
     for at, section in enumerate(page.sections):
+        size = section.end - section.start
         with suppress(LibraryError):
-            data[section.start : section.end] = library.text(Place(page, at)).encode()
+            data[section.start : section.end] = library.text(Place(page, at)).encode()[:size].ljust(size)
     return bytes(data)
 
 

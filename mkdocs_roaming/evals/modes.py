@@ -97,7 +97,6 @@ class SearchMode:
             ask=question.ask,
             rank=rank,
             reached=reached,
-            calls=1 if reached else None,
             trail=tuple(Step(reference(places, place), at) for at, place in enumerate(first, 1)),
         )
 

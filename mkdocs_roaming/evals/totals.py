@@ -79,7 +79,7 @@ def figure(name: str, values: Sequence[float], *, share: bool = True) -> Figure:
     if min(values) == max(values):
         low = high = mean
     else:
-        draw = random.Random(f"{name} {count}")
+        draw = random.Random(count)  # the same draws for all figures: equal ones have equal intervals
         means = sorted(sum(draw.choices(values, k=count)) / count for _ in range(DRAWS))
         low, high = means[int(DRAWS * 0.025)], means[int(DRAWS * 0.975) - 1]
     return Figure(name, round(mean, 6), round(low, 6), round(high, 6), count, share)

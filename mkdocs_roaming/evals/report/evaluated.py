@@ -132,7 +132,7 @@ def _outcome(row: Row, question: Question, outcome: Outcome) -> Iterator[str]:
     yield f"<h3>{safe(row.mode)}</h3>\n"
     told = [outcome.state.replace("_", " ")] if outcome.state else []
     if outcome.reached and row.mode != SEARCH:
-        told.append("all of the site was read" if outcome.whole_site else f"reached in call {outcome.calls}")
+        told.append(_reached(outcome))
     if outcome.tokens_read:
         told.append(f"~{outcome.tokens_read} tokens read")
     if outcome.cost is not None:
@@ -144,6 +144,12 @@ def _outcome(row: Row, question: Question, outcome: Outcome) -> Iterator[str]:
         yield f'<ol class="small">{steps}</ol>\n'
     if outcome.text:
         yield f'<div class="text" tabindex="0" role="group" aria-label="Answer">{safe(outcome.text.strip())}</div>\n'
+
+
+def _reached(outcome: Outcome) -> str:
+    if outcome.whole_site:
+        return "all of the site was read"
+    return f"reached in call {outcome.calls}" if outcome.calls else "open before the first call"
 
 
 def _step(step: Step, question: Question, called: bool) -> str:
