@@ -232,7 +232,7 @@ async def _full(session: Session, found: Found) -> None:
             continue
         pieces = split_full(text_of(answer.body, answer.charset), answer.url)
         texts = matched(pieces, found.entries)
-        if len(texts) == len(found.entries):
+        if _covers(texts, pieces, found):
             for key, text in texts.items():
                 found.entries[key].text = text
             found.sources["llms-full.txt"] = len(texts)
@@ -241,6 +241,12 @@ async def _full(session: Session, found: Found) -> None:
             f"{url}: {len(pieces.pieces)} pages in it by the convention “{pieces.convention}”, {len(texts)} of the "
             f"{len(found.entries)} that llms.txt lists; not used, every page is fetched"
         )
+
+
+def _covers(texts: dict[str, str], pieces: Pieces, found: Found) -> bool:
+    """Tell whether a text holds what is listed: all of it, or nearly all of it by address; the rest is then fetched."""
+    most = len(found.entries) * (0.9 if pieces.by_url() else 1)
+    return bool(texts) and len(texts) >= most
 
 
 def matched(pieces: Pieces, entries: dict[str, Entry]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 from mkdocs_roaming.page import Heading, NavItem
 from mkdocs_roaming.publish.markdown import without_front_matter
 from roaming_crawler.fetch import Answer, FetchError
+from roaming_crawler.fulltext import split_full
 from roaming_crawler.looking import kind_of, text_of
 from roaming_crawler.reading import Seen
 from roaming_crawler.scope import Scope, canonical
@@ -139,6 +140,8 @@ class Getter:
             found, seen, why = await self._html(entry)
         if text is None and why == _TEXT and entry.title and self.prefer_markdown:  # a list names it as a page
             text, at = await self._markdown(entry.url), entry.url
+            if text is not None and len(split_full(text, entry.url).by_url()) > 1:
+                return Skipped(entry.url, "holds several pages, each with an address of its own")
         if text is None and found is not None and seen is not None and self.prefer_markdown:
             text, at = await self._twin(entry, found, seen)
         if text is None and why:

@@ -151,12 +151,32 @@ def test_a_page_says_where_its_list_is(where: str, site: Any, crawled: Any, html
 
 def test_text_that_a_list_names_is_a_page(site: Any, crawled: Any) -> None:
     """Pages at addresses without an ending, or with that of text, are Markdown where that is what is there."""
-    site.put("/llms.txt", "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n", kind="text/plain")
+    site.put(
+        "/llms.txt",
+        "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n- [Guide](/guide.txt)\n",
+        kind="text/plain",
+    )
     site.put("/boil", "# Boil\n\nPress the lever.\n", kind="text/markdown")
     site.put("/api.txt", "# Calls\n\n`kettle.boil()`\n", kind="text/plain")
+    both = "".join(f"Source: {site.url}{name}\n\n# {name}\n\nWords.\n\n" for name in ("boil", "api.txt"))
+    site.put("/guide.txt", both, kind="text/plain")
     done = crawled(site.url)
     assert done.paths == ["api.txt", "boil"]
+    assert "several pages" in done.why("/guide.txt")
     assert "Press the lever." in done.text("boil")
+
+
+def test_the_few_pages_that_a_full_text_lacks_are_fetched(site: Any, crawled: Any) -> None:
+    """A home page is often listed, and not in the text: that is no reason to fetch all others."""
+    own, names = site.url, [f"p{at}" for at in range(12)]
+    listed = "".join(f"- [{name}]({own}{name}.md)\n" for name in ("first", *names))
+    site.put("/llms.txt", f"# S\n\n> S.\n\n{listed}", kind="text/plain")
+    site.put("/first.md", "# First\n\nIts own words.\n", kind="text/markdown")
+    whole = "".join(f"# {name}\n\nSource: {own}{name}\n\nWords of {name}.\n\n" for name in names)
+    site.put("/llms-full.txt", whole, kind="text/plain")
+    done = crawled(own, links=False)
+    assert done.paths == sorted(["first", *names])
+    assert [path for path in site.paths() if path.endswith(".md") and "roaming" not in path] == ["/first.md"]
 
 
 def test_whole_pages_under_a_lists_name(site: Any, crawled: Any) -> None:
