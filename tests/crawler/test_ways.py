@@ -110,3 +110,32 @@ def test_a_page_without_its_slash_is_the_page(site: Any, crawled: Any, html: Any
     done = crawled(site.url)
     assert "This page." in done.text("guide/install/")
     assert done.paths == ["", "guide/install/", "guide/next/"]
+
+
+@pytest.mark.parametrize("given", ["{folder}", "{folder}/llms.txt", "file://{folder}/", "file://{folder}/llms.txt"])
+def test_a_folder_of_markdown_is_a_site(given: str, crawled: Any, tmp_path: Any) -> None:
+    """An llms.txt with its pages beside it, as somebody keeps it: by path or address, of the folder or of the file."""
+    folder = tmp_path / "kettle docs"
+    (folder / "guide").mkdir(parents=True)
+    links = "- [Boil](guide/boil.md): how to\n- [Up](../outside.md)\n"
+    (folder / "llms.txt").write_text(f"# Kettle\n\n> Boils.\n\n## Guide\n\n{links}", "utf-8")
+    (folder / "guide" / "boil.md").write_text("# Boil\n\nPress [the lever](lever.md).\n", "utf-8")
+    (folder / "guide" / "lever.md").write_text("# Lever\n\nOf wood.\n", "utf-8")
+    (tmp_path / "outside.md").write_text("# Outside\n\nNot for others.\n", "utf-8")
+    where = str(folder).replace(" ", "%20") if given.startswith("file:") else str(folder)
+    done = crawled(given.format(folder=where), tmp_path / "out")
+    assert [page.title for page in done.manifest.pages] == ["Boil", "Lever"]
+    assert done.manifest.site.name == "Kettle"
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/octet-stream", "text/css", "", "text/markdown", "nonsense"]
+)
+def test_the_kind_that_a_server_says_is_not_believed(kind: str, site: Any, crawled: Any, html: Any) -> None:
+    """HTML is HTML and Markdown is Markdown, whatever they are called."""
+    site.put("/", html("Home", links=("/page/",)), kind=kind)
+    site.put("/page/", html("Page", head="<link rel=alternate type=text/markdown href=/page.md>"), kind=kind)
+    site.put("/page.md", "# Page\n\nIts *own* Markdown.\n", kind=kind)
+    done = crawled(site.url)
+    assert done.paths == ["", "page/"]
+    assert "Its *own* Markdown." in done.text("page/")
