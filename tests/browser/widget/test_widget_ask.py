@@ -311,11 +311,14 @@ def test_turns_outlive_the_page(page: Page, stage: Stage, widget: Widget) -> Non
     """On the next page they stand as they were, and their memory goes along; with persist=off they do not."""
     stage.plays(recorded("answered"), recorded("follow_up"))
     page.goto(stage.page())
-    before = widget.open().ask(QUESTION).inner_text()
+    turn = widget.open().ask(QUESTION)
+    turn.get_by_role("button", name="Copy link").wait_for()
+    before = turn.inner_text()
     page.reload()
     widget.open()
     assert widget.turns.count() == 1
-    assert widget.turns.first.inner_text() == before
+    turn.get_by_role("button", name="Copy link").wait_for()
+    assert turn.inner_text() == before
     assert widget.status.inner_text() == ""
     widget.ask("And its log?")
     assert stage.asked[1]["turns"] == ["<signed>"]
