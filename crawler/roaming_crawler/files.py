@@ -50,7 +50,7 @@ class FolderFetcher:
         self._site = site
 
     async def get(self, request: Request) -> Answer:
-        """Give the file at an address; a folder's is its index.html."""
+        """Give the file at an address; a folder's is its index.html, at an address that ends in a slash."""
         path = path_of(self._site.url, request.url)
         if path is None:  # robots.txt of the host that the site will have, for one
             return Answer(request.url, 404)
@@ -61,11 +61,13 @@ class FolderFetcher:
             stat = file.stat()
             etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
             kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
+            moved = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
+            url = f"{request.url}/" if moved else request.url
             if request.etag == etag:
-                return Answer(request.url, 304, kind=kind, etag=etag)
+                return Answer(url, 304, kind=kind, etag=etag)
             if stat.st_size > request.cap:
                 raise FetchError(f"{request.url}: {stat.st_size} bytes; if that is right: --max-page-bytes")
-            return Answer(request.url, 200, file.read_bytes(), kind, etag=etag)
+            return Answer(url, 200, file.read_bytes(), kind, etag=etag)
         return Answer(request.url, 404)
 
 

@@ -139,3 +139,13 @@ def test_the_kind_that_a_server_says_is_not_believed(kind: str, site: Any, crawl
     done = crawled(site.url)
     assert done.paths == ["", "page/"]
     assert "Its *own* Markdown." in done.text("page/")
+
+
+def test_a_folder_is_linked_to_with_its_slash_or_without(crawled: Any, html: Any, tmp_path: Any) -> None:
+    """As a host would redirect, so that links on its page mean what they mean there."""
+    for path, links in (("", ("guide/install",)), ("guide/install/", ("../next/",)), ("guide/next/", ())):
+        (tmp_path / "site" / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / path / "index.html").write_text(html(path or "Home", links=links), "utf-8")
+    done = crawled(str(tmp_path / "site"), tmp_path / "out")
+    assert done.paths == ["", "guide/install/", "guide/next/"]
+    assert done.outcome.skipped == ()
