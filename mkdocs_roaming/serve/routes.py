@@ -147,17 +147,23 @@ class Asked:
                 return
             told = await unless_left(receive, self._hearing.whole)
             if told is not None:
+                await self._settle()
                 await self._whole(told)(scope, receive, send)
         finally:
-            if self._admission is not None:
-                with anyio.CancelScope(shield=True):  # who asked first pays, and keeps the place, while others listen
-                    await self._admission.settle(await self._hearing.cost())
+            await self._settle()
 
     async def _pieces(self) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._hearing.parts()) as parts:
             async for part in parts:
                 yield sse(part)
+        await self._settle()  # before the reader hears that it is over, and asks again
         yield DONE
+
+    async def _settle(self) -> None:
+        """Say what it cost and free its place. Who asked first pays, and keeps the place while others listen."""
+        if self._admission is not None and not self._admission.settled:
+            with anyio.CancelScope(shield=True):
+                await self._admission.settle(await self._hearing.cost())
 
     def _whole(self, told: Part) -> Response:
         if told["state"] == "error":
