@@ -11,6 +11,7 @@ from typing import Literal
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.evals.generating import english
+from mkdocs_roaming.evals.generating.blocks import below_heading, commands, prose, tables
 from mkdocs_roaming.evals.generating.wording import WORDINGS, Wording, is_name, language_of, of_title
 from mkdocs_roaming.headings import plain
 from mkdocs_roaming.languages import code
@@ -49,14 +50,14 @@ def _of_section(library: Library, place: Place, titles: Counter[str]) -> Iterato
     except LibraryError:
         return
     site = code(library.manifest.site.language)
-    body = _below_heading(text)
+    body = below_heading(text)
     language = language_of(place.section.title + body[:200], site)
     words = WORDINGS.get(language)
     if words is not None:
-        prose = _prose(body)
+        paragraphs = prose(body)
         yield from _commands(place, body, language, words)
         yield from _tables(place, body, language, words)
-        yield from _definitions(place, prose, words)
+        yield from _definitions(place, paragraphs, words)
     if len(body.split()) >= _LEAST or language in ("ja", "zh"):
         yield from _title(library, place, text, titles, language_of(place.section.title, site))
 
@@ -66,7 +67,7 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
     bare = fold(title).strip(" .:!?")
     if not 3 <= len(title) <= 70 or bare in _GENERIC or _NO_TITLE.search(title) or len(title.split()) > 9:
         return
-    if titles[fold(place.section.title)] > 1 or (place.page.path == "" and not is_name(title)):
+    if titles[fold(place.section.title)] > 1 or (_is_home(library, place) and not is_name(title)):
         return  # what stands on a home page praises more than it tells
     coded = _is_code(title, text)
     if is_name(title) and not coded and not re.search(r"[_.(]|^-", title):
@@ -80,7 +81,7 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
         return
     if (len(title.split()) == 1 and place.at) or _NO_NOUN.match(title):
         return  # a common word, or no thing: it says too little by itself
-    if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] \[?{re.escape(title)}\b", _below_heading(text)):
+    if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] \[?{re.escape(title)}\b", below_heading(text)):
         yield Fact("title", place, f"How do I use {title}?")  # a name: the text writes it so
         return
     shown = _cased(title, text)
@@ -97,6 +98,10 @@ def _is_code(title: str, text: str) -> bool:
     return is_name(title) and re.search(rf"`[^`\n]*\b{re.escape(title)}\b|\b{re.escape(title)}\(", text) is not None
 
 
+def _is_home(library: Library, place: Place) -> bool:
+    return place.page.path == "" and len(library.manifest.pages) > 1
+
+
 def _around(library: Library, place: Place, title: str) -> str:
     """Give the title above a single word, which by itself says too little."""
     above = library.places.parent(place)
@@ -105,8 +110,8 @@ def _around(library: Library, place: Place, title: str) -> str:
     return above.section.title if fold(above.section.title) not in _GENERIC else ""
 
 
-def _definitions(place: Place, prose: Sequence[str], words: Wording) -> Iterator[Fact]:
-    for paragraph in prose:
+def _definitions(place: Place, paragraphs: Sequence[str], words: Wording) -> Iterator[Fact]:
+    for paragraph in paragraphs:
         match = words.defined.match(paragraph)
         term = match["term"].strip() if match else ""
         if match and term and not _PRONOUN.fullmatch(term) and len(term.split()) <= 4 and not term.isdigit():
@@ -117,7 +122,7 @@ def _definitions(place: Place, prose: Sequence[str], words: Wording) -> Iterator
 
 
 def _tables(place: Place, body: str, language: str, words: Wording) -> Iterator[Fact]:
-    for header, rows in _read_tables(body):
+    for header, rows in tables(body):
         names = [fold(name) for name in header]
         meaning = next((at for at, name in enumerate(names) if at and name in words.meanings), None)
         for row in rows:
@@ -125,13 +130,34 @@ def _tables(place: Place, body: str, language: str, words: Wording) -> Iterator[
             if not key or len(row) != len(header):
                 continue
             for at in range(1, len(header)):
-                if at != meaning and (fact := _cell(place, header[at], names[at], key, row[at], language, words)):
+                if at != meaning and (
+                    fact := _cell(
+                        place,
+                        header[at],
+                        names[at],
+                        key,
+                        row[at],
+                        language,
+                        words,
+                        parameter=bool(_DULL & set(names[1:])),
+                    )
+                ):
                     yield fact
-            if meaning is not None and is_name(key.split()[0]):
+            if meaning is not None and is_name(key.split()[0]) and not _DULL & set(names[1:]):
                 yield from _flag(place, key, row[meaning], language, words)
 
 
-def _cell(place: Place, header: str, name: str, key: str, cell: str, language: str, words: Wording) -> Fact | None:
+def _cell(
+    place: Place,
+    header: str,
+    name: str,
+    key: str,
+    cell: str,
+    language: str,
+    words: Wording,
+    *,
+    parameter: bool,
+) -> Fact | None:
     value = plain(cell).strip()
     if (
         not 1 < len(value) <= 40
@@ -141,7 +167,7 @@ def _cell(place: Place, header: str, name: str, key: str, cell: str, language: s
     ):
         return None
     shown = key.split()[0] if is_name(key.split()[0]) else _lower(key) if language == "en" else key
-    if len(key.split()) == 1 and not is_name(key) and place.at:
+    if place.at and (parameter or (len(key.split()) == 1 and not is_name(key))):
         shown += words.inside.format(place.section.title)
     if name in words.defaults:
         return Fact("cell", place, words.default.format(shown), (value,))
@@ -179,7 +205,7 @@ def _flag(place: Place, key: str, about: str, language: str, words: Wording) -> 
 
 
 def _commands(place: Place, body: str, language: str, words: Wording) -> Iterator[Fact]:
-    for lead, command in _COMMAND.findall(body):
+    for lead, command in commands(body):
         sentence = re.split(r"(?<=[.!?。])\s+", plain(lead).strip())[-1]
         match = words.lead.match(sentence)
         line = next((one.removeprefix("$ ").strip() for one in command.split("\n") if one.strip(" $")), "")
@@ -196,29 +222,7 @@ def _commands(place: Place, body: str, language: str, words: Wording) -> Iterato
         yield Fact("command", place, words.command.format(phrase), (line,))
 
 
-# Reading Markdown
-
-
-def _below_heading(text: str) -> str:
-    match = re.match(r"(?:>[^\n]*\n|\s)*#{1,6} [^\n]*(?:\n|$)", text)
-    return text[match.end() :] if match else text
-
-
-def _prose(body: str) -> list[str]:
-    """Give the paragraphs of a text that are sentences."""
-    bare = re.sub(r"^(```|~~~).*?^\1[`~]*$", "", body, flags=re.MULTILINE | re.DOTALL)
-    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", bare))
-    return [one for one in paragraphs if one and one[0] not in "|>#-<!" and not re.match(r"\d+\. ", one)]
-
-
-def _read_tables(body: str) -> Iterator[tuple[list[str], list[list[str]]]]:
-    for block in _TABLE.findall(body):
-        header, _, *rows = (_cells(line) for line in block.strip().split("\n"))
-        yield [plain(name) for name in header], rows
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+# Small things
 
 
 def _key(cell: str) -> str:
@@ -228,7 +232,7 @@ def _key(cell: str) -> str:
 
 def _cased(title: str, text: str) -> str:
     """Give a title as it would stand in a sentence: without capitals where the text writes its words without them."""
-    below = re.sub(r"(`+).*?\1", "", _below_heading(text), flags=re.DOTALL)
+    below = re.sub(r"(`+).*?\1", "", below_heading(text), flags=re.DOTALL)
 
     def cased(word: str) -> str:
         if not re.fullmatch(r"[A-Z][a-z'’-]*", word):
@@ -267,12 +271,6 @@ def _unambiguous(found: Sequence[Fact]) -> list[Fact]:
 
 
 _LEAST = 12  # words: a section of fewer answers little
-_COMMAND = re.compile(
-    r"((?:^[^\n`#|>][^\n]*\n)*^[^\n]*[:：])[ ]*\n\s*\n?^ {0,4}(?:```|~~~) ?"
-    r"(?:console|bash|sh|shell|shell-session|zsh|powershell|terminal)\b[^\n]*\n(.*?)^ {0,4}(?:```|~~~)",
-    re.MULTILINE | re.DOTALL,
-)
-_TABLE = re.compile(r"^\|[^\n]+\|[ ]*\n\|[ :|-]+\|[ ]*\n(?:\|[^\n]*\|[ ]*(?:\n|\Z))+", re.MULTILINE)
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2190-\u21ff\u2600-\u27bf\ufe0f¶]")
 _NO_TITLE = re.compile(
     r"^v?\d+[\d.]*\b|\b\d{4}\b|https?:|^[^\w`¿-]|[<>{}\\…–]|\bit\b|\bexamples?$|\bthis\b|\bthem\b", re.I
