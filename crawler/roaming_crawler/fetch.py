@@ -276,6 +276,7 @@ async def _body(response: httpx2.Response, url: str, cap: int, header_bytes: int
     if size > header_bytes:
         raise FetchError(f"{url}: {size} bytes of headers, more than {header_bytes}; refused")
     if response.status_code in _REDIRECTS or response.status_code == 304:
+        await _drained(response)
         return b""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
@@ -286,6 +287,18 @@ async def _body(response: httpx2.Response, url: str, cap: int, header_bytes: int
         if len(body) > cap:
             raise FetchError(f"{url}: more than {cap / MEGABYTE:g} MB unpacked; if that is right: --max-page-bytes")
     return bytes(body)
+
+
+async def _drained(response: httpx2.Response) -> None:
+    """Read to the end what nobody wants, if it is short: so the connection serves the next request, too."""
+    size = 0
+    async for piece in response.aiter_raw():
+        size += len(piece)
+        if size > _SHORT:
+            return
+
+
+_SHORT = 64 * 1024
 
 
 def _target(answer: Answer, headers: httpx2.Headers) -> str | None:

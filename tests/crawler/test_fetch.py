@@ -108,3 +108,27 @@ def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
     assert agent.startswith("mkdocs-roaming/")
     assert "docs@example.org" in agent
     assert "Mozilla" not in agent
+
+
+def test_answers_without_a_body_keep_the_connection(site: Any, fetcher: Any) -> None:
+    """“Not modified” and redirects cost no new connection: the next request goes over the one that is open."""
+    site.page("/a", "A")
+    site.redirect("/old", "/a")
+    opened = []
+    accept = site.get_request
+
+    def counted() -> Any:
+        opened.append(accept())
+        return opened[-1]
+
+    site.get_request = counted
+
+    async def ask() -> list[int]:
+        async with fetcher(Manners(delay=0, connections=1)) as made:
+            first = await made.get(Request(f"{site.url}a"))
+            again = [await made.get(Request(f"{site.url}a", etag=first.etag)) for _ in range(5)]
+            moved = [await made.get(Request(f"{site.url}old")) for _ in range(3)]
+            return [answer.status for answer in (first, *again, *moved)]
+
+    assert anyio.run(ask) == [200, *[304] * 5, *[200] * 3]
+    assert len(opened) == 1
