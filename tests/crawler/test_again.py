@@ -1,0 +1,59 @@
+"""A second crawl asks for news and writes news, nothing else; at the size of a real site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PAGES = 500
+
+
+def _play(site: Any) -> None:
+    site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, PAGES, 10)))
+    for at in range(PAGES):
+        start = at - at % 10
+        links = tuple(f"/p{to}/" for to in range(start, min(start + 10, PAGES)))
+        site.page(f"/p{at}/", f"Page {at}", f"Number {at} of them. " * 20, links)
+
+
+def _stands(folder: Path) -> dict[str, tuple[int, int]]:
+    """Give every published file's inode and time: a file that was written anew has others."""
+    found = {}
+    for file in folder.rglob("*"):
+        path = file.relative_to(folder)
+        if file.is_file() and path.parts[0] != ".roaming":
+            found[path.as_posix()] = (file.stat().st_ino, file.stat().st_mtime_ns)
+    return found
+
+
+def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(site: Any, crawled: Any) -> None:
+    """Of five hundred pages that are as they were, each is asked for by its ETag, and every file is left alone.
+
+    Where one page has changed, its own files are written, and those that speak of all pages.
+    """
+    _play(site)
+    first = crawled(site.url)
+    assert len(first.paths) == PAGES + 1
+    stood = _stands(first.folder)
+    site.asked.clear()
+
+    again = crawled(site.url)
+    assert [asked.path for asked in site.asked if not asked.conditional] == []
+    assert {asked.status for asked in site.asked} == {304}
+    assert len(site.asked) <= PAGES + 1 + 3  # three were asked for their Markdown, too
+    assert again.outcome.written == 0
+    assert (again.outcome.same, again.outcome.changed) == (PAGES + 1, ())
+    assert _stands(first.folder) == stood
+
+    site.page("/p7/", "Page 7", "Nothing is as it was. " * 20, ("/p0/",))
+    site.asked.clear()
+    changed = crawled(site.url)
+    assert [asked.path for asked in site.asked if asked.status == 200] == ["/p7/"]
+    assert changed.outcome.changed == ("p7/",)
+    page = next(page for page in changed.manifest.pages if page.path == "p7/")
+    own = {"p7/index.md", "p7.md", *(f"roaming/sections/{section.id}.md" for section in page.sections)}
+    of_all = {"llms.txt", "llms-2.txt", "llms-full.txt", "roaming/manifest.json", "roaming/outline.md"}
+    stand = _stands(first.folder)
+    written = {path for path in stand if stand[path] != stood.get(path)}
+    assert {"p7/index.md", "p7.md", "roaming/manifest.json"} <= written <= own | of_all
+    assert stood.keys() == stand.keys()

@@ -1,0 +1,70 @@
+"""Answers that unpack to hundreds of megabytes cost a crawl little memory, wherever they lie in wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEGABYTES = 400
+_MEASURE = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, status)
+"""
+
+
+def _bomb(wbits: int, filler: bytes) -> bytes:
+    packing = zlib.compressobj(9, wbits=wbits)
+    return b"".join([packing.compress(filler * 1_000_000) for _ in range(MEGABYTES)]) + packing.flush()
+
+
+def _peak(url: str, folder: Path) -> int:
+    """Give the megabytes that a crawl takes; a process of its own measures, since a child begins with its parent's."""
+    options = ["--allow-private", "--delay", "0", "--workers", "0"]
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
+    shown = subprocess.run([sys.executable, "-c", _MEASURE, *command], capture_output=True, text=True, check=True)
+    peak, status = map(int, shown.stdout.split())
+    assert status == 0, shown.stderr
+    return peak
+
+
+@pytest.mark.parametrize(("coding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
+def test_packed_bombs_are_given_up_while_they_unpack(coding: str, wbits: int, site: Any, tmp_path: Path) -> None:
+    """Pages that unpack to 400 MB, as HTML or as Markdown, are read up to 10 MB, two of them at once."""
+    pages = tuple(f"/p{at}/" for at in range(6))
+    site.page("/", "Home", links=pages)
+    for path in pages:
+        site.page(path, f"Page {path[2]}")
+    without = _peak(site.url, tmp_path / "without")
+    for path in (*pages[:4], "/p4.md", "/p4/index.md"):
+        site.put(path, _bomb(wbits, b"a"), headers={"Content-Encoding": coding}, etag=False)
+    with_bombs = _peak(site.url, tmp_path / "with")
+    print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")  # noqa: T201 -- with -s
+    assert with_bombs < without + 40
+
+
+def test_packed_lists_are_given_up_while_they_unpack(site: Any, tmp_path: Path) -> None:
+    """llms.txt, llms-full.txt, sitemap and manifest may be larger than pages, up to 100 MB; no more is unpacked."""
+    site.page("/", "Home")
+    bomb = _bomb(31, b"a")
+    for path in ("/llms.txt", "/llms-full.txt", "/sitemap.xml", "/roaming/manifest.json"):
+        site.put(path, bomb, headers={"Content-Encoding": "gzip"}, etag=False)
+    peak = _peak(site.url, tmp_path / "out")
+    print(f"lists: {peak} MB")  # noqa: T201 -- with -s
+    assert peak < 250
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
+def test_what_was_not_asked_for_is_not_unpacked(coding: str, site: Any, crawled: Any) -> None:
+    """Only gzip and deflate are offered; an answer in any other coding is refused unread."""
+    site.page("/", "Home", links=("/packed",))
+    site.put("/packed", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": coding}, etag=False)
+    done = crawled(site.url)
+    assert done.paths == [""]
+    assert done.why("/packed") == f"packed as {coding!r}, which was not asked for; refused"
+    assert {asked.headers["Accept-Encoding"] for asked in site.asked} == {"gzip, deflate"}
