@@ -75,6 +75,7 @@ def hosted(folder: Path) -> Iterator[Host]:
         below.chmod(0o755)
         site = below / "site"
         shutil.copytree(folder, site)
+        site.chmod(0o755)  # nginx reads as nobody
         sitemap = site / "sitemap.xml"
         if sitemap.exists():
             sitemap.write_text(sitemap.read_text("utf-8").replace("@URL@", url), "utf-8")
