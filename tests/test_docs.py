@@ -65,8 +65,8 @@ def test_the_sample_site_is_published_whole(sample: Path) -> None:
 
 
 def test_every_option_of_the_plugin_is_documented() -> None:
-    """README names every option of the plugin, and none that isn't there."""
-    table = (ROOT / "README.md").read_text("utf-8").split("## Options of the plugin")[1].split("\n## ")[0]
+    """docs/reference/options.md names every option of the plugin, and none that isn't there."""
+    table = (ROOT / "docs/reference/options.md").read_text("utf-8").split("\n## ")[0]
     named = {
         name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
     }
@@ -96,6 +96,15 @@ def test_the_settings_that_are_shown_are_valid(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "roaming.toml").write_text(block, "utf-8")
     assert read_settings(tmp_path / "roaming.toml").prices is not None
+
+
+def test_the_figures_that_readme_tells_were_measured() -> None:
+    """Each figure of README's table stands in docs/benchmarks.md, beside its command."""
+    rows = (ROOT / "README.md").read_text("utf-8").split("## Measured")[1].split("\n## ")[0].splitlines()[4:]
+    figures = {one for row in rows if row.startswith("|") for one in re.findall(r"\d+\.\d+", row)}
+    measured = (ROOT / "docs/benchmarks.md").read_text("utf-8")
+    assert len(figures) > 5
+    assert [one for one in figures if one not in measured] == []
 
 
 def test_every_command_is_documented() -> None:
