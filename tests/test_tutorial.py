@@ -17,6 +17,7 @@ from pathlib import Path
 TUTORIAL = Path(__file__).parents[1] / "docs/tutorial.md"
 BLOCK = re.compile(r'^(`{3,})(\w+)(?: title="([^"]+)")?\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
 SERVE = "mkdocs serve"
+SECONDS = re.compile(r"^((?:search|offline) .* )\d+\.\d$", re.MULTILINE)  # the last column of an evaluation
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith(("ROAMING_", "ANTHROPIC_", "OPENAI_"))},
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -29,7 +30,8 @@ ENVIRONMENT = {
 def run(command: str, folder: Path) -> str:
     """Give what a terminal shows of a command: standard error, then standard output."""
     done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    return "\n\n".join(one for one in (done.stderr.strip(), done.stdout.strip()) if one)
+    shown = "\n\n".join(one for one in (done.stderr.strip(), done.stdout.strip()) if one)
+    return SECONDS.sub(r"\g<1>0.1", shown)
 
 
 @contextmanager
