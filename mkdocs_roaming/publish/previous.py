@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.aliases import Previous
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest import PATH, PageEntry, SectionEntry, load
+from mkdocs_roaming.manifest import PATH, PageEntry, SectionEntry, bones_of, load
 from mkdocs_roaming.publish.files import inside
 from mkdocs_roaming.section import slice_digest
 
@@ -36,7 +36,7 @@ def read_previous(where: str, base: Path, warn: Callable[[str], None]) -> Previo
 def _read(path: Path) -> Previous:
     file = path / PATH if path.is_dir() else path
     root = file.parent.parent
-    manifest = load(file.read_bytes(), where=str(file))
+    manifest = bones_of(file)
 
     @lru_cache(maxsize=64)
     def markdown(at: str) -> bytes:
