@@ -75,13 +75,15 @@ _TAG = re.compile(r"</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>")
 _ENTITY = re.compile(r"&#?\w{1,8};")
 _ISSUE = re.compile(r"#(?<!\w#)\d+")
 _ADDRESS = re.compile(r"\b\w+://[^\s<>)\]]*")
+_LANGUAGE = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]+(?=[ \t]|$)", re.MULTILINE)
 
 
 def _prose(text: str) -> str:
-    """Blank what is no word of a section's own: addresses, HTML, numbers of issues."""
+    """Blank what is no word of a section's own: addresses, HTML, numbers of issues, languages of code blocks."""
     # Most texts hold none of most of these, and to look for a character is quick.
     for sign, pattern in (
         ("](", _TARGET), ("]:", _DEFINITION), ("<", _TAG), ("&", _ENTITY), ("#", _ISSUE), ("://", _ADDRESS),
+        ("```", _LANGUAGE), ("~~~", _LANGUAGE),
     ):  # fmt: skip
         if sign in text:
             text = pattern.sub(" ", text)

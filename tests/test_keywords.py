@@ -79,6 +79,8 @@ def test_what_is_shown_is_left_out() -> None:
         "e.g.",
         "however",
         "x" * 50,
+        "```toml\n```",
+        "- ~~~ shell-session\n  ~~~",
     ],
 )
 def test_noise_is_no_keyword(noise: str) -> None:

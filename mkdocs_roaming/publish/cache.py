@@ -24,7 +24,7 @@ from mkdocs_roaming.section import Section
 CONVERTER_VERSION = "4"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
 
-KEYWORDS_VERSION = "2"
+KEYWORDS_VERSION = "3"
 """Changes whenever the same sections give other keywords."""
 
 _FORMAT = "1"
