@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -17,6 +19,9 @@ from mkdocs_roaming.publish.html import article_of, convert
 from mkdocs_roaming.site_page import canonical_of, describes_the_site, meta_of, parsed, site_name_of, title_of
 from roaming_crawler.looking import text_of
 from roaming_crawler.scope import canonical
+
+Spelt = Callable[[str], str | None]
+"""Gives the one spelling of a page's link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
     words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
     title = title_of(tree)
     about = meta_of(tree, "description")
-    links = _links(article, base)
+    spelt = cache(lambda href: canonical(href, base))  # an article's link stands in the tree and in the nav, too
+    links = _links(article, spelt)
     return Seen(
         title=title,
         description="" if describes_the_site(tree) else about,
@@ -66,8 +72,8 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
         canonical=canonical(canonical_of(tree), base) or "" if canonical_of(tree) else "",
         markdown=_alternate(tree, base),
         links=tuple(links),
-        nav_links=tuple(link for link in _links(tree, base) if link not in links),
-        nav=_nav(tree, base, site_url),
+        nav_links=tuple(link for link in _links(tree, spelt) if link not in links),
+        nav=_nav(tree, spelt, site_url),
         words=words,
         left_out=left_out(text) or _shell(tree, words),
     )
@@ -93,13 +99,13 @@ def _base(tree: lxml_html.HtmlElement, url: str) -> str:
     return urljoin(url, href) if href else url
 
 
-def _links(tree: etree._Element, base: str) -> dict[str, None]:
+def _links(tree: etree._Element, spelt: Spelt) -> dict[str, None]:
     """Give where a tree's links lead; those that ask not to be followed aside."""
     found: dict[str, None] = {}
     for link in tree.iter("a", "iframe", "frame"):  # mdBook's nav stands in a frame
         href = link.get("href" if link.tag == "a" else "src") or ""
         if href and not href.startswith("#") and "nofollow" not in (link.get("rel") or "").lower().split():
-            url = canonical(href, base)
+            url = spelt(href)
             if url:
                 found[url] = None
     return found
@@ -114,9 +120,9 @@ def _alternate(tree: lxml_html.HtmlElement, base: str) -> str:
     return ""
 
 
-def _nav(tree: lxml_html.HtmlElement, base: str, site_url: str) -> tuple[NavItem, ...]:
+def _nav(tree: lxml_html.HtmlElement, spelt: Spelt, site_url: str) -> tuple[NavItem, ...]:
     def resolve(href: str) -> str | None:
-        url = canonical(href, base)
+        url = spelt(href)
         return path_of(site_url, url) if url else None
 
     return site_nav.from_sidebar(tree, resolve)
