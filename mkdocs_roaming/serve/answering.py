@@ -1,8 +1,11 @@
 """A question in, an answer's parts out: what the endpoint does, whatever server it is built into.
 
 hearing = desk.hear(question)
-async with aclosing(hearing.parts()) as parts:
-    async for part in parts: ...
+try:
+    async with aclosing(hearing.parts()) as parts:
+        async for part in parts: ...
+finally:
+    hearing.leave()
 """
 
 from __future__ import annotations
@@ -15,11 +18,9 @@ from time import monotonic
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarise
+from mkdocs_roaming.answer.events import Event, Finished, Reference, summarise
 from mkdocs_roaming.answer.loop import WHOLE_SITE, answer
-from mkdocs_roaming.answer.models import UNUSED, Model, Request
-from mkdocs_roaming.answer.models import Part as ModelPart
-from mkdocs_roaming.answer.models.failures import ModelError
+from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.offline import Offline
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.meaning import Finder
@@ -30,7 +31,8 @@ from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
 from mkdocs_roaming.serve.question import Question, page_of
 from mkdocs_roaming.serve.redaction import without_passwords
-from mkdocs_roaming.serve.sharing import Shared, UnderWay
+from mkdocs_roaming.serve.sharing import Seat, UnderWay
+from mkdocs_roaming.serve.spending import Made, Watched, cost_of, made
 from mkdocs_roaming.serve.stream import parts
 from mkdocs_roaming.serve.turns import Memory, Signer, remember, turn_of
 
@@ -49,7 +51,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an answer, told when it is over. What one costs that its reader `left` early, nobody knows, nor
+    """What came of a question for one reader. What an answer costs that its reader `left` early, nobody knows, nor
     what one costs whose model broke off; `cost` is None then.
     """
 
@@ -64,7 +66,9 @@ class Outcome:
 
 
 class Desk:
-    """Where questions are taken. `tell` is told what came of every answer, be it left in the middle or not."""
+    """Where questions are taken. `tell` is told what came of every question, be its answer left in the middle or not,
+    `count` of every answer that was made, once, when it has ended for all who heard it.
+    """
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Desk:
         *,
         answers: Answers | None = None,
         tell: Callable[[Outcome], None] = lambda outcome: None,
+        count: Callable[[Made], None] = lambda made: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.site = site
@@ -83,10 +88,14 @@ class Desk:
         self.answers = answers if answers is not None else Answers()
         self.under_way = UnderWay()
         self.tell = tell
+        self.count = count
         self.clock = clock
 
     def hear(self, question: Question, *, offline: bool = False) -> Hearing:
-        """Take a question; the site as it stands now is what it is answered from. Raises Refused without a site."""
+        """Take a question; the site as it stands now is what it is answered from. Raises Refused without a site.
+
+        Whoever takes it leaves it, whether it was heard or not: others' answer may be going on for it alone.
+        """
         return Hearing(self, question, self.offline if offline else self.way, self.site.now(question.language))
 
 
@@ -95,17 +104,18 @@ class Hearing:
 
     def __init__(self, desk: Desk, question: Question, way: Way, deployment: Deployment) -> None:
         self._desk, self.question, self._way, self.deployment = desk, question, way, deployment
-        self._model = _Watched(way.model)
+        self._model = Watched(way.model)
         places = deployment.library.places
         self._memory = remember(question.turns, desk.signer, places) if question.turns else Memory()
         self._page = page_of(question.page, places)
         self._key = key_of(question, self._page, deployment.digest, way.model.name, _how(way, deployment))
         self._kept: Sequence[Event] | None = None
-        self._joined: Shared | None = None
-        self._own: Shared | None = None
-        self._look_for_another()
+        self._seat: Seat | None = None
+        self._own = False
+        self._began = desk.clock()
         self._events: list[Event] = []
         self._turn: str | None = None
+        self._look_for_another()
         self.outcome: Outcome | None = None
 
     @property
@@ -121,43 +131,36 @@ class Hearing:
     @property
     def cached(self) -> bool:
         """Whether the answer is there already, or under way for somebody else: giving it costs nothing."""
-        return self._kept is not None or self._joined is not None
+        return self._kept is not None or (self._seat is not None and not self._own)
 
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Give the parts of the answer as they come about."""
-        self._look_for_another()
-        async with aclosing(parts(self.events(), self._around())) as told:
+        self._begin()
+        async with aclosing(parts(self._heard(), self._around())) as told:
             async for part in told:
                 yield part
 
     async def whole(self) -> Part:
         """Give the answer as one object."""
-        self._look_for_another()
-        async with aclosing(self.events()) as events:
+        self._begin()
+        async with aclosing(self._heard()) as events:
             async for _ in events:
                 pass
         return whole(summarise(self._events), self._around(), digest=self.deployment.digest)
 
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Give what happens, `Finished` last."""
-        began = self._desk.clock()
-        try:
-            async with aclosing(self._heard()) as events:
-                async for event in events:
-                    told = free(event) if self.cached else event
-                    self._events.append(told)
-                    yield told
-        finally:
-            self._tell(self._desk.clock() - began)
+    def leave(self) -> None:
+        """Leave, at the end or before it: an answer that nobody hears any more is broken off."""
+        if self._seat is not None:
+            self._seat.leave()
+        if self.outcome is None:
+            self._tell(self._desk.clock() - self._began)
 
     async def cost(self) -> float | None:
         """Give what the answer cost, None where nobody knows; waits for its end where others still hear it."""
-        if self.cached or self.outcome is None:
-            return 0.0 if self.cached else None
-        if self._own is None:
-            return self.outcome.cost
-        await self._own.over.wait()
-        return self._cost_of(self._own.events)
+        if self._seat is None or not self._own:
+            return 0.0
+        await self._seat.over()
+        return self._cost_of(self._seat.events)
 
     # Where the events come from
 
@@ -167,22 +170,35 @@ class Hearing:
         if self.question.turns or self.cached:
             return
         self._kept = desk.answers.get(self._key)
-        under_way = desk.under_way.get(self._key) if self._kept is None else None
-        self._joined = under_way.sit() if under_way else None
+        self._seat = desk.under_way.join(self._key) if self._kept is None else None
+
+    def _begin(self) -> None:
+        """Begin an answer where no other will do. Between looking and beginning nothing is waited for: of all who ask
+        at one moment only the first one begins.
+        """
+        self._look_for_another()
+        if not self.cached:
+            self._own = True
+            key = None if self.question.turns else self._key
+            self._seat = self._desk.under_way.begin(key, self._answer(), self._ended)
 
     async def _heard(self) -> AsyncGenerator[Event, None]:
-        if self._kept is not None:
-            for event in self._kept:
-                yield event
-            return
-        shared = self._joined
-        if shared is None and not self.question.turns:
-            desk = self._desk
-            begun = desk.under_way.begin(self._key, self._answer(), lambda events: desk.answers.keep(self._key, events))
-            shared = self._own = begun.sit()
-        async with aclosing(shared.hear() if shared else self._answer()) as events:
-            async for event in events:
-                yield event
+        """Give what happens, `Finished` last."""
+        try:
+            async with aclosing(self._seat.hear() if self._seat else _each(self._kept or ())) as events:
+                async for event in events:
+                    told = free(event) if self.cached else event
+                    self._events.append(told)
+                    yield told
+        finally:
+            self.leave()
+
+    def _ended(self, events: Sequence[Event]) -> None:
+        """Keep what was made for whoever asks next, and tell what it took; its first reader may long have left."""
+        desk, way = self._desk, self._way
+        if not self.question.turns:
+            desk.answers.keep(self._key, events)
+        desk.count(made(events, way.model.name, way.budget, desk.clock() - self._began))
 
     def _answer(self) -> AsyncGenerator[Event, None]:
         question, way = self.question, self._way
@@ -239,36 +255,12 @@ class Hearing:
         self._desk.tell(self.outcome)
 
     def _cost_of(self, events: Sequence[Event]) -> float | None:
-        """Give what an answer cost, None where nobody knows."""
-        prices = self._way.budget.prices
-        used = sum((event.usage for event in events if isinstance(event, TokensUsed)), UNUSED)
-        cost = None if prices is None else prices.cost(used)
-        if self._model.refused and prices is not None:
-            cost = cost or 0.0
-        known = _all_counted(events, refused=self._model.refused)
-        return cost if known or (cost or 0.0) > self.most else None
+        return cost_of(events, self._way.budget, most=self.most, refused=self._model.refused)
 
 
-class _Watched:
-    """A model, and whether its last reply was refused before anything was read: that one costs nothing."""
-
-    def __init__(self, model: Model) -> None:
-        self.name = model.name
-        self.refused = False
-        self._model = model
-
-    async def reply(self, request: Request) -> AsyncGenerator[ModelPart, None]:
-        parts = self._model.reply(request)
-        try:
-            async for part in parts:
-                yield part
-        except ModelError as error:
-            self.refused = error.unspent
-            raise
-        finally:
-            close = getattr(parts, "aclose", None)
-            if close is not None:
-                await close()
+async def _each(events: Sequence[Event]) -> AsyncGenerator[Event, None]:
+    for event in events:
+        yield event
 
 
 def _how(way: Way, deployment: Deployment) -> str:
@@ -276,22 +268,6 @@ def _how(way: Way, deployment: Deployment) -> str:
     return deployment.library.kept(
         ("how", budget, whole_site_tokens), lambda: how_of(manifest, budget, whole_site_tokens)
     )
-
-
-def _all_counted(events: Sequence[Event], *, refused: bool) -> bool:
-    """Tell whether every reply was counted and heard to its end: what one cost that broke off nobody knows. The last
-    one counts as well where it was `refused`.
-    """
-    end = events[-1] if events else None
-    if not isinstance(end, Finished) or (end.state == "error" and not refused) or end.spent == "seconds":
-        return False
-    rounds: list[bool] = []
-    for event in events:
-        if isinstance(event, RoundStarted):
-            rounds.append(False)
-        elif isinstance(event, TokensUsed) and rounds:
-            rounds[-1] = True
-    return all(rounds[:-1] if refused else rounds)
 
 
 _REMEMBERED = frozenset({"answered", "partial", "not_found", "budget"})

@@ -99,6 +99,7 @@ def create_app(serving: Serving) -> App:
         Signer(serving.key or os.urandom(32), seconds=serving.turn_seconds),
         answers=Answers(serving.kept_answers),
         tell=lambda outcome: _tell(outcome, counted, journal),
+        count=counted.made,
     )
     routes = Routes(
         desk,

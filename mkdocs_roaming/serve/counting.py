@@ -16,6 +16,7 @@ from mkdocs_roaming.serve.guard import App
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.operations import OPERATIONS
 from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.spending import Made
 
 Message = MutableMapping[str, Any]
 
@@ -26,9 +27,9 @@ def make_metrics() -> Metrics:
         counters={
             "roaming_requests_total": "Requests, by operation and status.",
             "roaming_refused_total": "Requests refused before they reached an operation, by code.",
-            "roaming_answers_total": "Answers, by model, end, and whether they were kept from before.",
+            "roaming_answers_total": "Answers, by model, end, and whether they were kept, or made for another.",
             "roaming_answers_left_total": "Answers whose reader left before the end.",
-            "roaming_tokens_total": "Tokens as the model's provider counts them, by kind.",
+            "roaming_tokens_total": "Tokens as the model's provider counts them, by kind, of all answers begun.",
             "roaming_cost_total": "Money, by currency, as far as prices are known.",
             "roaming_feedback_total": "Opinions of readers.",
             "roaming_site_looks_total": "Looks at the site.",
@@ -43,7 +44,7 @@ def make_metrics() -> Metrics:
             "roaming_answers_under_way": "Answers under way.",
             "roaming_search_by_meaning": "1 while search goes by meaning too, 0 while it goes by words alone.",
         },
-        histograms={"roaming_answer_seconds": "How long answers took that were not kept from before."},
+        histograms={"roaming_answer_seconds": "How long it took to make an answer."},
     )
 
 
@@ -90,21 +91,23 @@ class Counted:
         self._metrics = metrics
 
     def answer(self, outcome: Outcome) -> None:
-        """Count what came of an answer."""
+        """Count what came of a question for one reader."""
         end = outcome.events[-1] if outcome.events else None
         if outcome.left or not isinstance(end, Finished):
             self._metrics.add("roaming_answers_left_total", model=outcome.model)
             return
         cached = "yes" if outcome.cached else "no"
         self._metrics.add("roaming_answers_total", model=outcome.model, state=end.state, cached=cached)
-        if outcome.cached:
-            return
-        self._metrics.observe("roaming_answer_seconds", outcome.seconds, model=outcome.model)
+
+    def made(self, made: Made) -> None:
+        """Count what making an answer took, however many heard it."""
+        if made.whole:
+            self._metrics.observe("roaming_answer_seconds", made.seconds, model=made.model)
         for kind in ("input", "cache_read", "cache_write", "output"):
-            if amount := getattr(end.usage, kind):
-                self._metrics.add("roaming_tokens_total", amount, model=outcome.model, kind=kind)
-        if outcome.cost:
-            self._metrics.add("roaming_cost_total", outcome.cost, model=outcome.model, currency=end.currency)
+            if amount := getattr(made.usage, kind):
+                self._metrics.add("roaming_tokens_total", amount, model=made.model, kind=kind)
+        if made.counted:
+            self._metrics.add("roaming_cost_total", made.counted, model=made.model, currency=made.currency)
 
     def refusal(self, refused: Refused) -> None:
         """Count a refusal of the guard's."""

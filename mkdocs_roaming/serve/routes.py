@@ -150,6 +150,7 @@ class Asked:
                 await self._settle()
                 await self._whole(told)(scope, receive, send)
         finally:
+            self._hearing.leave()
             await self._settle()
 
     async def _pieces(self) -> AsyncGenerator[bytes, None]:

@@ -26,7 +26,7 @@ async def send_stream(
     ping: float = PING,
 ) -> None:
     """Send server-sent events as they come; where the reader leaves, what makes them is closed at once."""
-    turn = anyio.Lock()
+    turn = anyio.Lock(fast_acquire=True)  # the first bytes leave before anything else has its turn
 
     async def put(data: bytes, *, more: bool = True) -> None:
         async with turn:

@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
@@ -137,17 +137,17 @@ class Endpoint:
         streamed = preferred(environ.get("HTTP_ACCEPT", ""), (EVENTS, JSON)) == EVENTS
         # Whoever reaches the port from elsewhere must not spend its owner's money.
         offline = not _is_loopback(environ.get("REMOTE_ADDR", ""))
-        hearing = self._loop.run(self._hear(question, offline=offline))
         if not self._places.acquire(blocking=False):
             raise Refused(429, "busy", "All places are taken; try again in a moment.", retry_after=_SOON)
-        if not streamed:
-            try:
+        with ExitStack() as place:
+            place.callback(self._places.release)
+            hearing = self._loop.run(self._hear(question, offline=offline))
+            if not streamed:
                 return self._whole(hearing)
-            finally:
-                self._places.release()
-        pieces: SimpleQueue[bytes | None] = SimpleQueue()
-        running = self._loop.begin(_put_parts(hearing, pieces))
-        running.add_done_callback(lambda done: self._places.release())
+            pieces: SimpleQueue[bytes | None] = SimpleQueue()
+            running = self._loop.begin(_put_parts(hearing, pieces))
+            kept = place.pop_all()
+        running.add_done_callback(lambda done: kept.close())
         return _Reply(200, list(HEADERS.items()), _Stream(pieces, running, self._ping))
 
     def _whole(self, hearing: Hearing) -> _Reply:
@@ -233,6 +233,7 @@ async def _put_parts(hearing: Hearing, pieces: SimpleQueue[bytes | None]) -> Non
         _log.exception("an answer failed")
         pieces.put(sse({"type": "error", "errorText": FAILED}))
     finally:
+        hearing.leave()
         pieces.put(DONE)
         pieces.put(None)
 

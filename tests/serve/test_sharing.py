@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,17 @@ import httpx2
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models import Part, Request, Said, Text, ToolCall, Usage
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.answering import Desk, Outcome, Way
+from mkdocs_roaming.serve.answers import Key
+from mkdocs_roaming.serve.deployments import Deployments
 from mkdocs_roaming.serve.gate import Allowance
+from mkdocs_roaming.serve.languages import Languages
+from mkdocs_roaming.serve.question import Question
+from mkdocs_roaming.serve.sharing import UnderWay
+from mkdocs_roaming.serve.turns import Signer
 
 Start = Callable[..., Any]
 QUESTION = {"question": "Which port?"}
@@ -115,12 +125,29 @@ def test_it_is_asked_upstream_once(endpoint: Any, model: Counted, until: Callabl
     assert endpoint.metric('roaming_cost_total{model="counted",currency="USD"}') == 0.2
 
 
+def test_of_all_who_ask_at_one_moment_only_one_is_answered(endpoint: Any, model: Counted) -> None:
+    """Nothing has to have been said before others join in."""
+    body = json.dumps(QUESTION).encode()
+    head = "POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    asked = head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    model.go.set()
+    with ExitStack() as lines:
+        readers = [lines.enter_context(socket.create_connection(("127.0.0.1", endpoint.port), 20)) for _ in range(8)]
+        for line in readers:
+            line.sendall(asked)
+        answers = [line.makefile("rb").read() for line in readers]
+    let_in = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200")]
+    assert len(let_in) >= 1
+    assert all(b'"type":"finish"' in answer for answer in let_in)
+    assert model.asked == 1
+
+
 @pytest.mark.parametrize("leaves", [0, 1])
 def test_who_leaves_takes_it_from_nobody(
     start: Start, folder: Path, model: Counted, until: Callable[..., Any], leaves: int
 ) -> None:
     """One of two leaves, be it who asked first: the other hears the answer to its end."""
-    endpoint = start(folder, model, ping=0.05)
+    endpoint = start(folder, model, ping=0.05, budget=Budget(prices=Prices(input=1.0), cost=0.3))
     readers = [Reader(endpoint)]
     until(lambda: model.waiting)
     readers.append(Reader(endpoint))
@@ -130,6 +157,9 @@ def test_who_leaves_takes_it_from_nobody(
     assert any(part["type"] == "finish" for part in readers[1 - leaves].end())
     assert (model.asked, model.broken_off) == (1, 0)
     assert endpoint.status("Which port?")["cached"] is True
+    assert endpoint.metric('roaming_tokens_total{model="counted",kind="input"}') == 200_000
+    assert endpoint.metric('roaming_cost_total{model="counted",currency="USD"}') == 0.2
+    assert endpoint.metric('roaming_answer_seconds_count{model="counted"}') == 1
 
 
 def test_when_all_have_left_it_is_broken_off(
@@ -149,6 +179,60 @@ def test_when_all_have_left_it_is_broken_off(
     model.go.set()
     assert endpoint.status("Which port?")["state"] == "answered"
     assert model.asked == 2
+
+
+@pytest.mark.anyio
+async def test_who_never_listened_keeps_no_answer_going(folder: Path, model: Counted) -> None:
+    """A reader that is gone before its first byte counts as one that left: the model is stopped with the other one."""
+    deployments = Deployments(folder)
+    await deployments.look()
+    outcomes: list[Outcome] = []
+    way = Way(model, Budget(), whole_site_tokens=0)
+    desk = Desk(Languages(deployments, Deployments), way, Signer(b"a key"), tell=outcomes.append)
+    first = desk.hear(Question("Which port?"))
+    async with aclosing(first.parts()) as parts:
+        async for part in parts:
+            if part["type"] == "finish-step":
+                break
+        second = desk.hear(Question("Which port?"))
+        unheard = second.parts()
+        assert second.cached
+        await unheard.aclose()
+        second.leave()
+    assert await first.cost() is None
+    assert [one.left for one in outcomes] == [True, True]
+    assert model.waiting == model.broken_off
+
+
+@pytest.mark.anyio
+async def test_nobody_joins_what_all_have_left() -> None:
+    """An answer that is being broken off is over for who comes then: a new one begins."""
+
+    async def answer(*events: Event) -> AsyncGenerator[Event, None]:
+        try:
+            await anyio.sleep_forever()
+            yield events[0]
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.01)
+
+    under_way, key = UnderWay(), Key("", "Which port?", "", "", "counted", "")
+    first = under_way.begin(key, answer())
+    joined = under_way.join(key)
+    assert joined is not None
+    await anyio.sleep(0)
+    first.leave()
+    joined.leave()
+    joined.leave()
+    assert under_way.join(key) is None
+    second = under_way.begin(key, answer())
+    await first.over()
+    third = under_way.join(key)
+    assert third is not None
+    second.leave()
+    third.leave()
+    await third.over()
+    assert under_way.join(key) is None
 
 
 def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> None:
