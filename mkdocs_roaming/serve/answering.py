@@ -195,7 +195,9 @@ class Hearing:
 
     def _ended(self, events: Sequence[Event]) -> None:
         """Keep what was made for whoever asks next, and tell what it took; its first reader may long have left."""
-        desk, way = self._desk, self._way
+        desk, way, end = self._desk, self._way, events[-1] if events else None
+        if isinstance(end, Finished) and end.error:
+            _log.warning("an answer failed: %s", without_passwords(end.error))
         if not self.question.turns:
             desk.answers.keep(self._key, events)
         desk.count(made(events, way.model.name, way.budget, desk.clock() - self._began))
@@ -237,11 +239,7 @@ class Hearing:
         return self._turn
 
     def _tell(self, seconds: float) -> None:
-        end = self._events[-1] if self._events else None
-        finished = end if isinstance(end, Finished) else None
-        if finished is not None and finished.error:
-            _log.warning("an answer failed: %s", without_passwords(finished.error))
-        name, left = self._way.model.name, finished is None
+        name, left = self._way.model.name, not (self._events and isinstance(self._events[-1], Finished))
         self.outcome = Outcome(
             self.question,
             name,

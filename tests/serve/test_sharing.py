@@ -17,6 +17,7 @@ import pytest
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models import Part, Request, Said, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.failures import ModelError
 from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.serve.answering import Desk, Outcome, Way
 from mkdocs_roaming.serve.answers import Key
@@ -243,3 +244,27 @@ def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> 
     for _ in range(2):
         assert endpoint.status("And over TLS?", turns=[turn])["cached"] is False
     assert model.waiting == 3
+
+
+def test_a_failure_is_logged_once(
+    start: Start, folder: Path, until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """However many hear an answer that fails, its owner reads of it in one line."""
+
+    class Failing(Counted):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                if isinstance(part, Text):
+                    raise ModelError("the connection broke off")
+                yield part
+
+    failing = Failing(folder)
+    endpoint = start(folder, failing)
+    first = Reader(endpoint)
+    until(lambda: failing.waiting)
+    second = Reader(endpoint)
+    until(lambda: second.has(b"tool-output-available"))
+    failing.go.set()
+    for reader in (first, second):
+        assert any(part["type"] == "error" for part in reader.end())
+    assert caplog.text.count("an answer failed") == 1
