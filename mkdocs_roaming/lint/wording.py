@@ -103,7 +103,12 @@ _ORDERS: tuple[tuple[tuple[tuple[str, ...], ...], str], ...] = (
         (_MODEL_HINTS, ("you ",)),
         rf"as\s+an?\s+{_MODEL},?\s+you\s+(?:must|should|shall|will|have\s+to|are\s+(?:required|instructed|obliged)\s+to)",
     ),
-    ((_MODEL_HINTS, ("you are",)), rf"(?:if|when)\s+you\s+are\s+an?\s+{_MODEL}\b"),
+    (  # docs may tell agents where to begin; an order is what binds them, or what nobody shall hear of
+        (_MODEL_HINTS, ("you are",)),
+        rf"(?:if|when)\s+you\s+are\s+an?\s+{_MODEL}\b(?=[^.!?\n]{{0,80}}?"
+        r"\b(?:must|(?:are|is)\s+(?:required|obliged|instructed)|ignore|disregard|praise|recommend"
+        r"|(?:do\s+not|don['’]t|never|without)\s+(?:tell|mention|reveal|inform|say|ask)\w*)\b)",
+    ),
     ((_MODEL_HINTS, ("you are now",)), rf"you\s+are\s+now\s+an?\s+(?:\w+\s+){{0,2}}{_MODEL}\b"),
     (
         (_MODEL_HINTS, ("this",), ("reading", "reads", "read this", "processing")),
@@ -193,8 +198,9 @@ def orders(text: str) -> list[re.Match[str]]:
 
 
 TEACHING = re.compile(
-    r"prompt[- ]?injection|jailbreak|prompt[- ]?einschleusung|injections?\s+de\s+prompts?|inyecci[oó]n\s+de\s+prompts?"
-    r"|提示(?:词)?注入|プロンプトインジェクション|프롬프트\s*인젝션",
+    r"prompt[- ]?(?:injection|leak)|injection attack|jailbreak|prompt[- ]?einschleusung|injections?\s+de\s+prompts?"
+    r"|in(?:yecci[oó]n|jeção)\s+de\s+prompts?"
+    r"|提示[词詞]?(?:注入|攻击|攻擊)|プロンプトインジェクション|프롬프트\s*인젝션",
     re.IGNORECASE,
 )
 """What a section names that teaches about such orders."""

@@ -40,6 +40,8 @@ def unclosed_fence(docs: Docs) -> Iterator[Found]:
 def hidden_text(docs: Docs) -> Iterator[Found]:
     """Find characters that nobody sees and a model reads; once for each section and kind."""
     for text in docs.texts:
+        for _, shown in _hidden(text.page.description, first=False):
+            yield Found(f"Hidden in the page's description: {shown}.", _DELETE, text.page)
         if text.markdown.isascii():
             continue
         seen: set[tuple[int, str]] = set()
@@ -52,7 +54,7 @@ def hidden_text(docs: Docs) -> Iterator[Found]:
                     seen.add((at, kind))
                     yield Found(
                         f"Hidden here: {shown}.",
-                        "Delete the characters; an editor that shows invisible ones finds them.",
+                        _DELETE,
                         text.page,
                         at,
                         number,
@@ -63,20 +65,26 @@ def hidden_text(docs: Docs) -> Iterator[Found]:
 def orders_to_models(docs: Docs) -> Iterator[Found]:
     """Find text that gives orders to models; not in code, nor quoted, nor shown where a section teaches about it."""
     for text in docs.texts:
-        prose = "\n".join(text.prose).replace("*", "")  # emphasis changes nothing about an order
+        for found in orders(text.page.description):
+            if not _is_described(text.page.description, found):
+                yield Found(f"The page's description says “{found[0]}” to a model that reads.", _TAKE_OUT, text.page)
+        prose = _EMPHASIS.sub("", "\n".join(text.prose))  # it changes nothing about an order
         for found in orders(prose):
             number = prose.count("\n", 0, found.start())
-            if not _is_shown(text, number, prose, found):
+            if not _is_described(prose, found) and not _is_shown(text, number, prose, found):
                 said = " ".join(found[0].split())
                 yield Found(
                     f"“{said}” is said to a model that reads, not to a person.",
-                    "Take it out. If it is an example, set it in code or quotation marks.",
+                    _TAKE_OUT,
                     text.page,
                     text.section_at(number),
                     number,
                     said,
                 )
 
+
+_DELETE = "Delete the characters; an editor that shows invisible ones finds them."
+_TAKE_OUT = "Take it out. If it is an example, set it in code or quotation marks."
 
 # Fences
 
@@ -92,13 +100,12 @@ def _hidden(line: str, *, first: bool) -> Iterator[tuple[str, str]]:
     if tags := _TAGS.findall(bare):
         said = "".join(chr(ord(one) - 0xE0000) for one in tags if 0xE0020 <= ord(one) < 0xE007F)
         yield "tags", f"{len(tags)} tag characters" + (f" that say “{' '.join(said.split())[:60]}”" if said else "")
-    written = _RIGHT_TO_LEFT.search(line)
-    found = _OVERRIDES.findall(line) if written else _BIDI.findall(line)
-    if found:
+    turning = _OVERRIDES if _RIGHT_TO_LEFT.search(line) else _TURNING
+    if turning.search(line) and (found := _BIDI.findall(line)):
         yield "direction", f"{_named(found)}: what is read stands in another order than what is seen"
     found = [*_NOWHERE.findall(line[1:] if first else line), *_JOINERS.findall(line)]
     if found:
-        yield "width", f"{_named(found)}, unseen within words"
+        yield "width", f"{_named(found)}, which nobody sees"
     if found := _VARIANTS.findall(line):
         yield "variants", f"{sum(map(len, found))} variation selectors, which can carry text"
 
@@ -120,6 +127,7 @@ _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]+\U000
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OVERRIDES = re.compile("[\u202d\u202e]")
+_TURNING = re.compile("[\u202b\u202e\u2067]")  # the others do nothing where all runs from left to right anyway
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NOWHERE = re.compile(
     "(?<=[0-9A-Za-z])[\u200b\u2060](?=[0-9A-Za-z])|[\u2061-\u2064\ufeff\u180e\u3164\u115f\u1160\uffa0]"
@@ -130,23 +138,40 @@ _VARIANTS = re.compile("[\U000e0100-\U000e01ef]{2,}|[\ufe00-\ufe0f]{2,}")
 # Orders
 
 
+def _is_described(prose: str, found: re.Match[str]) -> bool:
+    """Tell whether it is told of a model that it does so: “make the model ignore previous instructions”."""
+    return _TOLD_OF.search(prose, max(0, found.start() - 60), found.start()) is not None
+
+
 def _is_shown(text: PageText, number: int, prose: str, found: re.Match[str]) -> bool:
-    """Tell whether an order is shown and not given: quoted, or in a quote of a section that teaches about such."""
+    """Tell whether an order is shown and not given: quoted, or part of a sentence or quote that teaches about such."""
     begin = prose.rfind("\n\n", 0, found.start()) + 1
     end = prose.find("\n\n", found.end())
-    paragraph = prose[begin : end if end > 0 else len(prose)]
+    paragraph = _UNSEEN.sub(r"\1 \3 ", prose[begin : end if end > 0 else len(prose)])
     for quoted in _QUOTED.finditer(paragraph):
         if quoted.start() + begin < found.start() and found.end() < quoted.end() + begin + 1:
             return True
-    if not text.lines[number].lstrip().startswith((">", "-", "*", "|")):
+    listed = text.lines[number].lstrip().startswith((">", "-", "*", "|"))
+    if not listed and _BEGINNING.search(prose, max(0, found.start() - 20), found.start()):
         return False
     at = text.section_at(number)
     own = [text.prose[line] for line in text.own_lines(at)]
-    return TEACHING.search(" ".join([text.page.title, text.page.sections[at].title, *own])) is not None
+    titles = [section.title for section in text.page.sections]
+    return TEACHING.search(" ".join([*titles, *own])) is not None
 
 
+_EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
+_BEGINNING = re.compile(r"(?:\A|(?<!e\.g)(?<!i\.e)[.!?]\s+|[。！？]|\n\s*\n|<!--)\s*\Z")
+_TOLD_OF = re.compile(
+    r"\b(?:mak(?:e|es|ing)|lets?|letting)\s+(?:(?!you\b|sure\b)\w+\s+){1,3}\Z"
+    r"|(?<!\bare )\b(?:instruct|tell|ask|order|trick|caus|command|convinc|attempt|try|tri|us|fool|forc|get|design)\w*"
+    r"\s+(?:(?!you\b)\w+\s+){0,4}to\s+\Z|(?:指示|要求|诱导|誘導|诱使|誘使)[^。，,\s]{1,8}\Z",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile(r"(=|\]\(\S+\s)([\"'])([^\"'\n]*)\2")
+"""An attribute's value or a link's title: nobody reads it, so its marks are none of quotation."""
 _QUOTED = re.compile(
-    r"\"[^\"]*\"|“[^”“]*”|„[^“”„]*[“”]|«[^»«]*»|»[^«»]*«|‹[^›]*›|‘[^’\n]*’|「[^」]*」|『[^』]*』"
+    r"\"[^\"]*\"|“[^”“]*”|„[^“”„]*[“”]|«[^»«]*»|»[^»«]*«|‹[^›]*›|‘[^’\n]*’|「[^」]*」|『[^』]*』"
     r"|(?<!\w)'[^'\n]*'(?!\w)|<(?:q|code|kbd|samp)\b[^<>]*>.*?</(?:q|code|kbd|samp)>",
     re.DOTALL,
 )
