@@ -39,7 +39,7 @@ site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml
 
 $(INSTALLED): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; name it: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11.5 or newer is needed here, for pymdown-extensions; name one: make PYTHON=python3.12" if sys.version_info < (3, 11, 5) else 0)'
 	@echo "Installing into .venv"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt uv
