@@ -1,0 +1,204 @@
+"""Twenty kills a crawl, in every phase of it, with a reader looking on: it reads what is right, or tries again."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.roam.library import open_library
+
+FilesOf = Callable[[Path], dict[str, bytes]]
+PAGES = 500
+KILLS = 20
+
+
+@dataclass(frozen=True)
+class Course:
+    """How an undisturbed crawl went: its pages, and the seconds that it took behind the last of them."""
+
+    pages: int
+    behind: float
+
+
+def _command(url: str, folder: Path) -> list[str]:
+    options = ["--allow-private", "--delay", "0", "--workers", "0", "--json"]
+    return [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
+
+
+def _undisturbed(url: str, folder: Path) -> Course:
+    pages, last = 0, time.monotonic()
+    with subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if json.loads(line)["event"] == "page":
+                pages, last = pages + 1, time.monotonic()
+    assert running.returncode == 0
+    return Course(pages, time.monotonic() - last)
+
+
+def _killed(url: str, folder: Path, course: Course, draw: random.Random) -> dict[str, int]:
+    """Crawl, kill and go on, until it was killed so often; then crawl to the end."""
+    done = {"fetching": 0, "publishing": 0}
+    longest = course.behind
+    for _ in range(10 * KILLS):
+        if sum(done.values()) == KILLS:
+            break
+        phase = draw.choice(sorted(phase for phase in done if done[phase] < KILLS * 0.6))
+        running = subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True)
+        assert running.stdout is not None
+        left = draw.randrange(course.pages) if phase == "fetching" else course.pages
+        for line in running.stdout:
+            left -= json.loads(line)["event"] == "page"
+            if left <= 0:
+                break
+        time.sleep(draw.uniform(0, longest) if phase == "publishing" else 0)
+        over = running.poll() is not None  # it came to its end before: the next one asks for news
+        longest *= 0.8 if over else 1
+        running.kill()
+        running.communicate()
+        done[phase] += not over
+    assert sum(done.values()) == KILLS
+    assert min(done.values()) >= KILLS * 0.4
+    ended = subprocess.run(_command(url, folder), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return done
+
+
+_READER = """
+import json, random, sys, time
+from pathlib import Path
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.expand import expand
+from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.section import slice_digest
+
+folder, stop = Path(sys.argv[1]), Path(sys.argv[2])
+seen = {"right": 0, "again": 0, "newer": [], "wrong": [], "digests": []}
+draw = random.Random(1)
+digests = set()
+while not stop.exists():
+    try:
+        library = open_library(folder)
+    except RoamingError:
+        seen["again"] += 1
+        time.sleep(0.05)
+        continue
+    time.sleep(0.02)
+    digests.add(library.manifest.digest)
+    places = list(library.places)
+    for place in draw.sample(places, min(40, len(places))):
+        try:
+            text = library.text(place)
+            shown = expand(library.places, place, library.text, cap=10**7).shown
+        except RoamingError:
+            seen["again"] += 1
+            continue
+        digest = slice_digest(text.encode())
+        if digest != place.section.digest:  # the manifest was replaced meanwhile, and the library looked again
+            seen["newer"].append([place.id, digest])
+        if not shown or slice_digest(shown[0].text.encode()) not in (digest, place.section.digest):
+            seen["wrong"].append([place.id, text[:60]])
+        seen["right"] += 1
+seen["digests"] = sorted(digests)
+print(json.dumps(seen))
+"""
+
+
+class _Reader:
+    """A process that opens the folder again and again, and looks at what it is given."""
+
+    def __init__(self, folder: Path, stop: Path) -> None:
+        self._stop = stop
+        stop.unlink(missing_ok=True)
+        self._running = subprocess.Popen(
+            [sys.executable, "-c", _READER, str(folder), str(stop)], stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.kill()
+        self._running.communicate()
+
+    def told(self) -> dict[str, Any]:
+        self._stop.touch()
+        shown, _ = self._running.communicate(timeout=60)
+        told: dict[str, Any] = json.loads(shown)
+        return told
+
+
+def _play(site: Any) -> None:
+    """A site of pages that lead to one another, every third with a Markdown twin."""
+    site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, PAGES, 10)))
+    for at in range(PAGES):
+        start = at - at % 10
+        links = tuple(f"/p{to}/" for to in range(start, min(start + 10, PAGES)))
+        site.page(f"/p{at}/", f"Page {at}", f"Number {at} of them. " * 20, links)
+        if at % 3 == 0:
+            site.put(f"/p{at}/index.md", f"# Page {at}\n\nAs *Markdown*, number {at}.\n", kind="text/markdown")
+
+
+def _change(site: Any, html: Any, reply: Any) -> None:
+    """Other text on every fifth page; sections renamed, a word of them changed; pages gone, and new ones."""
+    for at in range(0, PAGES, 5):
+        site.page(f"/p{at}/", f"Page {at}", f"Number {at}, written anew. " * 20, (f"/new{at}/",))
+        site.plays.pop(f"/p{at}/index.md", None)
+        if at % 3:
+            text = html(f"Page {at}", f"Number {at} of them. " * 20, (f"/p{at + 1}/", f"/new{at}/"))
+            text = text.replace('<h2 id="more-of-it">More</h2>', f'<h2 id="renamed-{at}">Other</h2>')
+            site.plays[f"/p{at}/"] = reply(text.replace("every minute", "every hour"))
+        site.page(f"/new{at}/", f"New {at}", "Nobody saw it before. " * 10)
+    for at in range(7, PAGES, 100):
+        del site.plays[f"/p{at}/"]
+        site.plays.pop(f"/p{at}/index.md", None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_twenty_kills_leave_no_trace(
+    seed: int, site: Any, tmp_path: Path, files_of: FilesOf, html: Any, reply: Any
+) -> None:
+    """A first crawl, and one that brings it up to date, end in the bytes of crawls that nobody killed.
+
+    A reader of the folder is given right text or told to try again, at any moment.
+    """
+    draw = random.Random(seed)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    _play(site)
+    course = _undisturbed(site.url, whole)
+    assert course.pages == PAGES + 1
+    with _Reader(out, tmp_path / "stop") as reader:
+        kills = [_killed(site.url, out, course, draw)]
+        first = reader.told()
+    assert files_of(out) == files_of(whole)
+
+    _change(site, html, reply)
+    course = _undisturbed(site.url, whole)
+    with _Reader(out, tmp_path / "stop") as reader:
+        kills.append(_killed(site.url, out, course, draw))
+        second = reader.told()
+    print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
+    assert files_of(out) == files_of(whole)
+    assert '"aliases":["' in (whole / "roaming" / "manifest.json").read_text("utf-8")
+    assert first["wrong"] == second["wrong"] == first["newer"] == []
+    places = open_library(whole).places
+    assert all(place.section.digest == digest for id_, digest in second["newer"] if (place := places.get(id_)))
+    assert all(places.get(id_) for id_, _ in second["newer"])
+    assert second["right"] > 1000
+    assert len(second["digests"]) == 2  # what was there before, and what is there now: nothing in between
+    assert {file.name for file in (out / ".roaming").iterdir()} == {
+        file.name for file in (whole / ".roaming").iterdir()
+    }
+    assert not [*out.rglob(".roaming-*")]
+    shutil.rmtree(out)
