@@ -27,6 +27,7 @@ async def send_stream(
 ) -> None:
     """Send server-sent events as they come; where the reader leaves, what makes them is closed at once."""
     turn = anyio.Lock(fast_acquire=True)  # the first bytes leave before anything else has its turn
+    pings = False
 
     async def put(data: bytes, *, more: bool = True) -> None:
         async with turn:
@@ -41,9 +42,11 @@ async def send_stream(
         group.start_soon(_cancel_when_left, receive, group.cancel_scope)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _encoded(headers)})
-            group.start_soon(pinging)
             async for piece in pieces:
                 await put(piece)
+                if not pings:  # begun after the first piece, which is there at once, and need not wait for it
+                    pings = True
+                    group.start_soon(pinging)
             await put(b"", more=False)
         finally:
             with anyio.move_on_after(_CLOSING, shield=True):
