@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models import OpenSection
@@ -25,7 +26,8 @@ class Whole:
 
 def whole(navigator: Navigator, most: int) -> Whole | None:
     """Give the site whole where it has fewer than `most` estimated tokens and can be read; None elsewhere."""
-    if sum(place.section.tokens for place in navigator.places) >= most:
+    sizes = (place.section.tokens for place in navigator.places)
+    if any(total >= most for total in accumulate(sizes, initial=0)):  # of a large site only the first few are counted
         return None
     try:
         read = navigator.library.kept(("whole", navigator.scope), lambda: _read(navigator))
