@@ -209,11 +209,12 @@ class _Reading:
             raise self._wrong(_line(node), f"{what} is not a mapping; it has the keys {', '.join(known)}")
         found: dict[str, yaml.Node] = {}
         for key, value in node.value:
-            if key.value not in known:
-                raise self._wrong(_line(key), f"{what} has no key {key.value!r}; it has {', '.join(known)}")
-            if key.value in found:
-                raise self._wrong(_line(key), f"`{key.value}` stands there twice")
-            found[key.value] = value
+            name = key.value if isinstance(key, yaml.ScalarNode) else "…"  # a key may be a list itself
+            if name not in known:
+                raise self._wrong(_line(key), f"{what} has no key {name!r}; it has {', '.join(known)}")
+            if name in found:
+                raise self._wrong(_line(key), f"`{name}` stands there twice")
+            found[name] = value
         return found
 
     def _value(self, name: str, node: yaml.Node) -> Any:
