@@ -75,7 +75,13 @@ _OWN = ("only", "limit", "baseline", "write_baseline", "max_cost", "parallel", "
 def _evaluate(library: Library, options: Chosen, path: Path, compare: str | None, own: dict[str, Any]) -> None:
     from mkdocs_roaming.answer.trace import check_writable
     from mkdocs_roaming.evals import questions as sets
-    from mkdocs_roaming.evals.baseline import baseline_of, read_baseline, regressions, write_baseline
+    from mkdocs_roaming.evals.baseline import (
+        baseline_of,
+        check_comparable,
+        read_baseline,
+        regressions,
+        write_baseline,
+    )
     from mkdocs_roaming.evals.evaluation import Evaluation
     from mkdocs_roaming.evals.keeping import Kept
     from mkdocs_roaming.evals.modes import Ranking
@@ -85,11 +91,16 @@ def _evaluate(library: Library, options: Chosen, path: Path, compare: str | None
     for file in (own["write_baseline"], own["html"]):
         if file is not None:
             check_writable(file)
+    if own["write_baseline"] and (own["only"] or own["limit"]):
+        raise click.UsageError("--write-baseline is of all questions; leave --only and --limit out")
     ranking = Ranking(library, options.settings.finding(os.environ, warn)(library))
+    modes = _modes(compare, options, ranking)
+    if before is not None:
+        check_comparable(before, whole, [mode.name for mode in modes], str(own["baseline"]))
     with progress("Asking") as steps:
         evaluation = Evaluation(
             questions=sets.chosen(whole, only=own["only"], limit=own["limit"]),
-            modes=_modes(compare, options, ranking),
+            modes=modes,
             ranking=ranking,
             set_digest=whole.digest,
             kept=Kept(own["keep"]) if own["keep"] else None,
@@ -99,7 +110,7 @@ def _evaluate(library: Library, options: Chosen, path: Path, compare: str | None
         evaluation.step = steps(len(evaluation.questions.questions) * len(evaluation.modes))
         broken_off = not _run(evaluation)
     report = evaluation.report()
-    worse = regressions(before, report, str(own["baseline"])) if before else []
+    worse = regressions(before, report) if before else []
     if own["html"] is not None:
         _write_html(report, worse, own["html"])
     _show(report, worse, as_json=own["as_json"])

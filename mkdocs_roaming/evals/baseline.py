@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.evaluation import Report
 from mkdocs_roaming.evals.modes import LOOKED, SEARCH
 from mkdocs_roaming.evals.outcomes import FIRST, Outcome
-from mkdocs_roaming.evals.questions import Question
+from mkdocs_roaming.evals.questions import Question, QuestionSet
 
 FORMAT = "roaming-baseline"
 VERSION = 1
@@ -22,13 +22,13 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Was:
-    """What came of a question: the part of its outcome that must not get worse."""
+    """What came of a question: the part of its outcome that must not get worse; `held` are its answer's literals."""
 
     ask: str
     rank: int | None = None
     reached: bool = False
     answered: bool | None = None
-    missing: tuple[str, ...] | None = None
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,16 @@ class Regression:
 
 def baseline_of(report: Report) -> Baseline:
     """Give a report's baseline; raises UsageError where not every question was asked."""
+    if report.questions.digest != report.set_digest:
+        raise UsageError("no baseline is written: it is of all questions; leave --only and --limit out")
     for row in report.rows:
         if not row.whole:
             why = row.left or "answers failed"
             raise UsageError(f"no baseline is written: not every question was answered by {row.mode} ({why})")
-    modes = tuple(Mode(row.mode, tuple(_was(one) for one in row.outcomes if one)) for row in report.rows)
+    asked = report.questions.questions
+    modes = tuple(
+        Mode(row.mode, tuple(_was(*pair) for pair in zip(asked, row.outcomes, strict=True))) for row in report.rows
+    )
     return Baseline(report.set_digest, report.site, report.digest, modes)
 
 
@@ -96,29 +101,37 @@ def read_baseline(path: Path) -> Baseline:
         raise UsageError(f"{path}: {error}") from None
 
 
-def regressions(baseline: Baseline, report: Report, where: str) -> list[Regression]:
-    """Give what got worse, in the order of modes and questions; what got better is nobody's loss.
+def check_comparable(baseline: Baseline, questions: QuestionSet, modes: Sequence[str], where: str) -> None:
+    """Check that a baseline is of these questions, all of them, and of these modes, before anything is asked.
 
-    Raises UsageError where the baseline is of another question set, or of no mode that was asked.
+    Raises UsageError where it is not.
     """
-    if baseline.questions != report.set_digest:
-        raise UsageError(
-            f"{where}: a baseline of other questions than {report.questions.where} asks; "
-            "write it again with `--write-baseline`"
-        )
-    before = {mode.mode: {was.ask: was for was in mode.outcomes} for mode in baseline.modes}
-    missing = [row.mode for row in report.rows if row.mode not in before]
+    cure = "write it again with `--write-baseline`"
+    if baseline.questions != questions.digest:
+        raise UsageError(f"{where}: a baseline of other questions than {questions.where} asks; {cure}")
+    before = {mode.mode: {was.ask for was in mode.outcomes} for mode in baseline.modes}
+    missing = [mode for mode in modes if mode not in before]
     if missing:
         raise UsageError(
-            f"{where}: a baseline of {', '.join(before)}, not of {', '.join(missing)}; "
-            "ask the same modes, or write it again with `--write-baseline`"
+            f"{where}: a baseline of {', '.join(before)}, not of {', '.join(missing)}; ask the same modes, or {cure}"
         )
+    for mode in modes:
+        for question in questions.questions:
+            if question.ask not in before[mode]:
+                raise UsageError(f"{where}: does not tell what came of {question.ask!r} with {mode}; {cure}")
+
+
+def regressions(baseline: Baseline, report: Report) -> list[Regression]:
+    """Give what got worse, in the order of modes and questions; what got better is nobody's loss.
+
+    The baseline is one that `check_comparable` lets pass.
+    """
+    before = {mode.mode: {was.ask: was for was in mode.outcomes} for mode in baseline.modes}
     found: dict[Regression, None] = {}  # search ranks alike for all modes: told once
     for row in report.rows:
         for question, outcome in zip(report.questions.questions, row.outcomes, strict=True):
-            was = before[row.mode].get(question.ask)
-            if was is not None and outcome is not None and not outcome.error:
-                found |= dict.fromkeys(_worse(question, was, outcome, row.mode))
+            if outcome is not None and not outcome.error:
+                found |= dict.fromkeys(_worse(question, before[row.mode][question.ask], outcome, row.mode))
     return list(found)
 
 
@@ -139,11 +152,14 @@ def _worse(question: Question, was: Was, now: Outcome, mode: str) -> Iterator[Re
         yield worse("a section that answers was opened", "none is")
     if was.answered and now.declined:
         yield worse("answered", "declined")
-    lost = [literal for literal in now.missing or () if was.missing is not None and literal not in was.missing]
+    lost = [literal for literal in now.missing or () if literal in was.held]
     if lost and now.answered:
         yield worse(f"the answer held {', '.join(lost)}", "it does not")
 
 
-def _was(outcome: Outcome) -> Was:
+def _was(question: Question, outcome: Outcome | None) -> Was:
+    assert outcome is not None  # the row is whole
     answered = None if outcome.state is None else outcome.answered
-    return Was(outcome.ask, outcome.rank, outcome.reached, answered, outcome.missing)
+    missing = question.contains if outcome.missing is None else outcome.missing
+    held = tuple(literal for literal in question.contains if literal not in missing)
+    return Was(outcome.ask, outcome.rank, outcome.reached, answered, held)

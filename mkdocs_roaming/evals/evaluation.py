@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.keeping import Kept, key_of
-from mkdocs_roaming.evals.modes import Mode, Ranking
+from mkdocs_roaming.evals.modes import CUT, Mode, Ranking
 from mkdocs_roaming.evals.outcomes import Outcome
 from mkdocs_roaming.evals.questions import Question, QuestionSet
-from mkdocs_roaming.evals.totals import Figure, Totals, ranks, totals
+from mkdocs_roaming.evals.totals import Difference, Figure, Totals, differences, ranks, totals
 
 MOST_ERRORS = 5
 """A mode that fails so often in a row is asked no more."""
@@ -21,13 +21,17 @@ MOST_ERRORS = 5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a mode: outcomes in the order of the questions, None where one was not asked, and why not."""
+    """What came of a mode: outcomes in the order of the questions, None where one was not asked, and why not.
+
+    `against` is what its figures differ by from the first row's; the first row has none.
+    """
 
     mode: str
     navigator: str
     outcomes: tuple[Outcome | None, ...]
     totals: Totals
     left: str = ""
+    against: tuple[Difference, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -64,6 +68,7 @@ class Evaluation:
     left: dict[str, str] = field(default_factory=dict)
     _outcomes: dict[tuple[int, int], Outcome] = field(default_factory=dict)
     _spent: float = 0.0
+    _set_aside: list[float] = field(default_factory=list)
     _failed: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -100,33 +105,45 @@ class Evaluation:
         try:
             if mode.name in self.left:
                 return
+            kept = self.kept if mode.worth_keeping else None
             key = key_of(
                 question,
                 mode.name,
                 f"{mode.setting} {type(self.ranking.search).__name__}",
                 self.ranking.library.manifest.digest,
             )
-            known = self.kept.get(key) if self.kept else None
-            outcome = known or await self._asked(mode, question)
+            known = kept.get(key) if kept else None
+            outcome = replace(known, rank=self.ranking.rank(question)) if known else await self._asked(mode, question)
             if outcome is None:
                 return
             self._outcomes[row, at] = outcome
-            self._spent += outcome.cost or 0.0
+            if not known:
+                self._spent += outcome.cost or 0.0
             self._failed[row] = self._failed.get(row, 0) + 1 if outcome.error else 0
-            if self._failed[row] >= MOST_ERRORS:
+            if outcome.error == CUT:
+                self.left[mode.name] = f"what is left of the {self.max_cost} of --max-cost is not enough for an answer"
+            elif self._failed[row] >= MOST_ERRORS:
                 self.left[mode.name] = f"{MOST_ERRORS} answers in a row failed: {outcome.error}"
-            if self.kept and not known and not outcome.error:
-                self.kept.put(key, outcome)
+            if kept and not known and not outcome.error:
+                kept.put(key, outcome)
         finally:
             self.step()
             limit.release_on_behalf_of((row, at))
 
     async def _asked(self, mode: Mode, question: Question) -> Outcome | None:
-        money = None if self.max_cost is None else self.max_cost - self._spent
-        if money is not None and money <= 0:
+        """Ask, with a share of the money that is left: all answers under way together spend no more than that."""
+        if self.max_cost is None:
+            return await mode.ask(question, None)
+        left = self.max_cost - self._spent - sum(self._set_aside)
+        if left <= 0:
             self.left[mode.name] = f"the {self.max_cost} of --max-cost are spent"
             return None
-        return await mode.ask(question, money)
+        money = left / (self.parallel - len(self._set_aside))
+        self._set_aside.append(money)
+        try:
+            return await mode.ask(question, money)
+        finally:
+            self._set_aside.remove(money)
 
     def _row(self, row: int, mode: Mode) -> Row:
         outcomes = tuple(self._outcomes.get((row, at)) for at in range(len(self.questions.questions)))
@@ -134,6 +151,17 @@ class Evaluation:
         left = self.left.get(mode.name, "")
         if not left and len(pairs) < len(outcomes):
             left = "it was broken off"
-        return Row(
-            mode.name, mode.navigator, outcomes, totals([one for one, _ in pairs], [out for _, out in pairs]), left
-        )
+        found = totals([one for one, _ in pairs], [out for _, out in pairs])
+        return Row(mode.name, mode.navigator, outcomes, found, left, self._against_first(row))
+
+    def _against_first(self, row: int) -> tuple[Difference, ...]:
+        """Give what a row's figures differ by from the first one's, over the questions that both were asked."""
+        asked = [
+            (question, first, other)
+            for at, question in enumerate(self.questions.questions)
+            if (first := self._outcomes.get((0, at))) and (other := self._outcomes.get((row, at)))
+        ]
+        if row == 0 or not asked:
+            return ()
+        questions, first_ones, others = zip(*asked, strict=True)
+        return tuple(differences(questions, first_ones, others))

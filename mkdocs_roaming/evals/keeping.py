@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mkdocs_roaming import __version__
 from mkdocs_roaming.answer.record import read, written
 from mkdocs_roaming.answer.trace import digest_of
 from mkdocs_roaming.errors import UsageError
@@ -19,28 +20,36 @@ VERSION = 1
 
 
 def key_of(question: Question, mode: str, setting: str, digest: str) -> str:
-    """Give what an outcome depends on: the question and its gold, who is asked and how, the site as it stands."""
+    """Give what an outcome depends on: the question and its gold, who is asked and how, the site and mkdocs-roaming."""
     bare = replace(question, line=0, note="", sections=())
-    return digest_of(bare, mode, setting, digest).removeprefix("sha256:")[:32]
+    return digest_of(bare, mode, setting, digest, __version__).removeprefix("sha256:")[:32]
 
 
 class Kept:
-    """The outcomes of a file; one that breaks off in the middle of a line is read up to there."""
+    """The outcomes of a file; one that breaks off in the middle of a line is read up to there.
+
+    A file that is something else is never written to.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._outcomes: dict[str, Outcome] = {}
         try:
-            lines = path.read_text("utf-8").split("\n") if path.exists() else []
-            if lines and lines[-1]:  # a line without its end: whoever wrote it was stopped
-                lines.pop()
-                path.write_text("".join(line + "\n" for line in lines), "utf-8")
-            if not lines:
-                path.write_text(json.dumps({"format": FORMAT, "version": VERSION}) + "\n", "utf-8")
-        except (OSError, ValueError) as error:
-            raise self._wrong(f"cannot be read and written ({getattr(error, 'strerror', None) or error})") from None
-        for number, line in enumerate(filter(None, lines), 1):
+            data = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise self._wrong(f"cannot be read ({error.strerror})") from None
+        whole = data[: data.rfind(b"\n") + 1]  # a line without its end: whoever wrote it was stopped
+        if not whole and not _HEAD.startswith(data):
+            raise self._wrong(_OTHER)
+        for number, line in enumerate(filter(None, whole.split(b"\n")), 1):
             self._take(number, line)
+        try:
+            if not whole:
+                path.write_bytes(_HEAD)
+            elif len(whole) < len(data):
+                os.truncate(path, len(whole))
+        except OSError as error:
+            raise self._wrong(f"cannot be written ({error.strerror})") from None
 
     def get(self, key: str) -> Outcome | None:
         """Give an outcome that was kept."""
@@ -58,14 +67,14 @@ class Kept:
         except OSError as error:
             raise self._wrong(f"cannot be written ({error.strerror})") from None
 
-    def _take(self, number: int, line: str) -> None:
+    def _take(self, number: int, line: bytes) -> None:
         try:
             data: Any = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"line {number} is not JSON ({error}); name another file") from None
         if number == 1:
             if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
-                raise self._wrong(f"holds no outcomes of version {VERSION}; name another file")
+                raise self._wrong(_OTHER)
             return
         if not isinstance(data, dict) or not isinstance(data.get("key"), str):
             raise self._wrong(f"line {number} is no outcome; name another file")
@@ -76,3 +85,7 @@ class Kept:
 
     def _wrong(self, what: str) -> UsageError:
         return UsageError(f"{self._path}: {what}")
+
+
+_HEAD = json.dumps({"format": FORMAT, "version": VERSION}).encode() + b"\n"
+_OTHER = f"holds no outcomes of version {VERSION}; name another file"

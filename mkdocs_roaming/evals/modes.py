@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Reference
+from mkdocs_roaming.answer.events import Finished, Reference
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.offline import Offline
@@ -27,6 +27,9 @@ OUTLINE = "outline"
 
 LOOKED = 50
 """How many sections of a search are looked at for a rank."""
+
+CUT = "the money of --max-cost ran out in the middle of it"
+"""The error of an answer that its own budget would have let go on: what came of it says nothing of the navigator."""
 
 
 class Mode(Protocol):
@@ -50,6 +53,11 @@ class Mode(Protocol):
     @property
     def priced(self) -> bool:
         """Whether it is known what it costs."""
+        ...
+
+    @property
+    def worth_keeping(self) -> bool:
+        """Whether its outcomes are kept: not where asking anew is free and takes no time."""
         ...
 
     async def ask(self, question: Question, money: float | None) -> Outcome:
@@ -83,6 +91,7 @@ class SearchMode:
     navigator = f"ranks alone, the first {FIRST}"
     setting = f"search {FIRST}"
     priced = True
+    worth_keeping = False
 
     def __init__(self, ranking: Ranking) -> None:
         self._ranking = ranking
@@ -108,6 +117,7 @@ class OutlineMode:
     navigator = "walks the outline alone by shared words"
     setting = "outline 1"
     priced = True
+    worth_keeping = False
 
     def __init__(self, ranking: Ranking) -> None:
         self._ranking = ranking
@@ -135,6 +145,8 @@ class OutlineMode:
 class ModelMode:
     """A model in the answer loop, as readers meet it."""
 
+    worth_keeping = True
+
     def __init__(
         self,
         name: str,
@@ -158,9 +170,9 @@ class ModelMode:
 
     async def ask(self, question: Question, money: float | None) -> Outcome:
         """Give what the answer loop comes to."""
-        budget = self.budget
-        if money is not None and budget.prices is not None:
-            budget = replace(budget, cost=min(money, budget.cost or money))
+        budget, cut = self.budget, False
+        if money is not None and budget.prices is not None and (budget.cost is None or money < budget.cost):
+            budget, cut = replace(budget, cost=money), True
         navigator = Navigator(self._ranking.library, search=self._ranking.search)
         begun = self._clock()
         asking = answer(
@@ -175,7 +187,10 @@ class ModelMode:
         async with aclosing(asking) as told:
             events = [event async for event in told]
         taken = self._clock() - begun
-        return outcome_of(question, events, rank=self._ranking.rank(question), seconds=taken)
+        outcome = outcome_of(question, events, rank=self._ranking.rank(question), seconds=taken)
+        if cut and any(isinstance(event, Finished) and event.spent == "cost" for event in events):
+            return replace(outcome, error=CUT)
+        return outcome
 
 
 def reference(places: Places, place: Place) -> Reference:

@@ -9,7 +9,7 @@ from mkdocs_roaming.answer.record import written
 from mkdocs_roaming.evals.evaluation import Report, Row
 from mkdocs_roaming.evals.outcomes import Outcome
 from mkdocs_roaming.evals.questions import Question
-from mkdocs_roaming.evals.totals import Figure, Totals
+from mkdocs_roaming.evals.totals import Difference, Figure, Totals
 
 COLUMNS = ("reached", "calls", "answered", "cited", "literals", "declined", "tokens")
 """The figures of a row, in the order in which they are shown."""
@@ -26,6 +26,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield "  " + ", ".join(f"{one.name} {shown(one)}" for one in report.ranks)
     yield ""
     yield from _table(report.rows)
+    yield from _against(report)
     for row in report.rows:
         wrong = [
             (question, why)
@@ -58,10 +59,19 @@ def shown(figure: Figure | None) -> str:
     """Give a figure with its interval."""
     if figure is None:
         return "–"
-    if figure.share:
-        return f"{_percent(figure.value)} % [{_percent(figure.low)}–{_percent(figure.high)}]"
     digits = 0 if figure.value >= 100 else 1 if figure.value >= 1 else 2
-    return f"{figure.value:.{digits}f} [{figure.low:.{digits}f}–{figure.high:.{digits}f}]"
+    value = f"{_percent(figure.value)} %" if figure.share else f"{figure.value:.{digits}f}"
+    if figure.interval is None:
+        return value
+    low, high = (_percent(end) if figure.share else f"{end:.{digits}f}" for end in figure.interval)
+    return f"{value} [{low}–{high}]"
+
+
+def told_difference(one: Difference) -> str:
+    """Give a difference with its interval, and what stands behind it."""
+    low, high = map(_points, one.interval)
+    chance = "" if one.clear else "; may be chance"
+    return f"{one.name} {_points(one.value)} points [{low} to {high}], {one.won} won, {one.lost} lost{chance}"
 
 
 def cost_of(totals: Totals) -> str:
@@ -87,6 +97,7 @@ def report_as_json(report: Report) -> dict[str, Any]:
                 "asked": row.totals.asked,
                 "errors": row.totals.errors,
                 "figures": {one.name: figure_as_json(one) for one in row.totals.figures},
+                "against_first": {one.name: _difference_as_json(one) for one in row.against},
                 "tokens_read": row.totals.tokens_read,
                 "cost": row.totals.cost,
                 "currency": row.totals.currency,
@@ -104,7 +115,13 @@ def report_as_json(report: Report) -> dict[str, Any]:
 
 def figure_as_json(figure: Figure) -> dict[str, Any]:
     """Give a figure."""
-    return {"value": figure.value, "low": figure.low, "high": figure.high, "questions": figure.count}
+    low, high = figure.interval or (None, None)
+    return {"value": figure.value, "low": low, "high": high, "questions": figure.count}
+
+
+def _difference_as_json(one: Difference) -> dict[str, Any]:
+    low, high = one.interval
+    return {"value": one.value, "low": low, "high": high, "won": one.won, "lost": one.lost, "questions": one.count}
 
 
 def _outcome_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
@@ -134,6 +151,15 @@ def _outcome_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def _against(report: Report) -> Iterator[str]:
+    """Give what each mode has more or less than the first one."""
+    told = [(row.mode, told_difference(one)) for row in report.rows for one in row.against]
+    if told:
+        yield f"\nAgainst {report.rows[0].mode}, question by question"
+    for mode, difference in told:
+        yield f"  {mode}: {difference}"
+
+
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     lines = [["mode", "navigator", *COLUMNS, "cost", "seconds"]]
     for row in rows:
@@ -147,6 +173,11 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}"
+
+
+def _points(share: float) -> str:
+    """Give percentage points with their sign."""
+    return f"{100 * share:+.0f}".replace("-", "−").replace("+0", "0").replace("−0", "0")
 
 
 def _rank(rank: int | None) -> str:

@@ -1,32 +1,54 @@
-"""Outcomes in figures, each with the interval in which it would lie for other questions of the same kind.
-
-Intervals are bootstrap percentiles: questions are drawn again, with repeats, two thousand times. The draws depend on
-nothing but the figures themselves, so the same outcomes always give the same interval.
-"""
+"""Outcomes in figures, each with the interval in which it would lie for other questions of the same kind."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mkdocs_roaming.evals.intervals import Interval, of_difference, of_mean, of_share
 from mkdocs_roaming.evals.outcomes import Outcome
 from mkdocs_roaming.evals.questions import Question
 
-DRAWS = 2_000
 DEPTHS = (1, 5, 10)
+
+SHARES = ("reached", "answered", "cited", "literals", "declined")
+"""The figures for which a question counts as yes or no."""
+COMPARED = ("reached", "cited", "literals", "declined")
+"""Those of them of which more is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over so many questions, and its 95 % interval; `share` where each of them counts as yes or no."""
+    """A mean over so many questions, and its 95 % interval, None where all of them are alike.
+
+    `share` tells that each question counts as yes or no; such a figure always has its interval.
+    """
 
     name: str
     value: float
-    low: float
-    high: float
+    interval: Interval | None
     count: int
     share: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """By how much a figure is higher than another navigator's, over the questions that count for both of them.
+
+    `won` and `lost` are the questions that one of them alone has as yes.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    won: int
+    lost: int
+    count: int
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is more than chance makes of other questions of the same kind."""
+        return self.interval[0] > 0 or self.interval[1] < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +73,7 @@ def totals(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Totals
     pairs = [(one, out) for one, out in zip(questions, outcomes, strict=True) if not out.error]
     costs = [outcome.cost for outcome in outcomes if outcome.cost is not None]
     return Totals(
-        figures=tuple(figure(name, values, share=share) for name, values, share in _measured(pairs) if values),
+        figures=tuple(_figures(pairs)),
         asked=len(outcomes),
         errors=len(outcomes) - len(pairs),
         tokens_read=sum(outcome.tokens_read for outcome in outcomes),
@@ -59,6 +81,23 @@ def totals(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Totals
         currency=next((outcome.currency for outcome in outcomes if outcome.currency), ""),
         seconds=sum(outcome.seconds for outcome in outcomes),
     )
+
+
+def differences(questions: Sequence[Question], first: Sequence[Outcome], other: Sequence[Outcome]) -> list[Difference]:
+    """Give what another navigator has more than the first one, figure by figure; what failed counts for neither."""
+    found = []
+    for name in COMPARED:
+        pairs = [
+            (bool(one), bool(two))
+            for question, before, after in zip(questions, first, other, strict=True)
+            if (one := _values(question, before).get(name)) is not None
+            and (two := _values(question, after).get(name)) is not None
+        ]
+        if pairs:
+            won, lost = pairs.count((False, True)), pairs.count((True, False))
+            interval = of_difference([one for one, _ in pairs], [two for _, two in pairs])
+            found.append(Difference(name, _round((won - lost) / len(pairs)), _rounded(interval), won, lost, len(pairs)))
+    return found
 
 
 def ranks(questions: Sequence[Question], found: Sequence[int | None]) -> tuple[Figure, ...]:
@@ -74,26 +113,40 @@ def ranks(questions: Sequence[Question], found: Sequence[int | None]) -> tuple[F
 
 def figure(name: str, values: Sequence[float], *, share: bool = True) -> Figure:
     """Give the mean of some values with its interval."""
-    count = len(values)
-    mean = sum(values) / count
-    if min(values) == max(values):
-        low = high = mean
-    else:
-        draw = random.Random(count)  # the same draws for all figures: equal ones have equal intervals
-        means = sorted(sum(draw.choices(values, k=count)) / count for _ in range(DRAWS))
-        low, high = means[int(DRAWS * 0.025)], means[int(DRAWS * 0.975) - 1]
-    return Figure(name, round(mean, 6), round(low, 6), round(high, 6), count, share)
+    total, count = sum(values), len(values)
+    interval = of_share(total, count) if share else of_mean(values)
+    return Figure(name, _round(total / count), _rounded(interval) if interval else None, count, share)
 
 
-def _measured(pairs: Sequence[tuple[Question, Outcome]]) -> Iterator[tuple[str, list[float], bool]]:
-    """Give each figure's name, its values question by question, and whether they are yes or no."""
-    answerable = [outcome for question, outcome in pairs if question.answerable]
-    yield "reached", [float(outcome.reached) for outcome in answerable], True
-    yield "calls", [float(out.calls) for out in answerable if out.calls is not None], False
-    answers = [outcome for outcome in answerable if outcome.state is not None]
-    yield "answered", [float(outcome.answered) for outcome in answers], True
-    yield "cited", [float(outcome.gold_cited) for outcome in answers], True
-    yield "literals", [float(not out.missing) for out in answers if out.missing is not None], True
-    without = [outcome for question, outcome in pairs if not question.answerable and outcome.state is not None]
-    yield "declined", [float(outcome.declined) for outcome in without], True
-    yield "tokens", [float(outcome.tokens_read) for _, outcome in pairs if outcome.tokens_read], False
+def _figures(pairs: Sequence[tuple[Question, Outcome]]) -> Iterator[Figure]:
+    measured = [_values(question, outcome) for question, outcome in pairs]
+    for name in ("reached", "calls", "answered", "cited", "literals", "declined", "tokens"):
+        values = [value for one in measured if (value := one.get(name)) is not None]
+        if values:
+            yield figure(name, values, share=name in SHARES)
+
+
+def _values(question: Question, outcome: Outcome) -> dict[str, float | None]:
+    """Give what a question counts for each figure; nothing where it does not count, or where its answer failed."""
+    if outcome.error:
+        return {}
+    said = outcome.state is not None
+    tokens = float(outcome.tokens_read) or None
+    if not question.answerable:
+        return {"declined": float(outcome.declined) if said else None, "tokens": tokens}
+    return {
+        "reached": float(outcome.reached),
+        "calls": None if outcome.calls is None else float(outcome.calls),
+        "answered": float(outcome.answered) if said else None,
+        "cited": float(outcome.gold_cited) if said else None,
+        "literals": None if not said or outcome.missing is None else float(not outcome.missing),
+        "tokens": tokens,
+    }
+
+
+def _rounded(interval: Interval) -> Interval:
+    return _round(interval[0]), _round(interval[1])
+
+
+def _round(number: float) -> float:
+    return round(number, 6)

@@ -14,14 +14,21 @@ import pytest
 
 from mkdocs_roaming.cli import FAULTS_FOUND
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.evals.baseline import Regression, baseline_of, read_baseline, regressions, write_baseline
+from mkdocs_roaming.evals.baseline import (
+    Regression,
+    baseline_of,
+    check_comparable,
+    read_baseline,
+    regressions,
+    write_baseline,
+)
 from mkdocs_roaming.evals.evaluation import Report, Row
 from mkdocs_roaming.evals.outcomes import Outcome
 from mkdocs_roaming.evals.questions import QuestionSet, parse_questions
 from mkdocs_roaming.evals.totals import totals
 from mkdocs_roaming.roam.library import open_library
 
-from .conftest import QUESTIONS, Roaming
+from .conftest import KETTLE, QUESTIONS, Roaming
 
 SITE = Path(__file__).parents[2] / "sample_site"
 RENAMED = "guide/stations/kelp/configure.md#growth-on-the-membrane"
@@ -121,7 +128,7 @@ def report(*outcomes: Outcome, mode: str = "offline", questions: QuestionSet | N
     questions = questions or parse_questions(QUESTIONS, "q.yml")
     asked = replace(questions, questions=questions.questions[: len(outcomes)])
     row = Row(mode, "", outcomes, totals(asked.questions, outcomes))
-    return Report("Kettle", "", "sha256:0", asked, questions.digest, (), (row,))
+    return Report("Kettle", "", "sha256:0", asked, asked.digest, (), (row,))
 
 
 PORT = Outcome("Which port is the default?", rank=2, reached=True, state="answered", text="8642", missing=())
@@ -143,7 +150,7 @@ PORT = Outcome("Which port is the default?", rank=2, reached=True, state="answer
 )
 def test_what_counts_as_worse(now: Outcome, told: list[tuple[str, str, str]]) -> None:
     """Worse is: out of the first ten, no longer opened, declined, a literal lost. A failure is no finding."""
-    found = regressions(baseline_of(report(PORT)), report(now), "b.json")
+    found = regressions(baseline_of(report(PORT)), report(now))
     assert [(one.mode, one.before, one.after) for one in found] == told
 
 
@@ -154,8 +161,8 @@ def test_answer_to_what_was_declined_is_worse() -> None:
     answered = Outcome("teapot", state="answered", text="blue")
     before, after = report(declined, questions=questions), report(answered, questions=questions)
     expected = [Regression("teapot", "offline", "declined", "answered, though the docs do not say")]
-    assert regressions(baseline_of(before), after, "b.json") == expected
-    assert regressions(baseline_of(after), before, "b.json") == []
+    assert regressions(baseline_of(before), after) == expected
+    assert regressions(baseline_of(after), before) == []
 
 
 def test_baseline_of_other_questions_is_refused(tmp_path: Path) -> None:
@@ -166,18 +173,21 @@ def test_baseline_of_other_questions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"b\.json: a baseline of other questions than other\.yml asks; write it again"
     ):
-        regressions(read_baseline(file), report(PORT, questions=other), "b.json")
+        check_comparable(read_baseline(file), other, ["offline"], "b.json")
+    same = report(PORT).questions
+    check_comparable(read_baseline(file), same, ["offline"], "b.json")
     with pytest.raises(UsageError, match="a baseline of offline, not of claude"):
-        regressions(read_baseline(file), report(PORT, mode="claude"), "b.json")
+        check_comparable(read_baseline(file), same, ["offline", "claude"], "b.json")
     data = json.loads(file.read_text("utf-8"))
     for change, said in (
         ({"version": 2}, "a baseline of version 2, this reads 1"),
         ({"format": "x"}, "not a baseline"),
         ({"modes": [{}]}, r"modes\[0\]\.mode is not there"),
+        ({"modes": [{"mode": "offline", "outcomes": []}]}, "does not tell what came of 'Which port is the default"),
     ):
         file.write_text(json.dumps({**data, **change}), "utf-8")
         with pytest.raises(UsageError, match=said):
-            read_baseline(file)
+            check_comparable(read_baseline(file), same, ["offline"], "b.json")
     file.write_text("{", "utf-8")
     with pytest.raises(UsageError, match="not JSON"):
         read_baseline(file)
@@ -197,3 +207,34 @@ def test_half_an_evaluation_is_no_baseline() -> None:
     half = replace(half, rows=(replace(half.rows[0], outcomes=(PORT, None), left="it was broken off"),))
     with pytest.raises(UsageError, match="broken off"):
         baseline_of(half)
+
+
+def test_part_of_a_set_is_no_baseline(questions: Path, tmp_path: Path, roaming: Roaming) -> None:
+    """What --only or --limit leave out would never be missed: it is refused before anything is asked."""
+    file = tmp_path / "b.json"
+    for some in (("--limit", 2), ("--only", "port")):
+        result = roaming("eval", KETTLE, questions, "--compare", "search", "--write-baseline", file, *some)
+        assert (result.exit_code, file.exists()) == (2, False)
+        assert "is of all questions" in result.stderr
+    part = replace(report(PORT), set_digest=parse_questions(QUESTIONS, "q.yml").digest)
+    with pytest.raises(UsageError, match="it is of all questions"):
+        baseline_of(part)
+
+
+def test_a_baseline_that_does_not_fit_costs_nothing(questions: Path, tmp_path: Path, roaming: Roaming) -> None:
+    """Another set or mode is told before a model is asked, not after it was paid for."""
+    file, kept = tmp_path / "b.json", tmp_path / "kept.jsonl"
+    assert roaming("eval", KETTLE, questions, "--compare", "search", "--write-baseline", file).exit_code == 0
+    result = roaming("eval", KETTLE, questions, "--compare", "search,offline", "--baseline", file, "--keep", kept)
+    assert (result.exit_code, kept.exists()) == (1, False)
+    assert "a baseline of search, not of offline" in result.stderr
+
+
+def test_a_new_literal_was_not_held_before() -> None:
+    """A literal that is asked for since is not lost by an answer that never had it."""
+    more = parse_questions(QUESTIONS.replace("['8642']", "['8642', tcp]"), "q.yml")
+    now = replace(PORT, missing=("tcp",))
+    assert regressions(baseline_of(report(PORT)), report(now, questions=more)) == []
+    lost = replace(PORT, missing=("8642", "tcp"))
+    (one,) = regressions(baseline_of(report(PORT)), report(lost, questions=more))
+    assert one.before == "the answer held 8642"

@@ -28,6 +28,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.evaluation import Evaluation, Report
 from mkdocs_roaming.evals.keeping import Kept
 from mkdocs_roaming.evals.modes import Mode, ModelMode, OutlineMode, Ranking, SearchMode
+from mkdocs_roaming.evals.outcomes import Outcome
 from mkdocs_roaming.evals.outlining import walk_outline
 from mkdocs_roaming.evals.questions import KEYS, parse_questions, read_questions, resolved
 from mkdocs_roaming.evals.telling import report_as_json
@@ -200,6 +201,53 @@ def test_money_ends_it(library: Library) -> None:
     assert "--max-cost" in row.left
 
 
+def test_an_answer_that_was_cut_short_counts_in_no_figure(library: Library, tmp_path: Path) -> None:
+    """Where --max-cost ends an answer that its own budget would have let go on, that is told, paid and not kept."""
+    script = [says(library, "Server", "no call"), opens(library, "Server"), says(library, "Server", "It is 8642.")]
+    kept = Kept(tmp_path / "kept.jsonl")
+    (row,) = run(library, Scripted(script), max_cost=0.0025, kept=kept).rows
+    assert [bool(one and not one.error) for one in row.outcomes] == [True, False, False, False, False]
+    assert row.outcomes[1] is not None
+    assert "--max-cost" in row.outcomes[1].error
+    assert "not enough for an answer" in row.left
+    assert (row.totals.errors, row.totals.cost) == (1, pytest.approx(0.003))
+    assert [figure.count for figure in row.totals.figures if figure.name == "reached"] == [1]
+    assert len((tmp_path / "kept.jsonl").read_text("utf-8").splitlines()) == 2
+    own = Budget(prices=PRICES, cost=0.001)  # what its own budget ends, readers would not get either
+    (row,) = run(library, Scripted(script[1:]), max_cost=0.01, budget=own).rows
+    assert row.outcomes[0] is not None
+    assert (row.outcomes[0].state, row.outcomes[0].error) == ("budget", "")
+
+
+def test_money_is_shared_by_answers_under_way(library: Library) -> None:
+    """Several at once never have more to spend than there is; what one leaves over the others get."""
+
+    class Costs:
+        name, navigator, setting, priced, worth_keeping = "costs", "", "", True, False
+
+        def __init__(self) -> None:
+            self.given: list[float] = []
+            self.spent = self.under_way = 0.0
+
+        async def ask(self, question: Any, money: float | None) -> Outcome:
+            assert money is not None
+            self.given.append(money)
+            self.under_way += money
+            assert self.spent + self.under_way <= 1.0 + 1e-9
+            await anyio.sleep(0.001 * (1 + len(self.given) % 3))
+            self.under_way -= money
+            self.spent += 0.02
+            return Outcome(question.ask, cost=0.02)
+
+    mode = Costs()
+    text = "questions:\n" + "".join(f"- ask: teapot {at}\n  answerable: false\n" for at in range(30))
+    made = evaluation(library, text=text, max_cost=1.0, parallel=4)
+    made.modes = [mode]
+    anyio.run(made.run)
+    assert len(mode.given) == 30
+    assert mode.given[:4] == pytest.approx([0.25] * 4)
+
+
 def test_money_needs_prices(library: Library) -> None:
     """What nobody knows the price of cannot be limited: an error before anything is asked; search and offline can."""
     with pytest.raises(UsageError, match=r"prices"):
@@ -235,6 +283,51 @@ def test_failures_are_asked_again(library: Library, tmp_path: Path) -> None:
     """An answer that failed is not kept."""
     run(library, Scripted([]), kept=Kept(tmp_path / "kept.jsonl"))
     assert len((tmp_path / "kept.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_what_was_kept_is_not_paid_for_again(library: Library, tmp_path: Path) -> None:
+    """A second run with the same --max-cost gets on: only what it asks itself counts."""
+    script = [says(library, "Server", "no call")] * 9
+    kept = tmp_path / "kept.jsonl"
+    (row,) = run(library, Scripted(script), max_cost=0.002, kept=Kept(kept)).rows
+    assert sum(one is not None for one in row.outcomes) == 2
+    (row,) = run(library, Scripted(script), max_cost=0.002, kept=Kept(kept)).rows
+    assert sum(one is not None for one in row.outcomes) == 4
+
+
+def test_search_is_asked_anew(library: Library, tmp_path: Path) -> None:
+    """What is free is not kept: ranks are those of today, beside answers that were paid for before."""
+    kept = tmp_path / "kept.jsonl"
+    run(library, "search", "outline", kept=Kept(kept))
+    assert len(kept.read_text("utf-8").splitlines()) == 1
+    run(library, Offline(), kept=Kept(kept))
+    kept.write_text(kept.read_text("utf-8").replace('"rank": 1', '"rank": 41'), "utf-8")
+    (row,) = run(library, Offline(), kept=Kept(kept)).rows
+    assert {one.rank for one in row.outcomes if one} & {1, 41} == {1}
+
+
+@pytest.mark.parametrize("text", ["questions: []", "no line end", "one\ntwo", "é" * 9, "", '{"format": "roam'])
+def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, text: str) -> None:
+    """Named by mistake, it is refused and not written to; an empty one, or a first line cut off, begins anew."""
+    file = tmp_path / "file"
+    file.write_text(text, "utf-8")
+    if text and not text.startswith("{"):
+        with pytest.raises(UsageError, match=r"holds no outcomes|is not JSON"):
+            Kept(file)
+        assert file.read_text("utf-8") == text
+    else:
+        Kept(file)
+        assert json.loads(file.read_text("utf-8"))["format"] == "roaming-outcomes"
+
+
+def test_a_cut_within_a_character_is_no_loss(library: Library, tmp_path: Path) -> None:
+    """Whoever wrote it may have been stopped in the middle of an é."""
+    file = tmp_path / "kept.jsonl"
+    run(library, Offline(), kept=Kept(file))
+    data = file.read_bytes()
+    file.write_bytes(data + '{"key": "é'.encode()[:-1])
+    assert len(Kept(file)._outcomes) == 5
+    assert file.read_bytes() == data
 
 
 def test_half_a_line_is_no_loss(library: Library, tmp_path: Path) -> None:

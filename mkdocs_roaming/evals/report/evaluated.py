@@ -11,7 +11,7 @@ from mkdocs_roaming.evals.outcomes import Outcome, Step
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.report import plots
 from mkdocs_roaming.evals.report.page import link, only_switch, page, safe, table
-from mkdocs_roaming.evals.telling import COLUMNS, cost_of, shown, wrong_with
+from mkdocs_roaming.evals.telling import COLUMNS, cost_of, shown, told_difference, wrong_with
 
 PLOTTED = {
     "reached": "A section that answers was opened, in % of the questions that the docs answer",
@@ -49,7 +49,7 @@ def _parts(report: Report, worse: Sequence[Regression]) -> Iterator[str]:
         if bars := [bar for at, row in enumerate(report.rows) if (bar := _bar(row, name, at))]:
             yield plots.shares(title, bars)
     yield '</div>\n<p class="soft small">Lines are 95 % intervals: where a figure would lie for other questions of the '
-    yield "same kind, by drawing these again two thousand times.</p>\n"
+    yield "same kind.</p>\n"
     yield from _figures(report)
     yield "<h2>Questions</h2>\n"
     yield only_switch("Only those with something to look at")
@@ -84,9 +84,16 @@ def _figures(report: Report) -> Iterator[str]:
         for row in report.rows
     ]
     yield table(["mode", *names, "asked", "cost", "seconds"], rows)
+    yield from _against(report)
     for row in report.rows:
         if row.left:
             yield f'<p class="bad">{safe(row.mode)}: {safe(row.left)}</p>\n'
+
+
+def _against(report: Report) -> Iterator[str]:
+    told = [f"<li>{safe(row.mode)}: {safe(told_difference(one))}</li>\n" for row in report.rows for one in row.against]
+    if told:
+        yield f"<p>Against {safe(report.rows[0].mode)}, question by question:</p>\n<ul>\n{''.join(told)}</ul>\n"
 
 
 def _cell(figure: str) -> str:
@@ -162,7 +169,10 @@ def _step(step: Step, question: Question, called: bool) -> str:
 
 def _bar(row: Row, name: str, colour: int) -> plots.Bar | None:
     figure = row.totals.figure(name)
-    return plots.Bar(row.mode, figure.value, figure.low, figure.high, shown(figure), colour) if figure else None
+    if figure is None:
+        return None
+    low, high = figure.interval or (figure.value, figure.value)
+    return plots.Bar(row.mode, figure.value, low, high, shown(figure), colour)
 
 
 def _rank(report: Report, at: int) -> int | None:
