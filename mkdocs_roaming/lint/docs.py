@@ -68,6 +68,14 @@ class Docs:
         return found
 
     @cached_property
+    def by_name(self) -> Mapping[str, list[PageEntry]]:
+        """Pages by the last part of their path."""
+        found: dict[str, list[PageEntry]] = {}
+        for page in self.manifest.pages:
+            found.setdefault(name_of(page.path), []).append(page)
+        return found
+
+    @cached_property
     def text_of(self) -> Mapping[str, PageText]:
         """The texts by the path of their page."""
         return {text.page.path: text for text in self.texts}
@@ -128,6 +136,11 @@ def _built(pages: Iterable[PageEntry]) -> Iterator[str]:
     """Give where the HTML of pages may be."""
     for page in pages:
         yield from (page.path or "index.html", f"{page.path.rstrip('/')}/index.html".lstrip("/"))
+
+
+def name_of(path: str) -> str:
+    """Give the last part of a page's path, or of its file's, as both have it."""
+    return re.sub(r"(?:(?:^|/)index)?\.(?:md|html)$|/$", "", path).rpartition("/")[2]
 
 
 def is_version(title: str) -> bool:

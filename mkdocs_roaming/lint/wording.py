@@ -39,7 +39,11 @@ def _titles(listed: str) -> frozenset[str]:
 
 _SIGNPOSTS = _titles("""
     see also, next steps, next step, what's next, what’s next, where to go next, further reading, references,
-    related, related topics, resources, further resources, learn more, links, acknowledgements, acknowledgments,
+    related, related topics, related resources, additional resources, resources, further resources,
+    learn more, links, acknowledgements, acknowledgments,
+    conclusion, conclusions, summary, recap, wrapping up, zusammenfassung, fazit, conclusión, resumen, résumé,
+    conclusione, riepilogo, conclusão, resumo, samenvatting, podsumowanie, заключение, итоги, まとめ, 小结, 小結, 总结,
+    總結, 결론, 요약,
     siehe auch, nächste schritte, wie geht es weiter, weiterführendes, voir aussi, étapes suivantes, véase también,
     ver también, próximos pasos, siguientes pasos, vedi anche, veja também, zie ook, см. также, 関連項目,
     次のステップ, 另请参阅, 参见, 下一步, 같이 보기

@@ -74,7 +74,7 @@ def _anchored(text: str) -> tuple[str, list[Heading]]:
     """Take `{#anchor}` off headings, as a site's own Markdown reader does; give headings only where one stands."""
     headings = [
         Heading(len(found[1]), found[2], found[3] or github_slug(found[2]))
-        for found in re.finditer(r"^(#+) (.*?)(?: \{#([\w-]+)\})?$", text, re.MULTILINE)
+        for found in re.finditer(r"^(#+) (.*?)(?: \{#([\w.-]+)\})?$", text, re.MULTILINE)
     ]
-    bare = re.sub(r"^(#+ .*?) \{#[\w-]+\}$", r"\1", text, flags=re.MULTILINE)
+    bare = re.sub(r"^(#+ .*?) \{#[\w.-]+\}$", r"\1", text, flags=re.MULTILINE)
     return bare, headings if bare != text else []

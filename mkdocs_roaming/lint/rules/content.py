@@ -29,7 +29,8 @@ def unclosed_fence(docs: Docs) -> Iterator[Found]:
             if "`" in line and (found := _LEFT_FENCE.match(line)):
                 yield Found(
                     "This fence is printed as text: it is never closed, or stands where no fence can.",
-                    "Close the fence, set it off by a blank line, or indent it as the text around it.",
+                    "Close the fence, set it off by a blank line, indent it as the text around it, or begin its code "
+                    "on the next line.",
                     text.page,
                     text.section_at(number),
                     number,

@@ -12,7 +12,7 @@ from mkdocs_roaming.lint.docs import Docs, is_identifier, is_version
 from mkdocs_roaming.lint.finding import Found, Rule
 from mkdocs_roaming.lint.text import PageText
 from mkdocs_roaming.lint.wording import bare_title, is_signpost, says_nothing
-from mkdocs_roaming.manifest import SectionEntry
+from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.section import github_slug, hash_id, names_of
 
@@ -26,7 +26,7 @@ def empty_page_title(docs: Docs) -> Iterator[Found]:
         if says_nothing(page.title, docs.language) and not _is_name(text, Place(page, 0)):
             yield Found(
                 f"The page's title “{page.title}” says nothing of what the page is about.",
-                f"Name the subject{_spoken_of(page.sections[0])}.",
+                f"Name the subject{_in_group(docs, page)}.",
                 page,
             )
 
@@ -38,7 +38,7 @@ def empty_title(docs: Docs) -> Iterator[Found]:
         if place.at and says_nothing(title, docs.language) and not _is_name(text, place):
             yield Found(
                 f"The title “{title}” says nothing of what the section is about.",
-                f"Name the subject{_spoken_of(place.section)}, or let the text stand below the title above it.",
+                _named_or_dissolved(docs, place),
                 place.page,
                 place.at,
             )
@@ -46,7 +46,7 @@ def empty_title(docs: Docs) -> Iterator[Found]:
 
 def repeated_sibling(docs: Docs) -> Iterator[Found]:
     """Find titles that stand more than once below the same parent."""
-    for text, place in docs.sections(docs.written):
+    for text, place in docs.sections(docs.manuals):
         children = docs.places.children(place)
         if len(children) < 2:
             continue
@@ -96,7 +96,7 @@ def repeated_title(docs: Docs) -> Iterator[Found]:
             yield Found(
                 f"“{first.section.title}” is the title of {len(places)} sections on {pages} "
                 f"page{'' if pages == 1 else 's'}: in search results it does not tell where one is.",
-                f"Put the subject into the title: “{_suggested(first)}”.",
+                f"Put the subject into the title{_suggested(docs, first)}.",
                 first.page,
                 first.at,
             )
@@ -165,20 +165,31 @@ def unstable_id(docs: Docs) -> Iterator[Found]:
 
 
 _OFTEN = 10
+_NAME = 40
 _ENOUGH = 300
 _COUNTED = re.compile(r"~\d+$")
 _JOINTS = re.compile(r"[-_\s./`*\\\u00ad\u200b]+")
 
 
-def _spoken_of(section: SectionEntry) -> str:
-    """Give what a section speaks of, as its keywords tell."""
-    named = ", ".join(f"“{word}”" for word in section.keywords[:3])
-    return f" (the text speaks of {named})" if named else ""
+def _in_group(docs: Docs, page: PageEntry) -> str:
+    """Give a page's title with that of its group in the nav, where it has one."""
+    above = docs.places.breadcrumb(Place(page, 0))[:-1]
+    return f", as in “{above[-1]}: {page.title}”" if above else ""
 
 
-def _suggested(place: Place) -> str:
-    """Give the title with the name of its page."""
-    return f"{place.page.title}: {place.section.title}"
+def _named_or_dissolved(docs: Docs, place: Place) -> str:
+    """Tell what to do about a title that says nothing: most stand over what might open the section above."""
+    above = docs.places.parent(place)
+    if above is not None and place.at == above.at + 1 and not above.section.body:
+        return f"Take the heading away, so that its text opens “{above.section.title}”; or name the subject."
+    return "Name the subject, or let the text stand below the title above it."
+
+
+def _suggested(docs: Docs, place: Place) -> str:
+    """Give a title with the one above it, unless that would be too long for one."""
+    above = docs.places.parent(place)
+    name = above.section.title if above is not None else ""
+    return f", as in “{name}: {place.section.title}”" if 0 < len(name) <= _NAME else ""
 
 
 def _shares_nothing(text: PageText, at: int, stems: set[str]) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from urllib.parse import unquote
 
 from mkdocs_roaming.build import MORE
-from mkdocs_roaming.lint.docs import Docs
+from mkdocs_roaming.lint.docs import Docs, is_version, name_of
 from mkdocs_roaming.lint.finding import Found, Rule
 from mkdocs_roaming.lint.text import PageText, links_in
+from mkdocs_roaming.lint.wording import says_nothing
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.page import path_of
 from mkdocs_roaming.places import Place
@@ -35,10 +37,10 @@ def broken_link(docs: Docs) -> Iterator[Found]:
     """Find links to pages and files of the site that are not there."""
     for text, line, href in _links(docs):
         path = _path(docs, href)
-        if path is not None and path not in docs.by_file and not docs.exists(path) and not _of_version(docs, path):
+        if path is not None and path not in docs.by_file and not docs.exists(path) and not _beside(docs, path):
             yield Found(
                 f"The link to {_short(docs, href)} leads nowhere.",
-                "Correct the address, or take the link away.",
+                f"Correct the address{_of_that_name(docs, path)}, or take the link away.",
                 text.page,
                 text.section_at(line),
                 line,
@@ -60,7 +62,8 @@ def broken_anchor(docs: Docs) -> Iterator[Found]:
         if anchors is not None and not {fragment, unquote(fragment)} & anchors:
             yield Found(
                 f"The link to {_short(docs, href)} names no place on that page: it leads to its beginning.",
-                "Correct what stands behind `#`; the page's headings tell their anchors.",
+                f"Correct what stands behind `#`{_alike(page, unquote(fragment))}; "
+                "the page's headings tell their anchors.",
                 text.page,
                 text.section_at(line),
                 line,
@@ -74,7 +77,10 @@ def no_description(docs: Docs) -> Iterator[Found]:
         page = text.page
         if page.description or page.sections[0].body or _is_bare(page):
             continue
-        if len(docs.places.children(Place(page, 0))) < MANY:  # of the others `no-opening` tells
+        children = docs.places.children(Place(page, 0))
+        if speaks_for(docs, children[0]) or (len(children) == 1 and _begins_with_words(text, children[0])):
+            continue
+        if len(children) < MANY:  # of the others `no-opening` tells
             shown = f", but a subsection's beginning: “{page.sections[0].opening}”" if page.sections[0].opening else ""
             yield Found(
                 f"The page has neither a description nor text below its title: llms.txt has nothing to say{shown}.",
@@ -96,6 +102,11 @@ MANY = 5
 """The subsections from which on a section needs a text of its own."""
 
 
+def speaks_for(docs: Docs, first: Place) -> bool:
+    """Tell whether a first subsection is the beginning of all above it: “Overview”, of which `empty-title` tells."""
+    return first.section.body != "" and says_nothing(first.section.title, docs.language)
+
+
 def strays(docs: Docs) -> list[PageEntry]:
     """Give the pages that the author's nav leaves out: the manifest lists them last, in a group of its own."""
     last = docs.manifest.nav[-1] if docs.manifest.nav else None
@@ -110,9 +121,14 @@ def strays(docs: Docs) -> list[PageEntry]:
 
 
 def _links(docs: Docs) -> Iterator[tuple[PageText, int, str]]:
-    """Give each link of the prose with its line; lists of posts repeat what the posts hold."""
+    """Give each link of the prose with its line; lists of posts repeat what the posts hold.
+
+    Of a change log only the newest version is looked at: nobody writes the older ones again.
+    """
+    manuals = {text.page.path for text in docs.manuals}
     for text in docs.written:
-        for number, line in enumerate(text.prose):
+        end = len(text.lines) if text.page.path in manuals else _newest(text)
+        for number, line in enumerate(text.prose[:end]):
             if "](" in line or "<" in line:
                 for href in links_in(line):
                     yield text, number, href
@@ -127,10 +143,29 @@ def _path(docs: Docs, href: str) -> str | None:
     return path_of(url, address)
 
 
-def _of_version(docs: Docs, path: str) -> bool:
-    """Tell whether a path leads to another version of the docs, which lies beside this one once it is deployed."""
-    first, slash, _ = path.partition("/")
-    return bool(slash) and _VERSION.fullmatch(first) is not None and not docs.exists(first)
+def _newest(text: PageText) -> int:
+    """Give the line where the second version of a change log begins."""
+    versions = [text.starts[at] for at, section in enumerate(text.page.sections) if is_version(section.title)]
+    return versions[1] if len(versions) > 1 else len(text.lines)
+
+
+def _beside(docs: Docs, path: str) -> bool:
+    """Tell whether a path leads to another version or language of the docs: once deployed it lies beside this one."""
+    return _OTHERS.match(path) is not None and not docs.exists(path.partition("/")[0])
+
+
+def _of_that_name(docs: Docs, path: str) -> str:
+    """Give the page that bears the name a broken link ends in, where there is but one."""
+    name = name_of(path)
+    pages = docs.by_name.get(name, ()) if name else ()
+    return f", perhaps to /{pages[0].path}" if len(pages) == 1 else ""
+
+
+def _alike(page: PageEntry, fragment: str) -> str:
+    """Give the anchor of a page that is spelt much like a missing one."""
+    anchors = [section.anchor for section in page.sections[:_MOST] if section.anchor]
+    found = get_close_matches(fragment, anchors, 1, 0.8)
+    return f", perhaps to `#{found[0]}`" if found else ""
 
 
 def _short(docs: Docs, href: str) -> str:
@@ -142,7 +177,21 @@ def _is_bare(page: PageEntry) -> bool:
     return len(page.sections) == 1
 
 
-_VERSION = re.compile(r"latest|stable|dev|main|master|next|v?\d+(?:\.\w+)*")
+def _begins_with_words(text: PageText, place: Place) -> bool:
+    """Tell whether a section's own text begins with words, and not with code such as a signature."""
+    first = next((line for line in text.own_lines(place.at) if text.lines[line].strip()), None)
+    return first is not None and text.prose[first].strip(" `") != ""
+
+
+_MOST = 300  # anchors that are compared: on longer pages every broken link would cost too much
+_LANGUAGES = (
+    "ar|az|be|bg|bn|bs|ca|cs|da|de|el|en|es|et|eu|fa|fi|fr|gl|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|ko|lt|lv|mk|ml|mn|ms"
+    "|nb|ne|nl|nn|no|pl|pt|ro|ru|si|sk|sl|sq|sr|sv|sw|ta|te|th|tr|uk|ur|uz|vi|zh"
+)
+_VERSION = r"(?:latest|stable|dev|main|master|next|v?\d+(?:\.\w+)*)"
+_OTHERS = re.compile(
+    rf"{_VERSION}/|(?:{_LANGUAGES})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?/(?:{_VERSION}(?:/|$))?", re.IGNORECASE
+)
 
 RULES = (
     Rule(

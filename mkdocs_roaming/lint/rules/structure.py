@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.lint.docs import Docs, is_identifier
 from mkdocs_roaming.lint.finding import Found, Rule
-from mkdocs_roaming.lint.rules.links import MANY, strays
+from mkdocs_roaming.lint.rules.links import MANY, speaks_for, strays
 from mkdocs_roaming.lint.text import PageText
 from mkdocs_roaming.places import Place
 
@@ -19,12 +19,13 @@ def no_opening(docs: Docs) -> Iterator[Found]:
         if section.body or (place.at == 0 and place.page.description):
             continue
         children = docs.places.children(place)
-        if len(children) < MANY:
+        if len(children) < MANY or speaks_for(docs, children[0]):
             continue
+        cure = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
         yield Found(
             f"“{section.title}” has {len(children)} subsections and no text of its own: closed, it shows the opening "
             f"of “{children[0].section.title}”.",
-            "Write a sentence below the heading: what is here, and for whom."
+            f"{cure}: what is here, and for whom."
             + (" A `description` in the front matter does it too." if place.at == 0 else ""),
             place.page,
             place.at,
@@ -76,7 +77,7 @@ def crowded_nav(docs: Docs) -> Iterator[Found]:
 
 def long_section(docs: Docs) -> Iterator[Found]:
     """Find sections whose own text is cut when they are opened."""
-    for text, place in docs.sections(docs.written):
+    for text, place in docs.sections(docs.manuals):
         size = _size(text.lines, text.own_lines(place.at))
         if size > CAP and not is_identifier(text, place):
             yield Found(
