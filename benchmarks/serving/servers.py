@@ -60,7 +60,7 @@ def endpoint(folder: str, limits: str, pace: str) -> None:
     from mkdocs_roaming.serve.app import Serving, create_app
     from mkdocs_roaming.serve.gate import Allowance
     from mkdocs_roaming.serve.guard import Policy
-    from mkdocs_roaming.serve.running import run
+    from mkdocs_roaming.serve.running import run, settle
 
     many = 10**9
     allowance, policy = Allowance(), Policy(proxies=1)
@@ -68,7 +68,7 @@ def endpoint(folder: str, limits: str, pace: str) -> None:
         allowance = Allowance(many, many, many, many, many)
         policy = Policy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
     way = Way(Telling(Path(folder), float(pace)), Budget(), 0)
-    run(create_app(Serving(folder, way, allowance=allowance, policy=policy)), "127.0.0.1", _port())
+    run(create_app(Serving(folder, way, allowance=allowance, policy=policy, taken=settle)), "127.0.0.1", _port())
 
 
 def bare(folder: str, pace: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     from mkdocs_roaming.serve.answering import Way
     from mkdocs_roaming.serve.app import create_app
     from mkdocs_roaming.serve.configured import Given, configure, shown
-    from mkdocs_roaming.serve.running import run
+    from mkdocs_roaming.serve.running import run, settle
 
     own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
     options = chosen(given)
@@ -57,7 +58,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     _check_path(lib)
     way = Way(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
     configured = configure(Given(lib, **own), way, options.settings, os.environ)
-    app = create_app(configured.serving)
+    app = create_app(replace(configured.serving, taken=settle))
     if check_config:
         for line in shown(configured, options.settings, os.environ):
             click.echo(line)

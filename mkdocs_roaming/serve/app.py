@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -54,7 +54,8 @@ from mkdocs_roaming.serve.turns import SECONDS, Signer
 class Serving:
     """What is served and how: LIB (`where`), the way to answer, the built `site`, limits, and how often is looked.
 
-    `key` signs turns and hides visitors in counters; without one it is random, so turns end with the process.
+    `key` signs turns and hides visitors in counters; without one it is random, so turns end with the process. `taken`
+    is called whenever a deployment was opened or changed over to.
     """
 
     where: str
@@ -68,6 +69,7 @@ class Serving:
     feedback_log: Path | None = None
     every: float = EVERY
     patience: float = PATIENCE
+    taken: Callable[[], None] = lambda: None
     trust_rules: bool = False
     kept_answers: int = KEPT
     turn_seconds: int = SECONDS
@@ -85,6 +87,7 @@ def create_app(serving: Serving) -> App:
         patience=serving.patience,
         trust_rules=serving.trust_rules,
         finding=serving.way.finding,
+        taken=serving.taken,
     )
     site = Languages(make(serving.where), make)
     gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)

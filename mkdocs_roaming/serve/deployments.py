@@ -61,7 +61,7 @@ class Deployments:
     """The deployments of one site, one after the other. `run` opens and watches until it is cancelled.
 
     `current` is the one to answer from, None until the site could be opened; `problem` says in one line what is wrong
-    with the site now, empty while nothing is.
+    with the site now, empty while nothing is. `taken` is called, in a thread, whenever one was changed over to.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Deployments:
         patience: float = PATIENCE,
         trust_rules: bool = False,
         finding: Callable[[Library], Finder] = Search,
+        taken: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.where = where
@@ -80,7 +81,7 @@ class Deployments:
         self.looks = self.failures = self.changes = 0
         self.every = every
         self._patience, self._trust_rules, self._clock = patience, trust_rules, clock
-        self._finding = finding
+        self._finding, self._taken = finding, taken
         self._watch: Watch | None = None
         self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
         self._refused: tuple[str, float] | None = None
@@ -117,6 +118,7 @@ class Deployments:
             return False
         if found is not None:
             self._take(found)
+            await in_thread(self._taken)
         elif self._awaited is not None:
             self._say_problem(f"{self.where}: a new deployment is not complete yet")
         elif self.current is not None and self.current.whole:

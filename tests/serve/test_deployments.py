@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,6 +19,7 @@ from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.serve.deployments import Deployments, is_whole
 from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.running import settle
 
 Start = Callable[..., Any]
 Hosting = Callable[..., AbstractContextManager[Any]]
@@ -328,3 +331,24 @@ def test_a_navigator_is_new_for_each_conversation(folder: Path) -> None:
     one.expand_sections([next(iter(one.places)).id])
     assert (bool(one.opened), bool(other.opened), one.search is other.search) == (True, False, True)
     assert is_whole(one.library)
+
+
+@pytest.mark.anyio
+async def test_what_is_kept_for_days_is_not_gone_through_again_and_again(folder: Path, new: dict[str, bytes]) -> None:
+    """A site that was taken is out of the collector's rounds, and out of memory once a newer one is there."""
+    deployments = Deployments(folder, taken=settle)
+    try:
+        await deployments.look()
+        assert not any(found is deployments.now().library for found in gc.get_objects())
+        before = weakref.ref(deployments.now().library)
+        made = deployments.now().library.kept("a way back", lambda: [deployments.now().library])
+        made.append(made)  # type: ignore[arg-type]  # what only the collector finds
+        del made
+        await deployments.look()
+        for path, data in new.items():
+            (folder / path).write_bytes(data)
+        while not await deployments.look():
+            await anyio.sleep(0.01)
+        assert before() is None
+    finally:
+        gc.unfreeze()
