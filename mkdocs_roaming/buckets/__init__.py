@@ -1,0 +1,22 @@
+"""Where files are kept that several machines share: a folder, or a prefix of a bucket at S3, GCS or Azure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mkdocs_roaming.buckets.bucket import Bucket, BucketError, Kept, Nothing, in_bucket
+from mkdocs_roaming.buckets.folder import FolderBucket
+
+__all__ = ["Bucket", "BucketError", "FolderBucket", "Kept", "Nothing", "in_bucket", "open_bucket"]
+
+
+def open_bucket(where: str | Path) -> Bucket:
+    """Give the bucket that an address (`s3://bucket/prefix`, `gs://`, `az://`) or a folder's path names.
+
+    Raises BucketError where it cannot be used: a package or the credentials are missing.
+    """
+    if isinstance(where, str) and in_bucket(where):
+        from mkdocs_roaming.buckets.objects import ObjectBucket  # the extra [fleet]
+
+        return ObjectBucket.at(where)
+    return FolderBucket(Path(where))

@@ -1,0 +1,184 @@
+"""The catalogue of a store, brought up to date: only the records that changed since are read.
+
+    .fleet/catalogue/sites.jsonl          a line a site, without the words it is found by
+    .fleet/catalogue/terms-<of>-<at>.json  which sites hold a word: a part of all words each
+    .fleet/catalogue/head.json            the keys of the sites, and which parts belong together; written last
+
+Words are spread over the parts by their hash, so a question reads one part for each of its words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any
+
+from mkdocs_roaming.buckets import Bucket, Nothing
+from mkdocs_roaming.catalogue.records import FLEET, HEAD, LIST, RECORDS, Record, read_record
+
+VERSION = 1
+NAMED = "="
+"""Stands before a term of a site's name."""
+
+Postings = dict[str, "array[int]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What bringing a catalogue up to date came to."""
+
+    sites: int
+    read: int
+    gone: int
+
+
+@dataclass(slots=True)
+class Head:
+    """What is read first of a catalogue; sites are numbered as their keys stand here."""
+
+    generation: str = ""
+    before: str = ""
+    shards: int = 1
+    languages: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+
+def rebuild(bucket: Bucket) -> Built:
+    """Bring the catalogue of a store up to date. One at a time may do so."""
+    head, lines = read_head(bucket) or Head(), _lines(bucket)
+    now = {PurePosixPath(kept.path).stem: kept.tag for kept in bucket.list(RECORDS) if kept.path.endswith(".json")}
+    keys = sorted(now)
+    stale = [key for key in keys if lines.get(key, {}).get("tag") != now[key]]
+    gone = len(head.keys) - len(set(head.keys) & set(keys))
+    if head.generation and not stale and not gone:
+        return Built(len(keys), 0, 0)
+    number = {key: at for at, key in enumerate(keys)}
+    shards = [Postings() for _ in range(_shards(len(keys)))]
+    lengths = [0] * len(keys)
+    for record in _read(bucket, stale):
+        at = number[record.key]
+        lengths[at] = _add(shards, at, record)
+        lines[record.key] = {"tag": now[record.key], "length": lengths[at], **_told(record)}
+    changed = set(stale)
+    moved = [-1 if key in changed else number.get(key, -1) for key in head.keys]
+    for key in keys:
+        if key not in changed:
+            lengths[number[key]] = lines[key]["length"]
+    languages = sorted({entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry"))})
+    made = Head("", head.generation, len(shards), languages, keys, lengths)
+    _write(bucket, made, shards, head, moved, [lines[key] for key in keys if key in lines])
+    return Built(len(keys), len(stale), gone)
+
+
+def read_head(bucket: Bucket) -> Head | None:
+    """Give a catalogue's head; None where there is none that can be read."""
+    try:
+        data = json.loads(bucket.get(HEAD))
+        return Head(**data["head"]) if data["version"] == VERSION else None
+    except (Nothing, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_shard(bucket: Bucket, head: Head, at: int) -> dict[str, list[int]]:
+    """Give a part of the words: of each, the sites that hold it, a number and a weight in turns."""
+    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, at)))
+    return found
+
+
+def shard_of(term: str, shards: int) -> int:
+    """Give which part a term belongs to; twice as many parts part each of them in two."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
+
+
+def _shards(sites: int) -> int:
+    return min(1024, 1 << max(0, (sites - 1) // 256).bit_length())
+
+
+def _add(shards: list[Postings], at: int, record: Record) -> int:
+    """Add a site's words; give how long it is."""
+    if record.entry is None:
+        return 0
+    entry = record.entry
+    each = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
+    each += [(NAMED + term, 100 // len(entry.names)) for term in entry.names]
+    for term, weight in each:
+        shards[shard_of(term, len(shards))].setdefault(term, array("I")).extend((at, weight))
+    return round(sum(entry.terms.values()))
+
+
+def _write(
+    bucket: Bucket, made: Head, shards: list[Postings], old: Head, moved: list[int], lines: list[dict[str, Any]]
+) -> None:
+    told = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
+    tags = [[line["key"], line["tag"]] for line in lines]
+    made.generation = hashlib.sha256(json.dumps([made.shards, made.keys, tags]).encode()).hexdigest()[:12]
+    for at, shard in enumerate(shards):
+        if old.generation:
+            source = read_shard(bucket, old, at % old.shards)
+            _carry_over(source, shard, moved, at, made.shards)
+        data = {term: list(held) for term, held in sorted(shard.items())}
+        shards[at] = Postings()
+        bucket.put(
+            _shard_path(made.generation, at), json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        )
+    bucket.put(LIST, told)
+    bucket.put(HEAD, json.dumps({"version": VERSION, "head": asdict(made)}, ensure_ascii=False).encode())
+    keep = {made.generation, made.before}  # whoever reads the one before may go on with it
+    stale = [kept.path for kept in bucket.list(f"{FLEET}/catalogue") if _generation(kept.path) not in (*keep, "")]
+    bucket.delete(stale)
+
+
+def _carry_over(source: dict[str, list[int]], shard: Postings, moved: list[int], at: int, shards: int) -> None:
+    """Take what an older catalogue says of sites that did not change, by their numbers now."""
+    for term, held in source.items():
+        if shard_of(term, shards) != at:
+            continue
+        kept = array("I")
+        for number, weight in zip(held[0::2], held[1::2], strict=True):
+            if moved[number] >= 0:
+                kept.extend((moved[number], weight))
+        if kept:
+            shard[term] = _in_order(kept + shard[term]) if term in shard else _in_order(kept)
+
+
+def _in_order(held: array[int]) -> array[int]:
+    pairs = sorted(zip(held[0::2], held[1::2], strict=True))
+    return array("I", [each for pair in pairs for each in pair])
+
+
+def _lines(bucket: Bucket) -> dict[str, dict[str, Any]]:
+    try:
+        return {line["key"]: line for line in map(json.loads, bucket.get(LIST).splitlines())}
+    except (Nothing, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _told(record: Record) -> dict[str, Any]:
+    return asdict(replace(record, entry=record.entry and replace(record.entry, terms={}, names=())))
+
+
+def _read(bucket: Bucket, keys: Iterable[str]) -> Iterator[Record]:
+    """Read records, several at once where each waits for a network; a broken one is left out."""
+    todo = iter(keys)
+    with ThreadPoolExecutor(16 if bucket.distant else 1) as several:
+        while some := list(islice(todo, 256)):
+            for record in several.map(lambda key: read_record(bucket, key), some):
+                if record is not None:
+                    yield record
+
+
+def _shard_path(generation: str, at: int) -> str:
+    return f"{FLEET}/catalogue/terms-{generation}-{at:04}.json"
+
+
+def _generation(path: str) -> str:
+    name = PurePosixPath(path).name
+    return name.split("-")[1] if name.startswith("terms-") else ""

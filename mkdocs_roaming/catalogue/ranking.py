@@ -1,0 +1,130 @@
+"""Which sites of a store a question is about: BM25 over the words that each is found by, and its name."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from heapq import nlargest
+from math import log
+
+from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
+from mkdocs_roaming.catalogue.building import NAMED, Head, read_head, read_shard, shard_of
+from mkdocs_roaming.words import query as words_of
+
+
+class Ranking:
+    """A store's catalogue, as it is searched: its head, and those parts that were asked for last.
+
+    May be used from several threads. Raises BucketError where the store has no catalogue.
+    """
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._lock = threading.Lock()
+        self._shards: OrderedDict[int, dict[str, list[int]]] = OrderedDict()
+        self._head = self._opened()
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all sites, in alphabetical order."""
+        return self._head.keys
+
+    def best(self, question: str, limit: int) -> list[tuple[str, float]]:
+        """Give the keys of the sites that a question is about, best first, each with its score."""
+        try:
+            scores = self._scores(question)
+        except Nothing:  # the catalogue was made anew, twice since
+            with self._lock:
+                self._shards.clear()
+                self._head = self._opened()
+            scores = self._scores(question)
+        found = nlargest(limit, scores, key=lambda at: (scores[at], -at))
+        return [(self._head.keys[at], scores[at]) for at in found]
+
+    def _opened(self) -> Head:
+        head = read_head(self._bucket)
+        if head is None:
+            raise BucketError(f"{self._bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+        return head
+
+    def _scores(self, question: str) -> dict[int, float]:
+        head = self._head
+        words = _forms(question, head.languages)
+        if not words:
+            return {}
+        average = sum(head.lengths) / max(1, sum(1 for length in head.lengths if length)) or 1.0
+        scores: dict[int, float] = {}
+        held: dict[int, int] = {}
+        named: dict[int, int] = {}
+        for forms in words:
+            best: dict[int, float] = {}
+            name: dict[int, int] = {}
+            for term in forms:
+                for at, score in self._bm25(term, average):
+                    if score > best.get(at, 0.0):
+                        best[at] = score
+                for at, share in self._pairs(NAMED + term):
+                    name[at] = max(share, name.get(at, 0))
+            for at, score in best.items():
+                scores[at] = scores.get(at, 0.0) + score
+                held[at] = held.get(at, 0) + 1
+            for at, share in name.items():
+                named[at] = named.get(at, 0) + share
+        for at in scores:
+            scores[at] *= 1 - _COVERED * (len(words) - held[at]) / len(words)
+        for at, share in named.items():
+            if at in scores:
+                scores[at] *= 1 + _NAMED * (min(share, 100) / 100) ** 2
+        return scores
+
+    def _bm25(self, term: str, average: float) -> Iterable[tuple[int, float]]:
+        pairs = self._pairs(term)
+        if not pairs:
+            return
+        sites = max(1, len(self._head.keys))
+        rarity = log(1 + (sites - len(pairs) + 0.5) / (len(pairs) + 0.5))
+        lengths = self._head.lengths
+        for at, weight in pairs:
+            often = weight / 10
+            norm = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * lengths[at] / average)
+            yield at, rarity * (_SATURATION + 1) * often / (often + norm)
+
+    def _pairs(self, term: str) -> list[tuple[int, int]]:
+        held = self._shard(shard_of(term, self._head.shards)).get(term, ())
+        return list(zip(held[0::2], held[1::2], strict=True))
+
+    def _shard(self, at: int) -> dict[str, list[int]]:
+        with self._lock:
+            if at in self._shards:
+                self._shards.move_to_end(at)
+                return self._shards[at]
+        shard = read_shard(self._bucket, self._head, at)
+        with self._lock:
+            self._shards[at] = shard
+            if len(self._shards) > _KEPT:
+                self._shards.popitem(last=False)
+        return shard
+
+
+def _forms(question: str, languages: Iterable[str]) -> list[set[str]]:
+    """Give the terms that each telling word of a question may have left, whatever a site's language."""
+    forms: dict[str, set[str]] = {}
+    weak: set[str] = set()
+    for language in [*languages][:_MOST_LANGUAGES] or ["en"]:
+        for word in words_of(question[:_LONGEST], language):
+            forms.setdefault(word.text.casefold(), set()).update(word.terms)
+            if word.stop:
+                weak.add(word.text.casefold())
+    telling = [found for text, found in forms.items() if text not in weak]
+    return (telling or list(forms.values()))[:_MOST_WORDS]
+
+
+_SATURATION = 4.0  # weights are large: a title's word counts eight
+_BY_LENGTH = 0.5
+_COVERED = 0.5
+_NAMED = 1.5
+_KEPT = 64
+_LONGEST = 2_000
+_MOST_WORDS = 48
+_MOST_LANGUAGES = 8

@@ -1,0 +1,170 @@
+"""What a store knows of one site: a small file, `.fleet/sites/<key>.json`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+from urllib.parse import urlsplit
+
+from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
+from mkdocs_roaming.entries import Manifest, NavEntry
+from mkdocs_roaming.words import groups
+
+FLEET = ".fleet"
+RECORDS = f"{FLEET}/sites"
+HEAD = f"{FLEET}/catalogue/head.json"
+LIST = f"{FLEET}/catalogue/sites.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A site as its last good copy is. `crawled` is when that was last known to be up to date.
+
+    `terms` are the words that it is found by, and what each counts; `names` those of its name.
+    """
+
+    title: str
+    summary: str
+    url: str
+    language: str
+    pages: int
+    sections: int
+    digest: str
+    crawled: float
+    names: tuple[str, ...] = ()
+    terms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What became of a site at last. `state` is `done` or `failed`; `entry` stays where a later crawl fails.
+
+    `config` is the digest of what was asked for, `run` the crawl of many sites that this was a part of, `at` its time.
+    `result` is what that brought: `new`, `changed`, `same` or `failed`; `published` is the run of the last good copy.
+    A site that failed `tries` times in a row is not asked again before `next_try`.
+    """
+
+    key: str
+    url: str
+    state: str
+    config: str
+    run: str
+    at: float
+    result: str = ""
+    published: str = ""
+    seconds: float = 0.0
+    new: int = 0
+    changed: int = 0
+    same: int = 0
+    gone: int = 0
+    requests: int = 0
+    bytes: int = 0
+    stopped: str = ""
+    error: str = ""
+    tries: int = 0
+    next_try: float = 0.0
+    entry: Entry | None = None
+
+    @property
+    def pages_changed(self) -> int:
+        """How many pages are not what they were."""
+        return self.new + self.changed + self.gone
+
+
+def read_record(bucket: Bucket, key: str) -> Record | None:
+    """Give what a store knows of a site; None where that is nothing."""
+    try:
+        return record_of(json.loads(bucket.get(_path(key))))
+    except Nothing:
+        return None
+    except ValueError:
+        return None  # a broken one is made anew
+
+
+def write_record(bucket: Bucket, record: Record) -> None:
+    """Write what is known of a site now."""
+    bucket.put(_path(record.key), json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def records_in(bucket: Bucket) -> Iterator[Record]:
+    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
+
+    Raises BucketError where there is no catalogue.
+    """
+    try:
+        lines = bucket.get(LIST).splitlines()
+    except Nothing:
+        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
+    for line in lines:
+        yield record_of(json.loads(line))
+
+
+def record_of(data: dict[str, Any]) -> Record:
+    """Read a record; what is not known of it is ignored. Raises ValueError where it is none."""
+    try:
+        own = {name: value for name, value in data.items() if name in _RECORD}
+        if own.get("entry") is not None:
+            entry = {name: value for name, value in own["entry"].items() if name in _ENTRY}
+            own["entry"] = Entry(**{**entry, "names": tuple(entry.get("names", ()))})
+        return Record(**own)
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"no record of a site: {error}") from None
+
+
+def entry_of(key: str, manifest: Manifest, crawled: float) -> Entry:
+    """Give what a site is found by: its name and address, its summary, the titles of its nav, pages and sections."""
+    site = manifest.site
+    name = _terms(site.name, site.language)
+    counted: Counter[str] = Counter()
+    parts = urlsplit(site.url)
+    said: list[tuple[float, Iterable[str]]] = [
+        (_TITLE, [site.name]),
+        (_ADDRESS, [f"{parts.netloc.partition(':')[0]} {parts.path}".replace("/", " ").replace(".", " "), key]),
+        (_SUMMARY, [site.description]),
+        (_NAV, _nav_titles(manifest.nav)),
+        (_PAGE, (f"{page.title} {page.description}" for page in manifest.pages)),
+        (_SECTION, (section.title for section in manifest.sections())),
+        (_KEYWORD, (" / ".join(section.keywords) for section in manifest.sections())),
+    ]
+    for weight, texts in said:
+        for text in texts:
+            for term in _terms(text, site.language):
+                counted[term] += weight  # type: ignore[assignment]  # a Counter counts in fractions, too
+    terms = dict(sorted(counted.most_common(_MOST_TERMS), key=lambda pair: pair[0]))
+    return Entry(
+        site.name,
+        " ".join(site.description.split())[:_LONGEST],
+        site.url,
+        site.language,
+        len(manifest.pages),
+        sum(1 for _ in manifest.sections()),
+        manifest.digest,
+        crawled,
+        tuple(dict.fromkeys(term for term in name if term not in _GENERIC)) or tuple(dict.fromkeys(name)),
+        {term: round(weight, 1) for term, weight in terms.items()},
+    )
+
+
+def _terms(text: str, language: str) -> list[str]:
+    return [term for word in groups(text, language) if not word.stop for term in word.terms]
+
+
+def _nav_titles(nav: Iterable[NavEntry]) -> Iterator[str]:
+    for entry in nav:
+        yield entry.title
+        yield from _nav_titles(entry.children)
+
+
+def _path(key: str) -> str:
+    return f"{RECORDS}/{key}.json"
+
+
+_RECORD = {each.name for each in fields(Record)}
+_ENTRY = {each.name for each in fields(Entry)}
+_TITLE, _ADDRESS, _SUMMARY, _NAV, _PAGE, _SECTION, _KEYWORD = 8.0, 5.0, 4.0, 2.0, 1.0, 0.5, 1.0
+_MOST_TERMS = 300
+_LONGEST = 400
+_GENERIC = frozenset(_terms("docs documentation doc guide handbook manual", "en"))
