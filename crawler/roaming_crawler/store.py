@@ -144,7 +144,7 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written to ({error.strerror or error})") from None
     try:
-        if not _take(lock):
+        if not take_lock(lock):
             raise StoreError(f"{folder}: another crawl is writing to it; wait for its end, or give another folder")
         _clean(folder)
         yield
@@ -225,7 +225,8 @@ def _clean(folder: Path) -> None:
                 Path(above, name).unlink(missing_ok=True)
 
 
-def _take(lock: int) -> bool:
+def take_lock(lock: int) -> bool:
+    """Lock an open file, unless another process has; it lets go when it ends, however it does."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -1,0 +1,101 @@
+"""A file that lists sites to crawl: an address or a folder a line, and a name to keep it by where one is wanted.
+
+# what our teams build on
+https://docs.astral.sh/ruff/ ruff
+https://docs.example.com/guide/
+/srv/built/handbook handbook
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mkdocs_roaming.errors import UsageError
+from roaming_crawler.files import folder_site
+from roaming_crawler.scope import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A site to crawl: its address, or its folder's path, and the name that it is kept by."""
+
+    url: str
+    key: str
+
+
+def read_listing(file: Path) -> tuple[Listed, ...]:
+    """Read a file of sites. Raises UsageError, with the line, for what is no site or is there twice."""
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    found: list[Listed] = []
+    urls: dict[str, int] = {}
+    keys: dict[str, int] = {}
+    for at, line in enumerate(lines, 1):
+        words = _words(line, f"{file}:{at}")
+        if not words:
+            continue
+        listed = _listed(words, f"{file}:{at}")
+        if listed.url in urls:
+            raise UsageError(f"{file}:{at}: {listed.url} stands in line {urls[listed.url]}, too; remove one")
+        if listed.key in keys:
+            raise UsageError(
+                f"{file}:{at}: would be kept as {listed.key}, as line {keys[listed.key]} is; give it another name"
+            )
+        urls[listed.url] = keys[listed.key] = at
+        found.append(listed)
+    if not found:
+        raise UsageError(f"{file}: lists no site; give an address a line")
+    return tuple(found)
+
+
+def by_host(sites: Iterable[Listed]) -> tuple[tuple[Listed, ...], ...]:
+    """Give sites that share a host together, in the order of the first of each: a host is asked for one at a time."""
+    hosts: dict[str, list[Listed]] = {}
+    for site in sites:
+        host = urlsplit(site.url).netloc if site.url.startswith(("http://", "https://")) else site.url
+        hosts.setdefault(host, []).append(site)
+    return tuple(map(tuple, hosts.values()))
+
+
+def _words(line: str, where: str) -> list[str]:
+    line = re.sub(r"(^|\s)#.*$", "", line)
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{where}: {str(error).lower()}; a path with spaces stands in quotes") from None
+
+
+def _listed(words: Sequence[str], where: str) -> Listed:
+    if len(words) > 2:
+        raise UsageError(f"{where}: {len(words)} words; give an address, and a name if you like")
+    given = words[0]
+    if re.match(r"https?://", given, re.IGNORECASE):
+        if re.match(r"https?://[^/?#]*@", given, re.IGNORECASE):
+            raise UsageError(f"{where}: holds a password; sites behind a login are not crawled")
+        url = canonical(given)
+        if url is None:
+            raise UsageError(f"{where}: {given}: not an http(s) address")
+        parts = urlsplit(url)
+        key = parts.netloc.removeprefix("www.") + parts.path
+    else:
+        try:
+            local = folder_site(given)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        assert local is not None
+        url, key = str(Path(given).resolve()) if "://" not in given else given, local.folder.name
+    name = words[1] if len(words) > 1 else re.sub(r"[^a-z0-9._]+", "-", key.lower()).strip("-._")[:_LONGEST]
+    if not re.fullmatch(KEY, name):
+        raise UsageError(f"{where}: {name!r} is no name; give letters a–z, digits, dots and dashes, 100 at most")
+    return Listed(url, name)
+
+
+KEY = r"[a-z0-9][a-z0-9._-]{0,99}"
+_LONGEST = 100
