@@ -12,6 +12,7 @@ from mkdocs_roaming.cli.connecting import mcp
 from mkdocs_roaming.cli.crawling import crawl
 from mkdocs_roaming.cli.evaluating import evaluate
 from mkdocs_roaming.cli.explaining import explain
+from mkdocs_roaming.cli.fleet import sites
 from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
 from mkdocs_roaming.cli.linting import lint
 from mkdocs_roaming.cli.publishing import index, validate
@@ -34,6 +35,7 @@ def main() -> None:
 for command in (
     index,
     crawl,
+    sites,
     outline,
     expand,
     search,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mkdocs_roaming.cli.fleet import answer_of_site, libraries_for, say_site
 from mkdocs_roaming.cli.frame import (
     AS_JSON,
     FAULTS_FOUND,
@@ -150,29 +151,34 @@ def ask(
     model, budget = options.answering()
     if trace is not None:
         check_writable(trace)
-    recording = Recording(
-        question,
-        options.navigator(open_lib(lib, trust_rules=trust_rules)),
-        model,
-        docs=not no_docs,
-        page=page,
-        budget=budget,
-        whole_site_tokens=options.whole_site,
-    )
     trail = Trail(quiet=as_json)
 
-    async def walk() -> None:
+    async def walk(recording: Recording) -> None:
         async with aclosing(recording.events()) as events:
             async for event in events:
                 trail.show(event)
 
-    anyio.run(walk)
+    for site, asked, library in libraries_for(lib, question, trust_rules=trust_rules):
+        if site and not as_json:
+            say_site(site)
+        recording = Recording(
+            asked,
+            options.navigator(library),
+            model,
+            docs=not no_docs,
+            page=page,
+            budget=budget,
+            whole_site_tokens=options.whole_site,
+        )
+        anyio.run(walk, recording)
+        if recording.trace().answer.state != "not_found":
+            break
     recorded = recording.trace()
     if trace is not None:
         write_trace(trace, [recorded])
     result = recorded.answer
     if as_json:
-        print_json(asdict(result))
+        print_json(answer_of_site(site, asdict(result)) if site else asdict(result))
     else:
         show_answer(result)
     if result.state == "error":

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.crawl_progress import told
+from mkdocs_roaming.cli.fleet import crawl_sites, many_options
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
 from mkdocs_roaming.cli.meaning import SEARCH, meaning
 from mkdocs_roaming.errors import UsageError
@@ -22,10 +25,11 @@ _MOST_SHOWN = 12
 
 
 @click.command()
-@click.argument("url")
+@click.argument("url", required=False)
 @click.option(
-    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Publish into this folder."
+    "-o", "--output", "folder", required=True, metavar="DIR", help="Publish into this folder; many sites: or s3://…."
 )
+@many_options
 @click.option("--name", help="The site's name. Else its llms.txt or its pages say.")
 @click.option("--description", help="One sentence on the site, for llms.txt.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Only pages whose paths match; may be repeated.")
@@ -67,24 +71,44 @@ _MOST_SHOWN = 12
 @SEARCH
 @CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON, a line each.")
-def crawl(url: str, folder: Path, as_json: bool, **given: Any) -> None:
+def crawl(url: str | None, folder: str, as_json: bool, **given: Any) -> None:
     """Publish a site that somebody else made into a folder.
 
     URL is where its documentation lives, or a built site's folder. The same command again asks only for what has
-    changed, or goes on where it was interrupted.
+    changed, or goes on where it was interrupted. With --many a file's sites are published, each below -o.
     """
     import anyio
     from roaming_crawler.crawl import crawl as crawl_site
 
+    _check_many(url, folder, given)
+    if given["many"]:
+        if click.get_current_context().get_parameter_source("workers") is ParameterSource.DEFAULT:
+            given["workers"] = 0  # several sites at once are work enough
+        crawl_sites(given["many"], folder, _how(given), given, as_json=as_json)
+        return
     how = _how(given)
     with told(as_json) as tell:
-        outcome = anyio.run(lambda: crawl_site(url, folder, how, tell=tell))
+        outcome = anyio.run(lambda: crawl_site(url or "", Path(folder), how, tell=tell))
     if not as_json:
-        _show(outcome, folder)
+        _show(outcome, Path(folder))
     if outcome.stopped:
         warn(outcome.stopped)
     if not outcome.pages:
         sys.exit(NOTHING_FOUND)
+
+
+def _check_many(url: str | None, folder: str, given: dict[str, Any]) -> None:
+    """Refuse what is said of many sites without them, and the other way round."""
+    if given["many"] and url:
+        raise UsageError(f"{url}: --many takes its sites from {given['many']}; give one or the other")
+    if not given["many"]:
+        if not url:
+            raise click.UsageError("give the URL of a site, or --many with a file of them")
+        for name in ("engine", "refresh_older_than", "scratch"):
+            if given[name]:
+                raise UsageError(f"--{name.replace('_', '-')}: is about many sites; give them with --many FILE")
+        if in_bucket(folder):
+            raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
 
 
 def _how(given: dict[str, Any]) -> Crawl:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from mkdocs_roaming.cli.asking import CONFIG
+from mkdocs_roaming.cli.fleet import collection_of, in_library, search_sites
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
 
@@ -44,15 +45,16 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
 def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
     """Open sections.
 
-    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site.
+    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site. Of many sites,
+    `<site>:<id>`.
     """
     from mkdocs_roaming.expand import expand as open_section
     from mkdocs_roaming.expand import render
     from mkdocs_roaming.terminal import clean
 
-    library = open_lib(lib)
-    places = [place_in(library, address) for address in addresses]
-    found = [open_section(library.places, place, library.text, part=part) for place in places]
+    opened = [in_library(lib, address) for address in addresses]
+    places = [(library, place_in(library, address)) for library, address in opened]
+    found = [open_section(library.places, place, library.text, part=part) for library, place in places]
     if as_json:
         print_json([{**asdict(expansion), "text": expansion.text} for expansion in found])
     else:
@@ -71,6 +73,9 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
     from mkdocs_roaming.terminal import show_hits
 
     search_of = finding(config)
+    if collection := collection_of(lib, search_of):
+        search_sites(collection, query, limit, as_json=as_json)
+        return
     library = open_lib(lib)
     hits = search_of(library).find(query, limit=limit)
     if as_json:

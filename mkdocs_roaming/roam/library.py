@@ -13,9 +13,11 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.errors import LibraryError, NoManifest, RoamingError, WrongSlice
 from mkdocs_roaming.manifest import PATH, Manifest, PageEntry, SectionEntry, load
 from mkdocs_roaming.places import Place, Places
+from mkdocs_roaming.roam.objects import Objects
 from mkdocs_roaming.roam.reading import (
     FULL,
     MANIFEST_CAP,
@@ -195,6 +197,8 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
         return _open_url(where)
+    if isinstance(where, str) and in_bucket(where):
+        return _open_objects(where)
     if isinstance(where, str) and "://" in where:
         raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
     return _open_path(Path(where))
@@ -233,6 +237,18 @@ def _open_folder(path: Path, manifest: Path | None = None) -> Library:
     except Absent:
         raise NoManifest(f"{path}: no {PATH} in this folder; make one with `roaming index {path}`") from None
     return Library(load(data, where=str(manifest or path / PATH)), reader)
+
+
+# A bucket's prefix
+
+
+def _open_objects(where: str) -> Library:
+    reader = Objects(where)
+    try:
+        data = reader.manifest()
+    except Absent:
+        raise NoManifest(f"{where}: publishes no {PATH}; check the address, or crawl a site into it") from None
+    return Library(load(data, where=f"{reader.where}/{PATH}"), reader)
 
 
 # An address

@@ -1,0 +1,281 @@
+"""Many sites in one store: crawled (`roaming crawl --many`), listed (`roaming sites`), searched and asked at once."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, NOTHING_FOUND, hit_as_json, open_lib, print_json
+from mkdocs_roaming.errors import LibraryError, UsageError
+
+if TYPE_CHECKING:
+    from roaming_crawler.crawl import Crawl
+    from roaming_crawler.fleet import Engine, Report
+
+    from mkdocs_roaming.catalogue import Record
+    from mkdocs_roaming.roam.collection import Asked, Collection
+    from mkdocs_roaming.roam.library import Library
+    from mkdocs_roaming.roam.meaning import Finder
+
+_MOST_SHOWN = 20
+
+
+def many_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a crawl of many sites."""
+    options = (
+        click.option(
+            "--many",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Crawl the sites that this file lists: an address a line, and a name.",
+        ),
+        click.option(
+            "--engine",
+            metavar="dask[=ADDRESS]",
+            help="With --many: crawl in processes of Dask, started here or known to a scheduler (tcp://…).",
+        ),
+        click.option(
+            "--at-once", type=click.IntRange(1, 256), default=4, show_default=True, help="With --many: hosts at once."
+        ),
+        click.option(
+            "--refresh-older-than", metavar="AGE", help="With --many: sites crawled so long ago: 7d, 12h, 30m."
+        ),
+        click.option(
+            "--scratch",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="With --many and a bucket: crawl here before it is uploaded. Else the temporary folder.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def crawl_sites(file: Path, store: str, how: Crawl, given: dict[str, Any], *, as_json: bool) -> None:
+    """Crawl the sites of a file into a store, and show what came of it."""
+    import tempfile
+
+    from roaming_crawler.fleet import crawl_many
+    from roaming_crawler.listing import read_listing
+
+    from mkdocs_roaming.cli.crawl_progress import told
+
+    if how.name or how.description or how.resume or how.area.prefix:
+        raise UsageError("--name, --description, --prefix and --resume are about one site; leave them out with --many")
+    sites = read_listing(file)
+    scratch = given["scratch"] or Path(tempfile.gettempdir()) / "roaming-crawl"
+    age = _age(given["refresh_older_than"])
+    engine = _engine(given["engine"], given["at_once"], how)
+    with told(as_json) as tell:
+        show = tell if as_json else _tell
+        report = crawl_many(sites, store, how, engine, scratch=scratch, older_than=age, tell=show)
+    if not as_json:
+        _show(report, store)
+    if report.stopped:
+        raise UsageError(report.stopped)
+    if report.failed and not report.new + report.changed + report.same + report.fresh:
+        sys.exit(NOTHING_FOUND)
+
+
+def _engine(named: str | None, at_once: int, how: Crawl) -> Engine:
+    from roaming_crawler.fleet import in_threads
+
+    if named is None:
+        return in_threads(at_once)
+    kind, _, address = named.partition("=")
+    if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
+        raise UsageError(f"--engine {named}: give dask, or dask=tcp://HOST:PORT of a scheduler")
+    if how.options.meaning is not None:
+        raise UsageError("--search hybrid: its key would go to every worker; crawl without --engine for vectors")
+    from roaming_crawler.dask_engine import in_dask
+
+    return in_dask(address, at_once)
+
+
+def _age(text: str | None) -> float | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
+    if match is None:
+        raise UsageError(f"--refresh-older-than {text}: give a number and s, m, h, d or w: 7d")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}[match[2]]
+
+
+def _tell(name: str, data: dict[str, Any]) -> None:
+    from mkdocs_roaming.terminal import one_line
+
+    if name == "start":
+        waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
+        click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
+    elif name == "site":
+        count = f"{data['pages']} pages" if data["result"] != "failed" else one_line(data["error"])
+        click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s", err=True)
+
+
+def _show(report: Report, store: str) -> None:
+    from mkdocs_roaming.terminal import one_line
+
+    click.echo(f"{store}: {report.sites} sites")
+    for name in ("new", "changed", "same", "failed", "fresh", "waiting"):
+        count = getattr(report, name)
+        if count or name in ("new", "changed", "same", "failed"):
+            click.echo(f"  {name:<8}{count:>6}")
+    for failure in report.failures[:_MOST_SHOWN]:
+        kept = "; its last good copy stays" if failure["kept"] else ""
+        due = time.strftime("%Y-%m-%d %H:%M", time.localtime(failure["next_try"]))
+        click.echo(f"    {failure['site']}: {one_line(failure['error'])}{kept}; tried again after {due}")
+    if len(report.failures) > _MOST_SHOWN:
+        click.echo(f"    and {len(report.failures) - _MOST_SHOWN} more: roaming sites {store} --failed")
+    click.echo(
+        f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone; "
+        f"{report.requests} requests, {report.bytes / 1e6:.1f} MB, {report.seconds:g} s"
+    )
+
+
+@click.command(context_settings=FREE_TEXT)
+@click.argument("store", metavar="STORE")
+@click.argument("words", required=False)
+@click.option("--failed", is_flag=True, help="Only those whose last crawl failed.")
+@click.option("--limit", type=click.IntRange(min=1), help="So many at most.")
+@AS_JSON
+def sites(store: str, words: str | None, failed: bool, limit: int | None, as_json: bool) -> None:
+    """List the sites of a store, or those that WORDS are about, best first."""
+    from mkdocs_roaming.buckets import BucketError, open_bucket
+    from mkdocs_roaming.catalogue import records_in
+    from mkdocs_roaming.roam.collection import Collection
+
+    try:
+        found = [each for each in records_in(open_bucket(store)) if not failed or each.state == "failed"]
+    except BucketError as error:
+        raise LibraryError(str(error)) from None
+    if words:
+        by_key = {record.key: record for record in found}
+        ranked = Collection(store).rank(words, limit or 10)
+        found = [by_key[each.key] for each in ranked if each.key in by_key]
+    found = found[:limit]
+    if as_json:
+        print_json([_record_as_json(record) for record in found])
+    for record in found if not as_json else ():
+        _show_record(record)
+    if not found:
+        click.echo("Nothing found." if words else "No site.", err=True)
+        sys.exit(NOTHING_FOUND)
+
+
+def _show_record(record: Record) -> None:
+    from mkdocs_roaming.roam.collection import ago
+    from mkdocs_roaming.terminal import one_line
+
+    entry = record.entry
+    if entry is not None:
+        click.echo(f"{click.style(record.key, bold=True)}: {one_line(entry.title)}, {entry.url}")
+        click.echo(f"  {entry.pages} pages, {entry.sections} sections, crawled {ago(entry.crawled)}")
+        if entry.summary:
+            click.echo(f"  {one_line(entry.summary)}")
+    else:
+        click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
+    if record.state == "failed":
+        due = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.next_try))
+        click.echo(f"  failed {ago(record.at)}: {one_line(record.error)}; tried again after {due}")
+
+
+def _record_as_json(record: Record) -> dict[str, Any]:
+    data = asdict(record)
+    entry = data.pop("entry") or {}
+    return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
+
+
+# Searching and asking across
+
+
+def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None) -> Collection | None:
+    """Give the store of many sites that LIB names; None where it names one site."""
+    from mkdocs_roaming.roam.collection import Collection, is_collection
+    from mkdocs_roaming.roam.search import Search
+
+    return Collection(lib, finding=finding or Search) if is_collection(lib) else None
+
+
+def in_library(lib: str, address: str) -> tuple[Library, str]:
+    """Give the library that an address of a section is about, opened once, and the address in it."""
+    from mkdocs_roaming.roam.collection import split_id
+
+    context = click.get_current_context()
+    opened: dict[str, Library] = context.meta.setdefault("libraries", {})
+    named = split_id(address)
+    if named and "" not in opened and (collection := collection_of(lib)):
+        opened.setdefault(named[0], collection.library(named[0]))
+        return opened[named[0]], named[1]
+    if "" not in opened:
+        opened[""] = open_lib(lib)
+    return opened[""], address
+
+
+def search_sites(collection: Collection, query: str, limit: int, *, as_json: bool) -> None:
+    """Search the sites that a query is about, and print what is found."""
+    from mkdocs_roaming.roam.collection import ago
+    from mkdocs_roaming.terminal import clean
+
+    hits = collection.find(query, limit=limit)
+    if as_json:
+        print_json(
+            [
+                {**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), "id": one.id, **_site(one.site)}
+                for one in hits
+            ]
+        )
+    for one in hits if not as_json else ():
+        crumbs = clean(" › ".join(one.library.places.breadcrumb(one.hit.place)))
+        click.echo(f"[{one.id}] {click.style(crumbs, bold=True)}")
+        click.echo(f"  {clean(one.library.places.url(one.hit.place))}, crawled {ago(one.site.entry.crawled)}")
+        if one.hit.snippet:
+            click.echo(f"  {clean(one.hit.snippet)}")
+    if not hits:
+        if not as_json:
+            click.echo("Nothing found.", err=True)
+        sys.exit(NOTHING_FOUND)
+
+
+def libraries_for(lib: str, question: str, *, trust_rules: bool) -> Iterator[tuple[Asked | None, str, Library]]:
+    """Give the libraries to ask one after the other, until one knows: of a store's sites those that fit best.
+
+    With each comes its site, and the question without that site's name.
+    """
+    collection = collection_of(lib)
+    if collection is None:
+        yield None, question, open_lib(lib, trust_rules=trust_rules)
+        return
+    asked = collection.rank(question)
+    if not asked:
+        raise LibraryError(f"{lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`")
+    for site in asked:
+        yield site, collection.asks(question), collection.library(site.key)
+
+
+def say_site(site: Asked) -> None:
+    """Tell on standard error which site is asked, and how old what is known of it is."""
+    from mkdocs_roaming.roam.collection import ago
+    from mkdocs_roaming.terminal import one_line
+
+    title = one_line(site.entry.title)
+    click.echo(f"Asking {site.key} ({title}), crawled {ago(site.entry.crawled)}", err=True)
+
+
+def answer_of_site(site: Asked, answer: dict[str, Any]) -> dict[str, Any]:
+    """Give an answer as JSON has it, its ids namespaced by its site, and how old what it says is."""
+    text = re.sub(r"\[\^([0-9a-f]{8})\]", rf"[^{site.key}:\1]", answer["text"])
+    named = {
+        name: [{**section, "id": f"{site.key}:{section['id']}"} for section in answer[name]]
+        for name in ("citations", "trail")
+    }
+    return {**answer, **named, "text": text, **_site(site)}
+
+
+def _site(site: Asked) -> dict[str, Any]:
+    return {"site": site.key, "crawled": site.entry.crawled}

@@ -1,0 +1,167 @@
+"""Many sites on this machine: each host an address of the loopback, played by one server that counts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+
+TOPICS = [
+    "anchor",
+    "barge",
+    "canal",
+    "dredge",
+    "estuary",
+    "fender",
+    "gauge",
+    "harbour",
+    "inlet",
+    "jetty",
+    "keel",
+    "lantern",
+    "mooring",
+    "night",
+    "otter",
+    "pilot",
+    "quay",
+    "rudder",
+    "sluice",
+    "tide",
+    "umbrella",
+    "vessel",
+    "weir",
+    "xebec",
+    "yawl",
+    "zephyr",
+]
+
+
+@dataclass
+class Sites:
+    """A server of many sites, one below each path of each host. What is `down` answers 403."""
+
+    port: int
+    hosts: int
+    pages: int = 3
+    delay: float = 0.0
+    down: set[str] = field(default_factory=set)
+    edition: dict[str, int] = field(default_factory=dict)
+    asked: Counter[str] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+    most_open: Counter[str] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def url(self, at: int) -> str:
+        """Give the address of a site; two of them share a host."""
+        host = at // 2
+        return f"http://127.0.{1 + host // 200}.{1 + host % 200}:{self.port}/{'ab'[at % 2]}/"
+
+    def listing(self, file: Path, count: int) -> Path:
+        """Write a file of sites."""
+        file.write_text("".join(f"{self.url(at)} site-{at:03}\n" for at in range(count)), "utf-8")
+        return file
+
+    def body(self, host: str, path: str) -> str | None:
+        """Give a page of a site."""
+        name, _, rest = path.strip("/").partition("/")
+        if name not in ("a", "b") or (rest and not rest.startswith("p")):
+            return None
+        topic = TOPICS[(sum(map(int, host.split("."))) * 2 + "ab".index(name)) % len(TOPICS)]
+        edition = self.edition.get(f"{host}/{name}", 0)
+        title = f"{topic.title()} {host.rpartition('.')[2]}{name}" + (f", part {rest[1:]}" if rest else "")
+        links = "".join(f'<a href="/{name}/p{at}/">part {at}</a> ' for at in range(self.pages - 1))
+        return (
+            f"<!doctype html><html lang=en><head><title>{title}</title></head><body><main><h1 id=top>{title}</h1>"
+            f"<p>How the {topic} of {host}{name} is kept in order, edition {edition}. {links}</p>"
+            f"<h2 id=care>Care of the {topic}</h2><p>Every {topic} is looked at twice a year, and {rest or 'first'} "
+            "it is cleaned with warm water, then dried, then oiled, by two people who know it well.</p></main></body>"
+        )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    sites: Sites
+
+    def log_message(self, *args: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        sites, host = self.sites, self.headers["Host"].partition(":")[0]
+        with sites.lock:
+            sites.asked[f"{host}{self.path}"] += 1
+            sites.open[host] += 1
+            sites.most_open[host] = max(sites.most_open[host], sites.open[host])
+        time.sleep(sites.delay)
+        body = sites.body(host, self.path)
+        data = (body or "nothing here").encode()
+        failing = any(f"{host}{self.path}".startswith(one) for one in sites.down)
+        with sites.lock:
+            sites.open[host] -= 1
+        self.send_response(403 if failing else 200 if body else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None: ...
+
+
+@pytest.fixture
+def sites() -> Iterator[Sites]:
+    """Give the server of many sites."""
+    handler = type("Handler", (_Handler,), {})
+    server = _Server(("0.0.0.0", 0), handler)
+    handler.sites = found = Sites(server.server_address[1], 0)  # type: ignore[attr-defined]  # made just above
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+HASTE = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "20")
+
+
+@pytest.fixture
+def roaming() -> Callable[..., Result]:
+    """Run a command as from a terminal."""
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(main, [str(one) for one in arguments])
+
+    return run
+
+
+@pytest.fixture
+def haste() -> tuple[str, ...]:
+    """Give the options of a crawl of one's own sites."""
+    return HASTE
+
+
+@pytest.fixture
+def published() -> Callable[[Path], dict[str, bytes]]:
+    """Give what reads every published file of a store."""
+
+    def read(store: Path) -> dict[str, bytes]:
+        return {
+            file.relative_to(store).as_posix(): file.read_bytes()
+            for file in sorted(store.rglob("*"))
+            if file.is_file() and not {".roaming", ".fleet"} & set(file.parts)
+        }
+
+    return read

@@ -1,0 +1,63 @@
+"""A file of sites says what is crawled, and a mistake in it is told with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from roaming_crawler.listing import by_host, read_listing
+
+from mkdocs_roaming.errors import UsageError
+
+
+def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
+    """Comments and empty lines are nothing; a site without a name is kept by its host and path."""
+    (tmp_path / "built site").mkdir()
+    file = tmp_path / "sites.txt"
+    file.write_text(
+        "# ours\n\nhttps://Docs.Example.com/guide/ # the guide\nhttps://www.example.org/ other\n"
+        f"'{tmp_path}/built site'\nhttps://docs.example.com:8443/api/#top\n"
+    )
+    assert [(site.key, site.url) for site in read_listing(file)] == [
+        ("docs.example.com-guide", "https://docs.example.com/guide/"),
+        ("other", "https://www.example.org/"),
+        ("built-site", str(tmp_path / "built site")),
+        ("docs.example.com-8443-api", "https://docs.example.com:8443/api/"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ stands in line 1, too"),
+        ("https://a.example/ one\nhttps://b.example/ one\n", ":2: would be kept as one, as line 1 is"),
+        ("https://a.example/x/y/\nhttps://a.example/x-y/\n", ":2: would be kept as a.example-x-y"),
+        ("https://a.example/ One Two\n", ":1: 3 words"),
+        ("https://a.example/ ../up\n", ":1: '../up' is no name"),
+        ("https://a.example/ .fleet\n", ":1: '.fleet' is no name"),
+        ("https://me:secret@a.example/\n", ":1: holds a password"),
+        ("ftp://a.example/\n", ":1: ftp://a.example/: no such file or folder"),
+        ("nothing-here\n", ":1: nothing-here: neither an address"),
+        ("'https://a.example/\n", ":1: no closing quotation"),
+        ("# nothing\n", ": lists no site"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
+    """Nothing is crawled of a file that is wrong somewhere; a password in it is not repeated."""
+    file = tmp_path / "sites.txt"
+    file.write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_listing(file)
+    assert str(error.value).startswith(f"{file}{told}")
+    assert "secret" not in str(error.value)
+
+
+def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
+    """Ports are hosts of their own."""
+    file = tmp_path / "sites.txt"
+    file.write_text("https://a.example/x/\nhttps://b.example/\nhttps://a.example/y/\nhttps://a.example:8443/\n")
+    assert [[site.key for site in group] for group in by_host(read_listing(file))] == [
+        ["a.example-x", "a.example-y"],
+        ["b.example"],
+        ["a.example-8443"],
+    ]
