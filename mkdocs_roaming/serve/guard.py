@@ -224,6 +224,12 @@ async def admit(scope: MutableMapping[str, Any], *, most: float = 0.0, spends: b
     return admission
 
 
+def asking(scope: MutableMapping[str, Any]) -> str:
+    """Give the network that a request which was let through is counted under."""
+    visit: Visit = scope[_VISIT]
+    return visit.who
+
+
 def _again(body: bytes, receive: Receive) -> Receive:
     """Give what gives the body that was read, then what comes after it: that the client leaves."""
     given = False

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.resources.abc import Traversable
+from weakref import WeakValueDictionary
 
 import anyio
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from mkdocs_roaming.serve.accept import preferred
 from mkdocs_roaming.serve.answering import Desk, Hearing
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.gate import Admission
-from mkdocs_roaming.serve.guard import admit
+from mkdocs_roaming.serve.guard import admit, asking
 from mkdocs_roaming.serve.log import Journal, read_feedback
 from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
@@ -46,6 +47,7 @@ class Routes:
         self._desk, self._metrics, self._journal = desk, metrics, journal
         self._widget, self._ping, self._measure = widget, ping, measure
         self.description: bytes = b"{}"
+        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
     # Answers
 
@@ -69,13 +71,13 @@ class Routes:
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
         here, id_ = self._here(request), request.query_params.get("id")
-        return _negotiated(request, await _told(here, lambda: tell_outline(here, id_)))
+        return _negotiated(request, await self._told(request, here, lambda: tell_outline(here, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
         if not here.near:
-            return _negotiated(request, await _told(here, lambda: tell_section(here, id_, part)))
+            return _negotiated(request, await self._told(request, here, lambda: tell_section(here, id_, part)))
         wanted = _wanted(request)
         body = here.bodies.get((wanted, id_, part))
         if body is None:
@@ -86,8 +88,18 @@ class Routes:
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
         here, query = self._here(request), request.query_params
-        told = await _told(here, lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
+        told = await self._told(request, here, lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
         return _tagged(request, as_json(told.data), JSON)
+
+    async def _told(self, request: Request, here: Deployment, tell: Callable[[], Told]) -> Told:
+        """Give what takes more than a moment to tell: in a thread, and for each visitor one at a time. Of a hundred
+        searches that one sends at once others wait for one alone.
+        """
+        if not here.library.near:
+            return await in_thread(tell)
+        turn = self._turns.setdefault(asking(request.scope), anyio.Lock(fast_acquire=True))
+        async with turn:
+            return await in_thread(tell, computing())
 
     def _here(self, request: Request) -> Deployment:
         return self._desk.site.now(checked_language(request.query_params.get("lang")))
@@ -185,11 +197,6 @@ async def _json_body(request: Request) -> bytes:
 async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
     """Let an answer in; one that is kept takes no place and costs nothing."""
     return None if hearing.cached else await admit(request.scope, most=hearing.most, spends=hearing.spends)
-
-
-async def _told(here: Deployment, tell: Callable[[], Told]) -> Told:
-    """Give what takes more than a moment to tell: in a thread."""
-    return await in_thread(tell, computing() if here.library.near else None)
 
 
 def _negotiated(request: Request, told: Told) -> Response:

@@ -23,6 +23,9 @@ import uvicorn
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.offline import Offline
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.meaning import Finder
+from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.serve.answering import Way
 from mkdocs_roaming.serve.app import Serving, create_app
 from mkdocs_roaming.serve.gate import Allowance
@@ -130,9 +133,10 @@ def start() -> Iterator[Start]:
             ready: bool = True,
             budget: Budget | None = None,
             whole_site_tokens: int = 0,
+            finding: Callable[[Library], Finder] = Search,
             **given: Any,
         ) -> Endpoint:
-            way = Way(model or Offline(), budget or Budget(), whole_site_tokens)
+            way = Way(model or Offline(), budget or Budget(), whole_site_tokens, finding)
             serving = Serving(str(where), way, **{"key": KEY, "allowance": PLENTY, **given})
             return stack.enter_context(running(create_app(serving), ready=ready))
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import jsonschema
 import pytest
 
 from mkdocs_roaming.outline import outline
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.roam.search import Hit, Search
 from mkdocs_roaming.serve.bodies import Bodies
+from mkdocs_roaming.serve.guard import Policy
 from mkdocs_roaming.serve.markdown import as_markdown
 from mkdocs_roaming.serve.operations import OPERATIONS
 
@@ -98,6 +104,36 @@ def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
     for path in ("/v1/outline", "/v1/search?q=port", "/openapi.json"):
         tag = http.get(path).headers["etag"]
         assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_many_searches_of_one_visitor_keep_nobody_else_waiting(
+    start: Start, folder: Path, until: Callable[..., Any]
+) -> None:
+    """Of all that one visitor asks for at once, others wait for one search alone."""
+    begun: list[str] = []
+    go = threading.Event()
+
+    class Slow(Search):
+        def find(self, query: str, **given: Any) -> list[Hit]:
+            begun.append(query)
+            assert go.wait(10)
+            return super().find(query, **given)
+
+    endpoint = start(folder, finding=Slow, policy=Policy(proxies=1))
+
+    def search(query: str, who: str) -> int:
+        headers = {"X-Forwarded-For": who}
+        return httpx2.get(f"{endpoint.url}/v1/search", params={"q": query}, headers=headers, timeout=20).status_code
+
+    with ThreadPoolExecutor(9) as readers:
+        flood = [readers.submit(search, "port", "10.0.0.1") for _ in range(8)]
+        until(lambda: begun)
+        time.sleep(0.3)  # until all of them are there
+        other = readers.submit(search, "whistle", "10.0.0.2")
+        time.sleep(0.3)
+        go.set()
+        assert [one.result() for one in (*flood, other)] == [200] * 9
+    assert begun.index("whistle") == 1
 
 
 def test_a_question_by_get_is_answered_offline(start: Start, folder: Path, ids: dict[str, str]) -> None:
