@@ -81,4 +81,6 @@ _CRUMBS = 6
 _HEAD = 200
 _HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # its title stands in the breadcrumb
 _BLANK = re.compile(r"\n[ \t]*\n")
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)")  # addresses say nothing
+_LINK = re.compile(  # addresses say nothing; no part runs past where the next link begins: pages may be hostile
+    r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)"
+)

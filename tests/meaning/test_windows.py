@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +20,20 @@ def test_a_short_section_is_one_window() -> None:
         "## Pumps\n\nSee [the valve](https://docs.example/valve/index.md#a) and ![a pump](https://x.example/p.png).\n"
     )
     assert windows(TITLES, text) == ["Guide › Pumps\n\nSee the valve and a pump."]
+
+
+def test_addresses_with_brackets_are_left_out_too() -> None:
+    """An address may hold brackets, a link a title; what is no link stays."""
+    text = '[the pump](https://x.example/a_(b) "Its page"), a[0](1) and [so on'
+    assert windows(TITLES, text) == ["Guide › Pumps\n\nthe pump, a0 and [so on"]
+
+
+@pytest.mark.parametrize("begun", ["[", "![", "[a](", '[x](y "', "[a](b(", "\n \t", "|", "世界"])
+def test_a_hostile_page_takes_no_time(begun: str) -> None:
+    """A crawled page may begin a hundred thousand links and end none."""
+    before = time.process_time()
+    windows(TITLES, begun * 100_000)
+    assert time.process_time() - before < 10
 
 
 def test_a_section_without_text_has_its_opening() -> None:
