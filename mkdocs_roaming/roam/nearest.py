@@ -4,6 +4,10 @@ Python multiplies a long integer by a short one as fast as its processor can. So
 windows side by side, stand in one long integer; times the question's number in that dimension, and added up over all
 dimensions, it holds the products of all windows at once. 15,000 windows of 384 dimensions take 8 ms, a twentieth of
 what a loop over them takes.
+
+Two windows of two dimensions, (3, 1) and (2, 5), in lanes of three decimal digits: the columns are 002003 and 005001.
+A question (4, 6) gives 4 * 002003 + 6 * 005001 = 038018: 18 for the first window, 38 for the second. It is right as
+long as no lane runs over into the next one, so numbers are never negative here, and no finer than lanes have room for.
 """
 
 from __future__ import annotations
@@ -55,9 +59,9 @@ class Columns:
     def _products(self, numbers: Sequence[int]) -> array[int]:
         found = array("I")
         for count, columns in self._blocks:
-            found.frombytes(sum(map(mul, columns, numbers)).to_bytes(_LANE * count, sys.byteorder))
+            found.frombytes(sum(map(mul, columns, numbers)).to_bytes(_LANE * count, "little"))
         if sys.byteorder == "big":
-            found.reverse()
+            found.byteswap()
         return found
 
 

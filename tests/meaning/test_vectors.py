@@ -8,11 +8,11 @@ import struct
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.roam.nearest import Columns
-from mkdocs_roaming.vectors import VectorsError, pack, quantised, text_digest, unpack
+from mkdocs_roaming.vectors import Vectors, VectorsError, pack, quantised, text_digest, unpack
 
 Rows = list[list[float]]
 
@@ -50,6 +50,27 @@ def test_cosines_are_exact_in_bytes() -> None:
         window = vectors.window(at)
         dot = sum(a * b for a, b in zip(asked, struct.unpack("24b", window.values), strict=True))
         assert found[at] == pytest.approx(dot * window.scale / math.sqrt(24), abs=1e-9)
+
+
+@given(st.integers(1, 4_096), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["extreme", "least", "any"]))
+@settings(max_examples=40, deadline=None)  # long vectors take their time
+def test_no_lane_runs_over_into_the_next(dimensions: int, count: int, seed: int, kind: str) -> None:
+    """Whatever bytes a file holds, also -128, which none that is written here does: all dimensions, all signs."""
+    draw = random.Random(seed)
+    bytes_of = {
+        "extreme": lambda: draw.choice([-128, -127, 127]),
+        "least": lambda: -128,
+        "any": lambda: draw.randint(-128, 127),
+    }[kind]
+    rows = [[bytes_of() for _ in range(dimensions)] for _ in range(count)]
+    values = b"".join(struct.pack(f"{dimensions}b", *row) for row in rows)
+    scales = [draw.random() for _ in rows]
+    columns = Columns(Vectors("m", dimensions, (), [], scales, values))
+    asked = [draw.choice([-1.0, 0.0, 1.0]) for _ in range(dimensions - 1)] + [1.0]
+    length = math.hypot(*asked)
+    dots = [sum(a * b for a, b in zip(asked, row, strict=True)) for row in rows]
+    found = columns.cosines([1e-9 * number for number in asked])
+    assert found == pytest.approx([dot * scale / length for dot, scale in zip(dots, scales, strict=True)], abs=1e-6)
 
 
 def test_vectors_that_lead_nowhere_are_near_to_nothing() -> None:
