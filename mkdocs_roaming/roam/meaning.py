@@ -1,4 +1,4 @@
-"""Search by meaning beside search by words, their rankings fused.
+"""Search by meaning beside search by words, their scores fused.
 
 A question becomes a vector by one request to an endpoint; the sections' vectors lie beside the manifest. Where the
 endpoint is away, slow or another one than the vectors', search goes on by words, and says so once.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.embed import Vector
@@ -22,8 +22,11 @@ from mkdocs_roaming.roam.queries import PAUSE, Queries
 from mkdocs_roaming.roam.search import Hit, Search, asked
 from mkdocs_roaming.roam.snippets import SNIPPET, bare
 from mkdocs_roaming.vectors import PATH, VectorsError, unpack
-from mkdocs_roaming.windows import windows
+from mkdocs_roaming.windows import MOST, windows
 from mkdocs_roaming.words import Word
+
+MEANING = 0.3
+"""What meaning counts, words the rest. Measured by benchmarks/meaning.py with models that rank worse than words do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,8 @@ class Meaning:
         if not _fits(data, entry.digest):
             raise VectorsError(f"{where}{PATH} does not fit the manifest; build the site again")
         vectors = unpack(data, where + PATH)
+        if len(vectors.scales) > MOST * len(library.places):  # each search would compare them all
+            raise VectorsError(f"{where}{PATH} holds more windows than the site's sections have; build the site again")
         sections = [(library.places.get(id_), count) for id_, count in vectors.sections]
         return _Read(Columns(vectors), sections)
 
@@ -184,12 +189,13 @@ class Hybrid:
         first = self.words.find(query, limit=1)
         if first and (not best_by_words or first[0].score != best_by_words[0][1]):
             return None
-        ranked = [place for place, _ in best_by_words]
         nearest = self.meaning.nearest(query)
         if nearest is None:
             return None
-        scores = fused([place.id for place in ranked], [near.place.id for near in nearest])
-        places = {place.id: place for place in ranked} | {near.place.id: near.place for near in nearest}
+        scores = fused(
+            {place.id: score for place, score in best_by_words}, {near.place.id: near.cosine for near in nearest}
+        )
+        places = {place.id: place for place, _ in best_by_words} | {near.place.id: near.place for near in nearest}
         near_of = {near.place.id: near for near in nearest}
         best_first = sorted(scores, key=scores.__getitem__, reverse=True)  # of equals that which words rank higher
         return ((places[id_], scores[id_], near_of.get(id_)) for id_ in best_first)
@@ -209,12 +215,19 @@ Finder = Search | Hybrid
 """What finds sections: by words, or by meaning too."""
 
 
-def fused(*rankings: Iterable[str]) -> dict[str, float]:
-    """Give the scores of reciprocal rank fusion: what stands high in any ranking does so in all of them together."""
-    scores: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, id_ in enumerate(ranking, 1):
-            scores[id_] = scores.get(id_, 0.0) + 1 / (_FUSED + rank)
+def fused(by_words: Mapping[str, float], by_meaning: Mapping[str, float]) -> dict[str, float]:
+    """Give what sections score by words and by meaning, each from 0 to 1, added up by their weights.
+
+    A section's score by words is its share of the best one's. Cosines of one model lie all near to 1, those of another
+    near to 0, so they are measured from the least of those found to the greatest. By how much a section is ahead counts
+    therefore, and not its rank alone: where words tell sections apart clearly, a weak model puts none before the best.
+    """
+    most = max(by_words.values(), default=0.0)
+    least, nearest = min(by_meaning.values(), default=0.0), max(by_meaning.values(), default=0.0)
+    scores = {id_: (1 - MEANING) * score / most for id_, score in by_words.items()} if most > 0 else {}
+    for id_, cosine in by_meaning.items():
+        near = (cosine - least) / (nearest - least) if nearest > least else 1.0
+        scores[id_] = scores.get(id_, 0.0) + MEANING * near
     return scores
 
 
@@ -222,5 +235,4 @@ def _fits(data: bytes, digest: str) -> bool:
     return "sha256:" + hashlib.sha256(data).hexdigest() == digest
 
 
-_FUSED = 60
 _DEPTH = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from mkdocs_roaming.roam.meaning import Hybrid, fused
 from mkdocs_roaming.roam.navigator import Found, Navigator
 from mkdocs_roaming.roam.queries import Queries
 from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.vectors import Quantised, pack
 
 Serve = Callable[..., EmbeddingsApi]
 
@@ -56,14 +58,14 @@ def test_it_finds_what_is_said_in_other_words(site: Path, api: EmbeddingsApi) ->
 
 
 def test_both_rankings_are_fused(site: Path, api: EmbeddingsApi) -> None:
-    """A section that words and meaning find stands before those that one of them finds."""
+    """What words and what meaning say of a section is added up."""
     asking = Asking(site, api.url)
     hits = asking.search.find("price of tyres", limit=10)
     assert "Money" in [hit.place.section.title for hit in hits]
-    by_words = [place.id for place, _ in asking.words.rank(_words("price of tyres"))]
+    by_words = {place.id: score for place, score in asking.words.rank(_words("price of tyres"))}
     near = asking.search.meaning.nearest("price of tyres")
     assert near is not None
-    scores = fused(by_words, [one.place.id for one in near])
+    scores = fused(by_words, {one.place.id: one.cosine for one in near})
     assert {hit.place.id: hit.score for hit in hits} == scores
     assert [hit.score for hit in hits] == sorted(scores.values(), reverse=True)
 
@@ -74,9 +76,25 @@ def _words(query: str) -> Any:
     return asked(query, "en")
 
 
-def test_ranks_are_fused_by_their_reciprocals() -> None:
-    """1/(60 + rank), added up."""
-    assert fused(["a", "b"], ["b"]) == {"a": 1 / 61, "b": 1 / 62 + 1 / 61}
+def test_scores_are_fused_whatever_their_scale() -> None:
+    """Seven tenths by words, three by meaning: the best of each has all, however near to 1 cosines lie."""
+    words = {"a": 8.0, "b": 6.0}
+    expected = pytest.approx({"a": 0.7, "b": 0.525 + 0.3, "c": 0.15})
+    assert fused(words, {"b": 0.5, "c": 0.3, "a": 0.1}) == expected
+    assert fused({"a": 80.0, "b": 60.0}, {"b": 0.95, "c": 0.93, "a": 0.91}) == expected
+    assert fused({}, {"b": 0.5, "c": 0.1}) == {"b": 0.3, "c": 0.0}
+    assert fused({}, {"b": 0.5}) == {"b": 0.3}
+    assert fused(words, {}) == pytest.approx({"a": 0.7, "b": 0.525})
+    assert fused({}, {}) == {}
+
+
+def test_a_weak_model_puts_nothing_before_what_words_find_clearly() -> None:
+    """A section that words put far ahead stays first, wherever meaning has it; where words waver, meaning decides."""
+    near = {"wrong": 0.9, "other": 0.5, "right": 0.1}
+    clear = fused({"right": 10.0, "wrong": 5.0, "other": 5.0}, near)
+    assert max(clear, key=clear.__getitem__) == "right"
+    close = fused({"right": 10.0, "wrong": 9.0, "other": 5.0}, near)
+    assert max(close, key=close.__getitem__) == "wrong"
 
 
 def test_equals_stand_as_on_the_site(build: Any, configured: Meaning, api: EmbeddingsApi) -> None:
@@ -166,7 +184,7 @@ def test_a_slow_endpoint_keeps_nobody_waiting(site: Path, serve: Serve) -> None:
     end = time.monotonic() + 10
     while asking.queries.kept("autumn") is None and time.monotonic() < end:
         time.sleep(0.01)
-    assert asking.search.find("autumn")[0].score == 2 / 61
+    assert asking.search.find("autumn")[0].score == 1
 
 
 @pytest.mark.parametrize(
@@ -221,19 +239,47 @@ def test_vectors_that_do_not_fit_are_not_gone_by(site: Path, api: EmbeddingsApi)
     assert asking.titles("car")[0] == "Fleet"
 
 
-def test_hostile_vectors_are_refused(site: Path, api: EmbeddingsApi) -> None:
-    """A file that fits its digest and is no file of vectors."""
-    manifest = site / "roaming/manifest.json"
-    import hashlib
-
-    noise = b"ROAMVEC\x01" + b"\xff" * 400
-    (site / "roaming/vectors.bin").write_bytes(noise)
-    data = json.loads(manifest.read_bytes())
-    data["vectors"]["digest"] = "sha256:" + hashlib.sha256(noise).hexdigest()
-    manifest.write_text(json.dumps(data), "utf-8")
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (b"ROAMVEC\x01" + b"\xff" * 400, "broken or cut short"),
+        (
+            pack("toy", [("00000000", [b"same" * 2] * 9_000)], {b"same" * 2: Quantised(1.0, b"\x7f" * 4)}, 4),
+            "holds more windows than the site's sections have",
+        ),
+    ],
+)
+def test_hostile_vectors_are_refused(site: Path, api: EmbeddingsApi, file: bytes, says: str) -> None:
+    """A file that fits its digest and is no file of vectors, or one of which each search would take minutes."""
+    publish_vectors(site, file)
     asking = Asking(site, api.url)
     assert asking.titles("autumn") == ["Tyres"]
-    assert "broken or cut short" in asking.said[0]
+    assert says in asking.said[0]
+
+
+def test_vectors_that_boast_harm_no_more_than_their_ranking(site: Path, api: EmbeddingsApi) -> None:
+    """Sections named twice or that are none, vectors longer than 1, a model's name that would steer a terminal."""
+    library = open_library(site)
+    ids = [place.id for place in library.places]
+    long, own = Quantised(1.0, b"\x7f\x81" * 128), [b"longlong"]
+    publish_vectors(site, pack("toy", [(id_, own) for id_ in [*ids, *ids, "ffffffff"]], {own[0]: long}, 256))
+    asking = Asking(site, api.url)
+    hits = asking.search.find("autumn", limit=99)
+    assert len({hit.place.id for hit in hits}) == len(hits)
+    assert all(0 <= hit.score <= 1.000001 for hit in hits)
+    publish_vectors(site, b"", model="toy\x1b[31m\nevil")
+    asking = Asking(site, api.url)
+    assert asking.titles("autumn") == ["Tyres"]
+    assert asking.said[0].isprintable()
+
+
+def publish_vectors(site: Path, data: bytes, **entry: str) -> None:
+    """Put a file of vectors there, and have the manifest say that it belongs to it."""
+    manifest = site / "roaming/manifest.json"
+    (site / "roaming/vectors.bin").write_bytes(data)
+    told = json.loads(manifest.read_bytes())
+    told["vectors"] |= {"digest": "sha256:" + hashlib.sha256(data).hexdigest(), **entry}
+    manifest.write_text(json.dumps(told), "utf-8")
 
 
 def test_no_manifest_says_where_questions_go(site: Path, serve: Serve) -> None:
