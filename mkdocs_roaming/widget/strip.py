@@ -1,7 +1,8 @@
 """The widget as it is published: without comments and needless white space, else as it is written.
 
 Strings, template literals and regular expressions stay as they are, but for style sheets: template literals that a name
-in capitals ending in STYLE holds. Ends of lines stay, since JavaScript reads some of them as semicolons.
+in capitals ending in STYLE holds. Ends of lines stay, since JavaScript reads some of them as semicolons. A template
+literal inside of another is not understood, and refused.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def stripped(source: str) -> str:
             continue
         if last == " " and text[0] in _SIGNS:
             kept.pop()
+        if kind == "template" and text.count("{") != text.count("}"):
+            raise ValueError(f"a template inside of a template; give the inner one a name: {text}")
         is_style = kind == "template" and _STYLE.search("".join(kept[-4:]))
         kept.append(_css(text) if is_style else text)
     return "".join(kept).strip() + "\n"

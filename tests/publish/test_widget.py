@@ -47,6 +47,12 @@ def test_only_comments_and_white_space_are_stripped(name: str) -> None:
     assert bare(once) == bare(source)
 
 
+def test_templates_inside_of_templates_are_refused() -> None:
+    """What could not be kept as it is written is never published changed."""
+    with pytest.raises(ValueError, match="give the inner one a name"):
+        stripped("a = `x ${b(`1 s`)}`")
+
+
 @pytest.mark.parametrize(
     ("source", "kept"),
     [
