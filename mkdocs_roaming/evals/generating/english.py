@@ -6,6 +6,8 @@ import re
 from functools import cache
 from importlib import resources
 
+from mkdocs_roaming.words import is_stop, split
+
 _NOUNS_IN_ING = frozenset(
     (
         "building",
@@ -31,6 +33,20 @@ _AFTER_VERB = re.compile(
 _NO_VERB = re.compile(
     r"(?:what|why|when|where|which|who|how|whether|is|are|not|no|and|or|of|in|on|at|to|for|from|with|all|about|behind|"
     r"between|than|as|if|under|over|inside|outside|across|after|before|during|around|beyond|per|via)$|.*(?:s|ed|ing)$"
+)
+
+
+_LEANING = re.compile(
+    r"(?:other|either|another|more|some|new|additional|further|final|next|previous|all|overall|need|if|because|while|so|but|and|or|hello|our|"
+    r"don['’]t|do not|never|always|let['’]?s|what (?!is\b|are\b|does\b|do\b|can\b|to\b|happens\b))\b",
+    re.IGNORECASE,
+)
+"""Titles that lean on what stands above them, or tell what not to do."""
+_SPEAKER = re.compile(r"\b(?:we|you|I|us|they|he|she)\b", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"(?!how |why |when |where |which |who |what )\S.* "
+    r"(?:is|are|was|were|has|have|had|can|will|should|must|does|isn['’]t|aren['’]t|don['’]t|can['’]t|cannot) ",
+    re.IGNORECASE,
 )
 
 
@@ -91,6 +107,15 @@ def to_do(phrase: str) -> str | None:
     if noun and not _AFTER_VERB.match(second) and not _is_doing(words):
         return None
     return mine(" ".join([base, *words[1:]]))
+
+
+def is_asked_for(title: str) -> bool:
+    """Tell whether somebody would ask for a title: not for a sentence, nor for what speaks of something above it."""
+    if title.endswith("?"):
+        return " " in title and not all(is_stop(word) for word in split(title))
+    if _SENTENCE.match(title) or ": " in title:
+        return False
+    return to_do(title) is not None or not (_LEANING.match(title) or _SPEAKER.search(title))
 
 
 def is_third_person(phrase: str) -> bool:

@@ -70,6 +70,8 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
     if titles[fold(place.section.title)] > 1 or (_is_home(library, place) and not is_name(title)):
         return  # what stands on a home page praises more than it tells
     coded = _is_code(title, text)
+    if coded and not _TERM.fullmatch(title):
+        return
     if is_name(title) and not coded and not re.search(r"[_.(]|^-", title):
         return  # a product's name, rather
     if is_name(title) or coded:
@@ -79,7 +81,7 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
     if language != "en":
         yield Fact("title", place, of_title(title, _around(library, place, title) if place.at else "", language))
         return
-    if (len(title.split()) == 1 and place.at) or _NO_NOUN.match(title):
+    if (len(title.split()) == 1 and place.at) or _NO_NOUN.match(title) or not english.is_asked_for(title):
         return  # a common word, or no thing: it says too little by itself
     if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] \[?{re.escape(title)}\b", below_heading(text)):
         yield Fact("title", place, f"How do I use {title}?")  # a name: the text writes it so
@@ -114,7 +116,7 @@ def _definitions(place: Place, paragraphs: Sequence[str], words: Wording) -> Ite
     for paragraph in paragraphs:
         match = words.defined.match(paragraph)
         term = match["term"].strip() if match else ""
-        if match and term and not _PRONOUN.fullmatch(term) and len(term.split()) <= 4 and not term.isdigit():
+        if match and _TERM.fullmatch(term) and not _PRONOUN.fullmatch(term) and len(term.split()) <= 4:
             article = (match.groupdict().get("article") or "").lower()
             what = "What are {0}?" if words is WORDINGS["en"] and re.search(r"[*_`] are ", paragraph) else words.what
             ask = words.does.format(term) if is_name(term) else what.format(article + term)
@@ -216,7 +218,7 @@ def _commands(place: Place, body: str, language: str, words: Wording) -> Iterato
             phrase = english.to_do(doing[:1].lower() + doing[1:])
             if phrase is None or _PRONOUN.search(phrase) or len(phrase.split()) < 3:
                 continue
-            phrase = re.sub(r"\s+(?:with|by|using|as follows|like this|run)$", "", phrase)
+            phrase = re.sub(r"\s+(?:with|by|using|as follows|like this|like so|run)$", "", phrase)
         else:
             phrase = doing
         yield Fact("command", place, words.command.format(phrase), (line,))
@@ -235,7 +237,7 @@ def _cased(title: str, text: str) -> str:
     below = re.sub(r"(`+).*?\1", "", below_heading(text), flags=re.DOTALL)
 
     def cased(word: str) -> str:
-        if not re.fullmatch(r"[A-Z][a-z'’-]*", word):
+        if not re.fullmatch(r"[A-Z][a-z'’-]*", word) or word == "I":
             return word
         small = word.lower()
         capital = len(re.findall(rf"(?<=[a-z,] ){re.escape(word)}\b", below))
@@ -273,7 +275,7 @@ def _unambiguous(found: Sequence[Fact]) -> list[Fact]:
 _LEAST = 12  # words: a section of fewer answers little
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2190-\u21ff\u2600-\u27bf\ufe0f¶]")
 _NO_TITLE = re.compile(
-    r"^v?\d+[\d.]*\b|\b\d{4}\b|https?:|^[^\w`¿-]|[<>{}\\…–]|\bit\b|\bexamples?$|\bthis\b|\bthem\b", re.I
+    r"^v?\d+[\d.]*\b|^\d+[a-z]?[.)]|\b\d{4}\b|https?:|^[^\w`¿-]|[<>{}\\…–]|\bit\b|\bexamples?$|\bthis\b|\bthem\b", re.I
 )
 _NO_NOUN = re.compile(
     r"(?:on|in|at|by|to|for|from|with|without|before|after|during|as|about|via|"
@@ -282,6 +284,7 @@ _NO_NOUN = re.compile(
 )
 _NOT_ASKED = re.compile(r"release|change-?log|licen[sc]e|sponsor|third-party|(?:^|/)blog/|conduct", re.IGNORECASE)
 _RELEASE = re.compile(r"^(?:version )?v?\d+\.\d+|\b(?:19|20)\d\d-\d\d|\b(?:19|20)\d\d\)?$", re.IGNORECASE)
+_TERM = re.compile(r"(?=.*[^\W\d_]{2}|.*[\u3041-\u9fff])[^<>{}\[\]]*[^<>{}\[\]:?!=]")
 _PRONOUN = re.compile(r"\b(?:it|this|that|these|those|they|them|here|there|following|above|below|its)\b", re.I)
 _TRIVIAL = re.compile(
     r"sentinel\.unset|unset|none|null|nil|false|true|yes|no|off|on|oui|non|sí|ja|nein|required|optional|n/a|[-–—]|str|int|bool|"
