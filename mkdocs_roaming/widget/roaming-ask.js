@@ -44,7 +44,6 @@ const ENGLISH = {
   too_big: "too long",
   sources: "Sources",
   source: "Source {n}: {title}",
-  copied: "Copied",
   again: "Ask again",
   continue: "Continue",
   search: "Search the docs instead",
@@ -61,8 +60,6 @@ const ENGLISH = {
   invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
   money: "Today's budget for answers is spent.",
-  wait: "You can ask again in {n}.",
-  now: "You can ask again now.",
   down: "No answers at the moment. Here is what the outline finds.",
   table: "Table",
   code: "Code",
@@ -71,9 +68,10 @@ const ENGLISH = {
 const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
 
 const fill = (text, values) => {
-  const forms = text.split("|");
+  const forms = `${text}`.split("|");
   return forms[values.n === 1 ? 0 : forms.length - 1].replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 };
+const joined = (...questions) => questions.filter(Boolean).join("\n");
 
 // -------------------------------------------------------------------------------------------------------------- Styles
 
@@ -94,7 +92,7 @@ const STYLE = `
   direction: inherit;
   font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
 }
-:host([hidden]), [hidden], :empty:not(hr, textarea, [role]), dialog:modal .resize { display: none !important }
+:host([hidden]), [hidden], :empty:not(hr, textarea, th, td, [role]), dialog:modal .resize { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--roaming-focus, var(--_link)); outline-offset: 2px }
 button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
@@ -232,7 +230,8 @@ function cut(lines) {
         if (blank) next = lines[at + 1] ?? "";
         const item = ITEM.exec(next);
         if (item && !item[1]) return isOrdered(item) !== isOrdered(first);
-        return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
+        // a line of digits may be growing to be the next item
+        return !next.trim() || (!/^ {2}|^\d{1,9}$/.test(next) && (blank || begins(next)));
       });
     } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
       kind = "table";
@@ -286,7 +285,7 @@ export class Markdown {
   }
   /** Makes what can be scrolled sideways: by keyboard too. */
   #wide(tag, given, label, ...children) {
-    return el(tag, { ...given, tabindex: "0", role: "region", "aria-label": label }, ...children);
+    return el(tag, { ...given, tabindex: "0", role: "group", "aria-label": label }, ...children);
   }
   /** Shows blocks inside of another; a paragraph that comes first in a list's item stands there without one of its own. */
   #nested(into, lines, depth, bare = false) {
@@ -318,7 +317,8 @@ export class Markdown {
     );
     const width = Math.min(head.length, MOST_CELLS);
     const shown = Math.floor(MOST_CELLS / width);
-    const row = (tag, cells) => el("tr", {}, ...head.slice(0, width).map((_, at) => this.#inline(el(tag), cells[at] ?? "")));
+    const cell = (tag, text = "") => this.#inline(el(text ? tag : "td"), text); // what heads nothing is no heading
+    const row = (tag, cells) => el("tr", {}, ...head.slice(0, width).map((_, at) => cell(tag, cells[at])));
     const n = rows.length - shown;
     return this.#wide(
       "div",
@@ -392,7 +392,9 @@ export async function* events(stream) {
     for (const line of lines) {
       if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
       else if (!line && data.length) {
-        yield data.join("\n");
+        const event = data.join("\n");
+        if (event === "[DONE]") return;
+        yield event;
         data = [];
       }
     }
@@ -402,9 +404,9 @@ export async function* events(stream) {
 /** Gives why an endpoint did not answer. */
 async function refusal(response) {
   const { status } = response;
-  const problem = await response.json().catch(() => ({}));
+  const problem = (await response.json().catch(() => {})) ?? {};
   if (status === 429) {
-    const seconds = Number(response.headers.get("retry-after")) || problem.retry_after || 30;
+    const seconds = Math.min(+response.headers.get("retry-after") || +problem.retry_after || 30, 86_400);
     return { code: problem.code === "money" ? "money" : "rate", seconds };
   }
   if ([400, 413, 422].includes(status)) return { code: "invalid" };
@@ -413,6 +415,7 @@ async function refusal(response) {
 
 // ------------------------------------------------------------------------------------------------------------- Element
 
+const ENDS = ["answered", "partial", "not_found", "refused", "budget"];
 const TURNS = 6; // are kept, and sent along as memory
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
@@ -433,10 +436,11 @@ export class RoamingAsk extends HTMLElement {
   #polite;
   #alert;
   #opener; // where the focus returns to
+  #gone; // aborts listening to the page
   #running; // aborts the answer that is being written
+  #ended; // when it has ended, stopped or not
   #next; // the question that is asked when it has ended
   #waiting;
-  #wait = 0; // the endpoint may be asked again then
   #down = 0; // in mode auto, the outline is searched until then
   #found; // the question that the reader moved into the finder
   #view;
@@ -444,28 +448,31 @@ export class RoamingAsk extends HTMLElement {
 
   // What a page may do
 
-  /** Opens the panel. */
-  open() {
+  /** Opens the panel; where the page opened it, the focus stays where it is. */
+  open(focus = true) {
+    if (!this.#button) this.#ready?.then(() => this.open());
     if (!this.#button || this.mode === "off" || this.#dialog?.open) return;
     this.#build();
     this.#opener = document.activeElement;
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
-    this.#show();
+    this.#show(focus);
     this.toggleAttribute("open", true);
     this._tell("open");
   }
-  /** Closes the panel; the focus returns to where it was. */
+  /** Closes the panel; a focus inside of it returns to where it was. */
   close() {
     if (!this.#dialog?.open) return;
+    const inside = this.shadowRoot.activeElement;
     this.#dialog.close();
     this.removeAttribute("open");
     this.#button.ariaExpanded = "false";
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
-    back.focus({ preventScroll: true });
+    if (inside) back.focus({ preventScroll: true });
     this._tell("close");
   }
   /** Puts a question into the input. */
-  prefill(question) {
+  async prefill(question) {
+    await this.#ready;
     this.open();
     if (!this.#dialog) return;
     this.#input.value = question;
@@ -477,11 +484,12 @@ export class RoamingAsk extends HTMLElement {
     await this.#ready;
     question = String(question).trim().slice(0, 1000);
     this.open();
-    if (!question || !this.#dialog || Date.now() < this.#wait) return;
+    if (!question || !this.#dialog || this.#send.disabled) return;
     if (this.#finds) return this.prefill(question);
-    this.#input.value = "";
-    if (this.#running) return this.#queue(question);
-    await this.#answer(question);
+    if (this.#input.value.trim() === question) this.#input.value = ""; // else it is the next one, being typed
+    if (this.#running?.signal.aborted) await this.#ended;
+    if (this.#running) return this.#queue(joined(this.#next, question));
+    await (this.#ended = this.#answer(question));
   }
   /** Stops the answer that is being written. */
   stop() {
@@ -490,6 +498,7 @@ export class RoamingAsk extends HTMLElement {
   /** Forgets all turns. */
   reset() {
     this.stop();
+    this.#queue();
     for (const turn of this.#turns.splice(0)) turn.article.remove();
     this.#found = undefined;
     this.#keep();
@@ -513,14 +522,16 @@ export class RoamingAsk extends HTMLElement {
 
   connectedCallback() {
     this.#wide ??= matchMedia("(min-width: 48.01em)");
+    this.#resized(); // what was taken off the page and put back is no longer modal
     this.#ready ??= this.#begin();
-    addEventListener("keydown", this.#shortcut);
-    this.#wide.addEventListener("change", this.#resized);
+    const { signal } = (this.#gone = new AbortController());
+    addEventListener("keydown", this.#shortcut, { signal });
+    addEventListener("pagehide", () => this.#running && this.#keep(), { signal });
+    this.#wide.addEventListener("change", this.#resized, { signal });
   }
   disconnectedCallback() {
     this.stop();
-    removeEventListener("keydown", this.#shortcut);
-    this.#wide.removeEventListener("change", this.#resized);
+    this.#gone.abort();
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
@@ -561,7 +572,7 @@ export class RoamingAsk extends HTMLElement {
       root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     root.addEventListener("click", this.#follow);
     const asked = new URLSearchParams(location.search).get("ask");
-    if (this.hasAttribute("open")) this.open();
+    if (this.hasAttribute("open") && this.#wide.matches) this.open(false);
     if (asked) this.prefill(asked);
   }
   #build() {
@@ -591,7 +602,7 @@ export class RoamingAsk extends HTMLElement {
     this.#alert = el("div", { class: "said", role: "alert" });
     this.#dialog = el(
       "dialog",
-      { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: (event) => event.preventDefault() },
+      { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: this.#escape },
       this.#edge(),
       el(
         "div", { class: "head", part: "header" }, el("h2", { part: "title" }, words.title),
@@ -605,11 +616,11 @@ export class RoamingAsk extends HTMLElement {
     this.shadowRoot.append(this.#dialog);
     this.#restore();
   }
-  #show() {
-    this.#wide.matches ? this.#dialog.show() : this.#dialog.showModal();
+  #show(focus = true) {
+    this.#wide.matches ? (this.#dialog.open = true) : this.#dialog.showModal();
     this.#button.ariaExpanded = "true";
     this.#draw();
-    this.#input.focus();
+    if (focus) this.#input.focus();
   }
   /** Makes the edge that is drawn, or moved by arrow keys, to set the panel's width. */
   #edge() {
@@ -649,10 +660,11 @@ export class RoamingAsk extends HTMLElement {
     } else return;
     event.preventDefault();
   }
+  /** Goes back by Esc, or by whatever else the system closes dialogs with. */
   #escape = (event) => {
-    if (event.key !== "Escape" || event.isComposing) return;
+    if ((event.key ?? "Escape") !== "Escape" || event.isComposing) return;
     event.preventDefault();
-    this.#running ? this.stop() : this.close();
+    this.#running && event.cancelable ? this.stop() : this.close(); // else the system closes it anyhow
   };
   #submit() {
     if (this.#finds) this.#hits.querySelector("summary")?.focus();
@@ -677,8 +689,8 @@ export class RoamingAsk extends HTMLElement {
     anchor.click();
     anchor.remove();
   };
-  _say(text) {
-    this.#polite.textContent = text;
+  _say(text, urgent) {
+    (urgent ? this.#alert : this.#polite).textContent = text;
   }
 
   // Where this is
@@ -720,13 +732,14 @@ export class RoamingAsk extends HTMLElement {
   }
   #post(path, body, signal) {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
-    return this.fetch(new URL(path, this.#endpoint), { method: "POST", headers, body: JSON.stringify(body), signal });
+    const given = { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal };
+    return this.fetch(new URL(path, this.#endpoint), given);
   }
 
   // A turn: question, trail, answer, sources, status, actions
 
   #begun(question) {
-    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], cites: [], text: "" };
+    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], text: "" };
     turn.summary = el("summary", {}, this._words.outline);
     turn.list = el("ul");
     turn.trail = el("details", { class: "trail", part: "trail", open: true, hidden: true }, turn.summary, turn.list);
@@ -740,10 +753,12 @@ export class RoamingAsk extends HTMLElement {
     turn.markdown = new Markdown(turn.answer, {
       link: this._link, words: this._words, cite: (id) => this.#cite(turn, id),
     });
+    return turn;
+  }
+  #add(turn) {
     this.#hits.before(turn.article);
     this.#turns.push(turn);
     if (this.#turns.length > TURNS) this.#turns.shift().article.remove();
-    return turn;
   }
   async #answer(question) {
     const words = this._words;
@@ -753,6 +768,8 @@ export class RoamingAsk extends HTMLElement {
     const step = (text) => turn.text || this.#step(turn, text);
     const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
     const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
+    this.#add(turn);
+    this._say("", true); // the same once more is said once more
     step(words.outline);
     this.#done.catch(() => {}); // on its way, since it may be wanted where the connection is lost
     this.#draw();
@@ -762,24 +779,31 @@ export class RoamingAsk extends HTMLElement {
     try {
       const response = await this.request({ question, page, lang: this.#language, turns }, signal);
       if (!response.ok) problem = await refusal(response);
-      else for await (const data of events(response.body)) if (data !== "[DONE]") this.#part(turn, JSON.parse(data), true);
+      else for await (const data of events(response.body)) this.#part(turn, JSON.parse(data), true);
     } catch {
       problem = { code: signal.aborted ? "stopped" : turn.parts.length ? "lost" : "down" };
     }
     if (!turn.status) problem ??= { code: "lost" };
     late.forEach(clearTimeout);
+    this.stop(); // whatever else would come
     this.#running = undefined;
+    if (!this.#turns.includes(turn)) return this.#draw(); // started over
     const next = this.#next;
-    const asked = next ? `${question}\n${next}` : question;
+    const asked = joined(question, next);
     if (next) this.#queue();
     if (problem?.code === "down" && this.mode === "auto") {
       this.#turns.pop().article.remove();
       this.#down = Date.now() + 60_000;
-      this.#alert.textContent = words.down;
-      return this.prefill(asked);
+      this._say(words.down, true);
+      return this.prefill(joined(asked, this.#input.value));
     }
-    this.#finish(turn, problem);
-    const failed = problem || turn.status.state === "error";
+    let failed;
+    try {
+      failed = this.#finish(turn, problem);
+    } catch {
+      turn.status = undefined; // it made no sense
+      failed = this.#finish(turn, { code: "lost" });
+    }
     if (failed) {
       this.#input.value ||= asked;
       if (this.shadowRoot.activeElement) this.#input.focus();
@@ -788,30 +812,30 @@ export class RoamingAsk extends HTMLElement {
     this.#draw();
     if (next && !failed) this.ask(next);
   }
-  #step(turn, shown, said = shown) {
-    turn.state.textContent = shown;
-    this._say(plain(said));
+  #step(turn, text) {
+    turn.state.textContent = plain(text);
+    this._say(plain(text));
   }
 
   /** Shows one part of the stream; of a turn that was kept, nothing is said nor told. */
   #part(turn, part, live) {
     const words = this._words;
     const { type, id, data } = part;
-    const step = (...texts) => live && this.#step(turn, ...texts);
+    const step = (text) => live && !turn.text && this.#step(turn, text);
     turn.parts.push(part);
     if (type === "data-outline") {
       turn.outline = data;
-      turn.summary.textContent = fill(words.outlineOf, { n: data.sections });
-      step(turn.summary.textContent, words.outline);
+      turn.summary.textContent = turn.state.textContent = fill(words.outlineOf, { n: data.sections });
     } else if (type === "data-section") {
       turn.sections.set(id, { id, ...data });
       this.#known.add(data.url);
-      if (data.state === "open" && !turn.text) step(plain(fill(words.opening, data)));
+      if (data.state === "open") step(fill(words.opening, data));
       this.#trace(turn, id);
-    } else if (type === "text-delta") {
-      if (!turn.text) step(words.writing);
+    } else if (type === "text-delta" && part.delta) {
+      step(words.writing);
       turn.text += part.delta;
-      turn.markdown.push(part.delta);
+      // Many pieces may come at once, and what grows is made anew each time: so the longer, the less often.
+      if (live) turn.late ??= setTimeout(() => this.#write(turn), 20 + turn.text.length / 50);
     } else if (type === "data-support") turn.support = data;
     else if (type === "data-status") turn.status = data;
     else if (type === "finish") turn.turn = part.messageMetadata?.turn;
@@ -820,9 +844,15 @@ export class RoamingAsk extends HTMLElement {
       if (section?.state === "open") section.state = "read";
       this.#trace(turn, opened);
     }
-    if (turn.text) turn.cited.forEach((cited) => this.#trace(turn, cited));
     const [told] = /outline|section|delta/.exec(type) ?? [];
     if (live && told) this._tell(told, { id, text: part.delta, ...data });
+  }
+  /** Shows the text that has come since. */
+  #write(turn) {
+    turn.late = clearTimeout(turn.late);
+    turn.markdown.push(turn.text.slice(turn.written));
+    turn.written = turn.text.length;
+    for (const cited of turn.cited) this.#trace(turn, cited);
   }
   /** Shows a section in the trail, below the titles above it, and gives its citations address and title. */
   #trace(turn, id) {
@@ -836,47 +866,52 @@ export class RoamingAsk extends HTMLElement {
       return turn.places.get(key);
     };
     const group = above ? place(above, () => el("li", {}, el("span", { class: "muted" }, above), el("ul")), turn.list) : turn.list;
-    const row = place(id, () => el("li", { part: "trail-item" }), group.querySelector("ul") ?? group);
+    const made = () => el("li", { part: "trail-item" }, this._anchor(section, section.title), el("span", { class: "muted" }));
+    const row = place(id, made, group.querySelector("ul") ?? group);
     const n = turn.cited.indexOf(id) + 1;
     const told = [words[section.state === "cited" ? "read" : section.state]];
     if (section.tokens) told.push(fill(words.tokens, { n: section.tokens }));
     if (n) told.push(fill(words.cited, { n }));
-    row.replaceChildren(this._anchor(section, section.title), el("span", { class: "muted" }, ` ${told.join(" · ")}`));
-    for (const cite of turn.cites) {
-      const href = cite.id === id && !cite.anchor.href && this._link(section.url);
-      if (!href) continue;
-      cite.anchor.href = href;
-      cite.anchor.ariaLabel = plain(fill(words.source, { n, title: section.title }));
-    }
+    row.lastChild.textContent = ` ${told.join(" · ")}`;
+    const href = n && section.url && this._link(section.url);
+    if (href)
+      for (const cite of turn.answer.querySelectorAll(".cite:not([href])")) {
+        if (cite.textContent !== `[${n}]`) continue;
+        cite.href = href;
+        cite.ariaLabel = plain(fill(words.source, { n, title: section.title }));
+      }
   }
   #cite(turn, id) {
     const number = turn.cited.indexOf(id) + 1 || turn.cited.push(id);
-    const anchor = el("a", { class: "cite", part: "cite" }, `[${number}]`);
-    turn.cites.push({ id, anchor });
-    return el("sup", {}, anchor);
+    return el("sup", {}, el("a", { class: "cite", part: "cite" }, `[${number}]`));
   }
 
-  /** Says how a turn ended, and what can be done now. */
+  /** Says how a turn ended, and what can be done now; gives whether its question should be asked again. */
   #finish(turn, problem, live = true) {
+    this.#write(turn);
     const words = this._words;
-    const { question, text, outline, actions, status = {} } = turn;
-    const state = problem?.code ?? status.state;
+    const { question, text, outline, actions } = turn;
+    const seconds = problem?.seconds;
+    const status = turn.status ?? {};
+    const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
     const bad = !is("answered", "partial", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const said = fill(words[is("down") ? "error" : state] ?? words.error, { n: is("answered") ? sources.length : status.sections });
-    turn.article.ariaBusy = "false";
-    turn.trail.open = false;
-    turn.trail.hidden = !turn.sections.size && !outline?.whole;
-    const counts = { n: turn.sections.size, all: outline?.sections, cited: sources.length };
-    turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
+    const n = turn.sections.size;
+    const said = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
     const lists = { sources, nearest: status.nearest, looked: status.looked_at };
     const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
-    const items = listed?.map((one) => el("li", {}, this._anchor(one, one.path.join(" › ") || one.title)));
+    const items = listed?.map((one) => {
+      const value = turn.cited.indexOf(one.id) + 1; // a citation before it may be of nothing
+      return el("li", { value }, this._anchor(one, one.path.join(" › ") || one.title));
+    });
+    turn.article.ariaBusy = "false";
+    turn.trail.open = false;
+    turn.trail.hidden = !n && !outline?.whole;
+    const counts = { n, all: outline?.sections ?? n, cited: sources.length };
+    turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    if (text) this.#done.then(({ done }) => done(turn, sources, this, { el, fill, post: this.#post.bind(this) }), () => {});
-    const spent = [status.model, fill(words.tokens, { n: status.tokens_read }), status.cost && `${status.cost.toPrecision(2)} ${status.currency}`];
-    turn.state.textContent = is("answered") ? spent.filter(Boolean).join(" · ") : said;
+    turn.state.textContent = is("answered") ? "" : said;
     if (!is("answered")) {
       turn.sources.before(turn.state);
       turn.state.className = bad && !is("stopped") ? "alert" : "";
@@ -890,34 +925,15 @@ export class RoamingAsk extends HTMLElement {
         this.#found = question;
         this.prefill(question);
       });
+    const made = { el, fill, post: this.#post.bind(this), send: this.#send };
+    const say = () => live && this._say(said, bad);
+    this.#done.then(({ done }) => done(turn, { sources, said, seconds }, this, made)).catch(() => seconds && say());
+    if (!seconds) say(); // else it is said with the time that is left
     if (!live) return;
-    (bad ? this.#alert : this.#polite).textContent = said;
-    const retryAfter = problem?.seconds;
-    const kind = retryAfter ? "ratelimit" : problem || is("error") ? "error" : "answer";
-    this._tell(kind, { question, answer: text, sources, status, code: state, retryAfter });
-    if (retryAfter) this.#countDown(turn, said, retryAfter);
-  }
-  #countDown(turn, said, seconds) {
-    this.#wait = Date.now() + seconds * 1000;
-    const tick = () => {
-      const left = Math.ceil((this.#wait - Date.now()) / 1000);
-      const n = left > 90 ? `${Math.ceil(left / 60)} min` : `${left} s`;
-      turn.state.textContent = `${said} ${left > 0 ? fill(this._words.wait, { n }) : this._words.now}`;
-      for (const button of [this.#send, turn.actions.lastChild]) button.disabled = left > 0;
-      if (left > 0) setTimeout(tick, 1000);
-      else this._say(this._words.now);
-    };
-    tick();
-    this.#alert.textContent = turn.state.textContent;
-  }
-  _copier(text, what) {
-    if (!navigator.clipboard) return ""; // there is none without a secure context
-    const button = this.#action(text, async () => {
-      await navigator.clipboard.writeText(what());
-      button.textContent = this._words.copied;
-      this._say(this._words.copied);
-    });
-    return button;
+    const failed = problem || is("error");
+    const told = { question, answer: text, sources, status, code: state, retryAfter: seconds };
+    this._tell(seconds ? "ratelimit" : failed ? "error" : "answer", told);
+    return failed;
   }
 
   // What is kept for the next page
@@ -929,17 +945,18 @@ export class RoamingAsk extends HTMLElement {
     return `roaming:${this._page.base}`;
   }
   #keep() {
-    const turns = this.#turns.filter((turn) => turn.status).map(({ question, parts }) => ({ question, parts }));
+    const turns = this.#turns.map(({ question, parts, code }) => ({ question, parts, code }));
     try {
       this.#store?.setItem(this.#key, JSON.stringify(turns));
     } catch {} // it is full, or forbidden
   }
   #restore() {
     try {
-      for (const { question, parts } of JSON.parse(this.#store?.getItem(this.#key) ?? "[]")) {
+      for (const { question, parts, code } of JSON.parse(this.#store?.getItem(this.#key) ?? "[]")) {
         const turn = this.#begun(question);
         for (const part of parts) this.#part(turn, part);
-        this.#finish(turn, undefined, false);
+        this.#finish(turn, code && { code }, false);
+        this.#add(turn);
       }
     } catch {} // forbidden, or of another version
   }
@@ -962,13 +979,17 @@ export class RoamingAsk extends HTMLElement {
   }
   async #find(asked) {
     if (!asked && !this.#view) return;
-    const { View } = await import(new URL("roaming-find.js", HERE));
-    this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
-    this.#view.list(asked, Date.now() < this.#down && this._words.down);
+    try {
+      const { View } = await import(new URL("roaming-find.js", HERE));
+      this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
+      await this.#view.list(asked, Date.now() < this.#down && this._words.down);
+    } catch {
+      this.#hits.textContent = this._words.lost;
+    }
   }
 }
 
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
 // A page that names this file and nothing else gets the element too.
 if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
-  document.body.append(new RoamingAsk());
+  document.body.append(el("roaming-ask"));

@@ -1,6 +1,8 @@
 // Finds sections in the reader's own browser, from the published manifest: what <roaming-ask> loads where no endpoint
 // answers, or where it is down.
 
+import { copier } from "./roaming-done.js";
+
 // --------------------------------------------------------------------------------------------------------------- Words
 // Terms as the search of the docs makes them, so that a section is found here by what finds it there. English words are
 // stemmed; words of other languages are compared by how they begin.
@@ -52,6 +54,7 @@ function fold(text) {
 }
 
 const IRREGULAR = {
+  __proto__: null, // "constructor" is a word like others
   skis: "ski", skies: "sky", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
   ...Object.fromEntries("andes atlas bias cosmos howe news sky".split(" ").map((word) => [word, word])),
 };
@@ -164,7 +167,7 @@ function read(run, code) {
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
 const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
-const stopWords = { en: STOP.split(" ") };
+const stopWords = { __proto__: null, en: STOP.split(" ") };
 /** Adds the words of a language that say little about a question. */
 export const addStopWords = (code, text) => (stopWords[code] ??= text.split(" "));
 function isStop(word, code) {
@@ -290,7 +293,6 @@ function alike(word, term, growing) {
   return same > 3 && word.length - same < 5 && term.length - same < 4;
 }
 
-
 // ----------------------------------------------------------------------------------------------------------- What shows
 
 const ENGLISH = {
@@ -359,7 +361,7 @@ export class View {
       ...(notice ? [el("p", { class: "alert", part: "error" }, notice)] : []),
       note(told),
       ...found.slice(0, MOST_SHOWN).map((section) => this.#hit(section)),
-      el("p", { class: "row" }, this.host._copier(words.prompt, () => this.#prompt(question.trim(), found))),
+      el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host, this)),
     );
     this.#counting = setTimeout(() => this.host._say(told), 600); // when typing has paused
   }
@@ -377,8 +379,7 @@ export class View {
     return this.#library;
   }
   #address({ page, anchor }) {
-    const path = page.path.split("/").map(encodeURIComponent).join("/");
-    const url = new URL(page.url ?? path, this.host._page.base);
+    const url = new URL(page.url ?? encoded(page.path), this.host._page.base);
     if (anchor && anchor !== page.sections[0].anchor) url.hash = anchor;
     return url.href;
   }
@@ -428,7 +429,7 @@ export class View {
   /** Gives a page's Markdown, which has to be what the manifest tells of. */
   async #page(page) {
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
-      const response = await this.host.fetch(new URL(page.markdown + fresh, this.host._page.base));
+      const response = await this.host.fetch(new URL(encoded(page.markdown) + fresh, this.host._page.base));
       const bytes = response.ok && (await response.arrayBuffer());
       if (bytes && (await fits(bytes, page))) return bytes;
     }
@@ -442,6 +443,8 @@ export class View {
   }
 }
 
+/** Gives a path of the manifest, which is no address, as one: it stays below the site, whatever signs are in it. */
+const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
 /** Tells whether a page's Markdown has its digest; without a secure context there is none, and its length has to do. */
 async function fits(bytes, page) {
   return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}` === page.digest : bytes.byteLength === page.bytes;

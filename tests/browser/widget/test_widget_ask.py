@@ -243,11 +243,11 @@ def test_too_many_questions_count_down(page: Page, stage: Stage, widget: Widget)
 
 
 def test_a_spent_budget_is_said(page: Page, stage: Stage, widget: Widget) -> None:
-    """It is no matter of seconds: minutes are named."""
+    """It is no matter of seconds: hours are named."""
     stage.plays(Reply(b'{"code": "money", "retry_after": 7200}', status=429))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    assert "Today's budget for answers is spent. You can ask again in 120 min." in turn.inner_text()
+    assert "Today's budget for answers is spent. You can ask again in 2 h." in turn.inner_text()
 
 
 def test_an_endpoint_that_is_down_gives_way_to_the_outline(page: Page, stage: Stage, widget: Widget) -> None:

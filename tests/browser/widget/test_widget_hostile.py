@@ -126,7 +126,7 @@ def test_code_and_tables(page: Page, stage: Stage) -> None:
     """A fence that is never closed stays code; whatever stands in cells is text; wide things scroll by keyboard."""
     page.goto(stage.page())
     html = rendered(page, "```py\nx = '<b>'\n\n# no heading")
-    assert html.startswith('<pre part="code" dir="ltr" tabindex="0" role="region" aria-label="Code">')
+    assert html.startswith('<pre part="code" dir="ltr" tabindex="0" role="group" aria-label="Code">')
     assert "<code>x = '&lt;b&gt;'\n\n# no heading</code>" in html
     html = rendered(page, "| a | b \\| c |\n|---|:-:|\n| `1` | 2 |\n| 3 |")
     assert "<tr><th>a</th><th>b | c</th></tr>" in html

@@ -5,8 +5,6 @@ Pictures of all of them are written to the folder that LOOKS names: `LOOKS=/tmp/
 
 from __future__ import annotations
 
-import os
-import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,24 +64,6 @@ def tolerated() -> str:
     """Themes ask for fonts and scripts of other hosts; answers are refused and cut on purpose."""
     hosts = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
     return hosts + r"|status of (429|503)|: (429|503)$|ERR_(INCOMPLETE|CONTENT_L)"
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core, from npm into a cache outside of the project."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text("{}")
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
-        except (OSError, subprocess.TimeoutExpired):
-            done = None
-        if done is None or done.returncode != 0:
-            pytest.skip("npm cannot install axe-core here")
-    return script.read_text("utf-8")
 
 
 def violations(page: Page) -> list[str]:

@@ -1,0 +1,202 @@
+"""Readers who use a keyboard, a screen reader, an input method or large letters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .conftest import Reply, Stage, Widget, answer, recorded, stream
+from .test_widget_looks import violations
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+QUESTION = "Which port is the default?"
+HOLD = b": pause\n\n"
+ROOT = "document.querySelector('roaming-ask').shadowRoot"
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """One answer is refused."""
+    return r"status of 429|: 429$"
+
+
+def growing(url: str, *texts: str) -> bytes:
+    """Write an answer that waits after each of its texts."""
+    data = {"title": "Server", "path": ["Settings", "Server"], "url": url, "tokens": 9, "state": "read"}
+    first = [{"type": "data-section", "id": "2ebf9271", "data": data}]
+    told = [{"type": "text-delta", "id": "t", "delta": text} for text in texts]
+    last = [{"type": "data-status", "data": {"state": "answered", "sections": 1}}]
+    parts: tuple[list[dict[str, Any]], ...] = (first, *([one] for one in told), last)
+    return HOLD.join(stream(*each).removesuffix(b"data: [DONE]\n\n") for each in parts)
+
+
+def test_a_focus_survives_the_writing(page: Page, stage: Stage, widget: Widget) -> None:
+    """On a row of the trail it stays while text comes and the row is cited; so does a selection in a finished block."""
+    texts = ("First block.\n\n", "Second [^2ebf9271] ", "grows ", "on.")
+    reply = stage.plays(Reply(growing(stage.url, *texts), hold=HOLD, every=True))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    row = widget.panel.locator(".trail li a")
+    row.focus()
+    selected = ""
+    for text in texts:
+        reply.released.set()
+        widget.turns.locator(f".answer:has-text('{text.split(' ')[0]}')").wait_for()
+        if not selected:
+            selected = page.evaluate(
+                f"() => {{ const block = {ROOT}.querySelector('.answer > p'); getSelection().selectAllChildren(block);"
+                "window.block = block; return block.textContent }"
+            )
+            row.focus()
+        assert widget.focused() == "a"
+    reply.released.set()
+    widget.turns.locator("text=cited [1]").wait_for(state="attached")
+    widget.ended()
+    assert selected == "First block."
+    assert page.evaluate(f"block === {ROOT}.querySelector('.answer > p')")
+
+
+def test_everything_is_announced_once(page: Page, stage: Stage, widget: Widget) -> None:
+    """Phases, the end, and an error each time that it happens: an alert does not outlive its turn."""
+    refused = Reply(b'{"code": "rate", "retry_after": 1}', status=429)
+    stage.plays(recorded("error"), recorded("error"), refused, recorded("answered"))
+    page.goto(stage.page())
+    widget.open()
+    page.evaluate(
+        f"() => {{ window.said = []; for (const one of {ROOT}.querySelectorAll('[role=status], [role=alert]'))"
+        "new MutationObserver(() => one.textContent && said.push(one.textContent))"
+        ".observe(one, { childList: true }) }"
+    )
+    told: list[str] = []
+    for _ in range(4):
+        widget.panel.locator("[part=send]:enabled").wait_for()
+        widget.ask(QUESTION)
+        told = page.evaluate("said")
+    error = "The answer could not be finished. Please ask again."
+    assert told.count(error) == 2
+    wait = "You can ask again"
+    assert [each.replace(f"Too many questions just now. {wait} in 1 s.", "wait") for each in told] == [
+        *["Reading the outline", "Opening Boiling", error] * 2,
+        *["Reading the outline", "wait", f"{wait} now."],
+        *["Reading the outline", "Opening Server", "Opening The port is taken", "Writing the answer"],
+        "Answer ready, 2 sources",
+    ]
+    assert widget.alert.inner_text() == ""
+
+
+def test_answers_have_their_structure(page: Page, stage: Stage, widget: Widget, axe: str) -> None:
+    """Cells that are empty keep their place, lists are whole though they grew, and code is no landmark."""
+    listed = "1. one\n\n2. two\n\n3. three\n\n"
+    table = "| | A | B |\n|-|-|-|\n| x | | 2 |\n\n"
+    parts = [*listed, table, "```\na\n```\n\nand\n\n```\nb\n```\n"]
+    body = answer("?").replace(
+        b'data: {"type": "text-delta", "id": "text-1", "delta": "?"}\n\n',
+        b"".join(stream({"type": "text-delta", "id": "t", "delta": part}).split(b"data: [DONE]")[0] for part in parts),
+    )
+    stage.plays(Reply(body, piece=40))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert turn.locator(".answer > ol").count() == 1
+    edges = turn.locator("tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => Math.round(cell.getBoundingClientRect().x)))"
+    )
+    assert len(edges[0]) == 3
+    assert edges[0] == edges[1]
+    assert edges[0][0] < edges[0][1] < edges[0][2]
+    page.evaluate(axe)
+    assert violations(page) == []
+
+
+def test_the_focus_is_the_readers(page: Page, stage: Stage, widget: Widget) -> None:
+    """A panel that is open at first takes none, and covers no small screen; closing moves only a focus inside of it."""
+    page.goto(stage.page('endpoint="/" open'))
+    widget.panel.wait_for()
+    assert page.evaluate("document.activeElement.localName") == "body"
+    page.locator("main a").focus()
+    page.keyboard.press("Control+i")
+    assert not widget.panel.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+    page.keyboard.press("Control+i")
+    widget.panel.locator("h2").click()
+    page.keyboard.press("Escape")
+    assert not widget.panel.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.reload()
+    page.locator("roaming-ask .opener").wait_for()
+    assert not widget.panel.is_visible()
+    widget.open()
+    assert widget.panel.evaluate("panel => panel.matches(':modal')")
+
+
+def test_whatever_closes_dialogs_closes_it(page: Page, stage: Stage, widget: Widget) -> None:
+    """A gesture of the system too, which tells of it once; while an answer is written it stops that first."""
+    page.set_viewport_size({"width": 390, "height": 800})
+    stage.plays(Reply(growing(stage.url, "Yes."), hold=HOLD))
+    page.goto(stage.page())
+    page.evaluate("window.times = 0; addEventListener('roaming:close', () => times++), 0")
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    widget.panel.locator(".trail li a").wait_for()
+    gesture = "panel => void panel.dispatchEvent(new Event('cancel', { cancelable: true }))"
+    widget.panel.evaluate(gesture)
+    widget.ended()
+    assert widget.input.input_value() == QUESTION
+    widget.panel.evaluate(gesture)
+    assert not widget.panel.is_visible()
+    assert page.evaluate("times") == 1
+    assert page.locator("roaming-ask .opener").get_attribute("aria-expanded") == "false"
+    assert widget.focused() == "opener"
+
+
+def test_escape_that_ends_a_word_does_not_close(page: Page, stage: Stage, widget: Widget) -> None:
+    """It belongs to the input method that is composing."""
+    page.goto(stage.page())
+    widget.open()
+    widget.input.evaluate(
+        "input => void input.dispatchEvent(new KeyboardEvent('keydown', "
+        "{ key: 'Escape', isComposing: true, bubbles: true, composed: true, cancelable: true }))"
+    )
+    assert widget.panel.is_visible()
+
+
+def test_the_panel_can_be_walked(page: Page, stage: Stage, widget: Widget) -> None:
+    """By Tab, in the order in which it is read; each stop has a name."""
+    stage.plays(recorded("answered"))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    turn = widget.open().ask(QUESTION)
+    turn.get_by_role("button", name="Not helpful").wait_for()
+    widget.panel.locator(".resize").focus()
+    name = "({ ariaLabel, textContent, localName }) => ariaLabel || textContent || localName"
+    stops: list[str] = []
+    for _ in range(16):
+        stops.append(page.evaluate(f"({name})({ROOT}.activeElement)"))
+        if stops[-1] == "Send":
+            break
+        page.keyboard.press("Tab")
+    assert stops == [
+        *["Width of the panel", "Start over", "Close", "Conversation", "Opened 2 of 11 sections · 2 cited"],
+        *["Source 1: Server", "Source 2: The port is taken"],
+        *["Settings › Server", "Troubleshooting › The port is taken"],
+        *["Copy", "Copy link", "Helpful", "Not helpful", "Ask again", "Ask a question", "Send"],
+    ]
+
+
+def test_large_letters_leave_room(page: Page, stage: Stage, widget: Widget) -> None:
+    """Of a screen of 1280 by 1024 that is magnified four times, the conversation has the most part; paper has none."""
+    page.set_viewport_size({"width": 320, "height": 256})
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION)
+    log = widget.panel.locator(".log").bounding_box()
+    assert log is not None
+    assert log["height"] > 100
+    assert widget.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+    page.emulate_media(media="print")
+    assert not widget.panel.is_visible()

@@ -1,0 +1,416 @@
+"""Whatever an endpoint, a host, a browser or haste does wrong: no error, no freeze, and no question is lost."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkdocs_roaming.widget import files
+
+from .conftest import Reply, Stage, Widget, answer, recorded, stream
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+QUESTION = "Which port is the default?"
+LATER = b'data: {"type":"finish-step"}'
+TEXT = {"type": "text-delta", "id": "t", "delta": "On 8642 [^2ebf9271]."}
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """A browser tells of refusals and of missing files on its console; the tests here ask for some."""
+    return r"status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT|FAILED|ABORTED)|asked for|CORS|redirect"
+
+
+def status(**given: Any) -> dict[str, Any]:
+    return {"type": "data-status", "data": {"state": "answered", **given}}
+
+
+def section(url: Any, **given: Any) -> dict[str, Any]:
+    data = {"title": "Server", "path": ["Settings", "Server"], "url": url, "tokens": 9, "state": "read", **given}
+    return {"type": "data-section", "id": "2ebf9271", "data": data}
+
+
+def begun(widget: Widget, question: str = QUESTION) -> None:
+    """Ask a question whose answer is not ended yet."""
+    widget.input.fill(question)
+    widget.input.press("Enter")
+    widget.turns.locator("text=Opening").wait_for()
+
+
+# What endpoints do wrong
+
+SENSELESS: Mapping[str, list[Any]] = {
+    "no part": [None],
+    "a status without data": [TEXT, {"type": "data-status"}],
+    "a status that is none": [TEXT, {"type": "data-status", "data": None}],
+    "a state that is a method": [TEXT, status(state="constructor")],
+    "a state that is a prototype": [TEXT, status(state="__proto__")],
+    "a state that is a number": [TEXT, status(state=5)],
+    "a list that is a text": [TEXT, status(state="not_found", nearest="abc")],
+    "a list of nothing": [TEXT, status(state="not_found", looked_at=[None])],
+    "a section without a path": [{"type": "data-section", "id": "2ebf9271", "data": {"title": "x"}}, TEXT, status()],
+    "an outline without data": [{"type": "data-outline"}, TEXT, status()],
+    "tools that opened a number": [{"type": "tool-output-available", "output": {"opened": 5}}, TEXT, status()],
+    "nothing": [],
+}
+ODD: Mapping[str, list[Any]] = {
+    "a cost that is a text": [section("/"), TEXT, status(cost="cheap", tokens_read="many")],
+    "support that is a number": [section("/"), TEXT, {"type": "data-support", "data": {"sentences": 5}}, status()],
+    "sentences without marks": [section("/"), TEXT, {"type": "data-support", "data": {"sentences": [{}]}}, status()],
+    "a delta without text": [{"type": "text-delta"}, section("/"), TEXT, status()],
+    "a section's state of no meaning": [section("/", state="constructor", tokens=[]), TEXT, status()],
+    "an address that is a number": [section(5, title=None), TEXT, status()],
+    "a prototype": [section("/", __proto__={"url": "x"}), TEXT, {**status(), "__proto__": {"state": "error"}}],
+    "sections after the text": [TEXT, section("/"), status()],
+    "a status before the text": [status(), TEXT, section("/")],
+}
+
+
+def test_senseless_streams_give_the_question_back(page: Page, stage: Stage, widget: Widget) -> None:
+    """The turn ends, it is told that it went wrong, and what was asked stands in the input."""
+    page.goto(stage.page('endpoint="/" mode="endpoint"'))
+    widget.open()
+    for name, parts in SENSELESS.items():
+        stage.plays(stream(*parts))
+        turn = widget.ask(name)
+        assert widget.input.input_value() == name
+        assert "lease ask again." in turn.inner_text(), name
+        assert "lease ask again." in widget.alert.inner_text(), name
+        widget.panel.get_by_role("button", name="Start over").click()
+
+
+def test_odd_streams_are_answers(page: Page, stage: Stage, widget: Widget) -> None:
+    """What can be understood is shown, with all that can be done with it."""
+    page.goto(stage.page())
+    widget.open()
+    for name, parts in ODD.items():
+        stage.plays(stream(*parts))
+        turn = widget.ask(name)
+        turn.get_by_role("button", name="Copy link").wait_for()
+        shown = turn.inner_text()
+        assert "On 8642[1]." in shown, name
+        assert not any(wrong in shown for wrong in ("undefined", "{", "NaN", "null", "function")), name
+        widget.panel.get_by_role("button", name="Start over").click()
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "body", "said"),
+    [
+        ("1e99", b"{}", "in 24 h."),
+        ("-7", b"{}", "now."),
+        ("soon", b'{"retry_after": "later"}', "in 30 s."),
+        ("", b"null", "in 30 s."),
+        ("", b'{"retry_after": 1e308}', "in 24 h."),
+        ("5400", b"[]", "in 90 min."),
+    ],
+)
+def test_waiting_has_an_end(page: Page, stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str) -> None:
+    """However long an endpoint wants to be left alone: a day at most, and never a number of nothing."""
+    stage.plays(Reply(body, status=429, headers={"retry-after": retry_after}))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    turn.locator(f"text=Too many questions just now. You can ask again {said}").wait_for()
+
+
+def test_a_question_is_sent_nowhere_else(page: Page, stage: Stage, widget: Widget) -> None:
+    """An endpoint that sends the browser to another host is down; the other one hears nothing."""
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url) if "evil" in request.url else None)
+    stage.plays(Reply(status=307, headers={"location": "https://evil.example/v1/ask", "content-length": "0"}))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill("port taken")
+    widget.input.press("Enter")
+    widget.hits.first.wait_for()
+    assert elsewhere == []
+    assert widget.input.input_value() == "port taken"
+
+
+def test_an_endpoint_may_hold_the_line(page: Page, stage: Stage, widget: Widget) -> None:
+    """What comes after the end of a stream is not waited for."""
+    body = answer("Yes.") + b": more\n\n"
+    stage.plays(Reply(body, hold=b": more"))
+    page.goto(stage.page())
+    assert "Yes." in widget.open().ask(QUESTION).inner_text()
+
+
+def test_long_answers_do_not_freeze_the_page(page: Page, stage: Stage, widget: Widget) -> None:
+    """Thousands of pieces that come at once, as out of a cache, are shown within seconds."""
+    page.goto(stage.page())
+    widget.open()
+    for block in ("- item with **bold** and `code` [^2ebf9271]\n", "word ", "[^2ebf9271] ", "**a", "[a", "> "):
+        text = block * (50_000 // len(block))
+        pieces = [{"type": "text-delta", "delta": text[at : at + 8]} for at in range(0, len(text), 8)]
+        stage.plays(stream(section(stage.url), *pieces, status()))
+        widget.input.fill("?")
+        start = time.monotonic()
+        widget.input.press("Enter")
+        widget.ended()
+        assert time.monotonic() - start < 10, block  # a minute and more when each piece was shown
+        widget.panel.get_by_role("button", name="Start over").click()
+
+
+def test_numbers_are_those_of_the_sources(page: Page, stage: Stage, widget: Widget) -> None:
+    """A citation of nothing takes a number, and no source has it; in what is copied neither."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.plays(answer("One [^deadbeef], two [^2ebf9271].", **{"2ebf9271": stage.url}))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert turn.locator(".answer").inner_text() == "One[1], two[2]."
+    assert turn.locator("ol li").evaluate_all("items => items.map(item => item.value)") == [2]
+    turn.get_by_role("button", name="Copy", exact=True).click()
+    widget.panel.get_by_role("button", name="Copied").wait_for()
+    assert "\n[2] 2ebf9271: " in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_marks_count_as_scripts_do(page: Page, stage: Stage, widget: Widget) -> None:
+    """Signs of two halves before a mark, as 🫖, do not shift it."""
+    text = "🫖🫖🫖 listens on `8642` 🫖."
+    at = {word: len(text[: text.index(word)].encode("utf-16-le")) // 2 for word in ("listens", "8642")}
+    spans = [{"kind": "word", "start": start, "end": start + len(word)} for word, start in at.items()]
+    support = {"type": "data-support", "data": {"sentences": [{"marks": spans}]}}
+    stage.plays(stream({**TEXT, "delta": text}, support, status()))
+    page.goto(stage.page())
+    marks = widget.open().ask(QUESTION).locator("mark")
+    marks.nth(1).wait_for()
+    assert [mark.split(" ")[0] for mark in marks.all_text_contents()] == ["listens", "8642"]
+
+
+# What hosts and browsers do wrong
+
+
+def test_a_frame_without_rights_will_do(page: Page, stage: Stage, widget: Widget) -> None:
+    """In a sandbox that forbids storage and an origin, questions are answered and sections found."""
+
+    def shared(route: Route) -> None:
+        got = route.fetch()
+        route.fulfill(response=got, headers={**got.headers, "access-control-allow-origin": "*"})
+
+    page.route("**/roaming/**", shared)
+    stage.page()
+    frame = '<!doctype html><link rel=icon href="data:,"><iframe sandbox="allow-scripts" src="index.html"'
+    (stage.folder / "frame.html").write_text(f"{frame} width=1000 height=700></iframe>", "utf-8")
+    page.goto(stage.url + "frame.html")
+    inner = page.frame_locator("iframe")
+    inner.locator("roaming-ask .opener").click()
+    body = answer("Yes [^2ebf9271].", **{"2ebf9271": stage.url}).decode()
+    inner.locator("roaming-ask").evaluate("(one, body) => { one.request = async () => new Response(body) }", body)
+    inner.locator("textarea").fill(QUESTION)
+    inner.locator("textarea").press("Enter")
+    inner.locator(".answer:has-text('Yes[1].')").wait_for()
+    inner.locator("roaming-ask").evaluate("one => one.setAttribute('mode', 'finder')")
+    inner.locator("textarea").fill("whistle")
+    inner.locator(".hit").first.wait_for()
+
+
+@pytest.mark.parametrize("kept", ["{}", "5", "[null]", '[{"question": "?", "parts": [null]}]', '[{"parts": 5}]', "x"])
+def test_what_was_kept_may_be_anything(page: Page, stage: Stage, widget: Widget, kept: str) -> None:
+    """Turns that cannot be read are as if they had not been kept."""
+    page.goto(stage.page())
+    page.evaluate("([key, kept]) => sessionStorage.setItem(key, kept)", [f"roaming:{stage.url}", kept])
+    page.reload()
+    widget.open()
+    assert widget.turns.count() == 0
+    stage.plays(recorded("answered"))
+    assert "8642" in widget.ask(QUESTION).inner_text()
+
+
+def test_a_full_store_keeps_the_answer_on_the_page(page: Page, stage: Stage, widget: Widget) -> None:
+    """It is shown and finished as ever."""
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    page.evaluate("for (let size = 2 ** 22; size; size >>= 1) try { sessionStorage[size] = 'x'.repeat(size) } catch {}")
+    widget.open().ask(QUESTION).get_by_role("button", name="Copy link").wait_for()
+
+
+def test_without_its_modules_it_says_so(page: Page, stage: Stage, widget: Widget) -> None:
+    """An answer stands without what is loaded later; the finder tells that the connection was lost."""
+    for name in ("done", "find"):
+        (stage.folder / "roaming" / f"roaming-{name}.js").unlink()
+    stage.plays(recorded("answered"), Reply(b"{}", status=429))
+    page.goto(stage.page())
+    assert "Settings › Server" in widget.open().ask(QUESTION).inner_text()
+    widget.ask("And?")
+    page.wait_for_function(
+        "document.querySelector('roaming-ask').shadowRoot.querySelector('[role=alert]').textContent.startsWith('Too')"
+    )
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    widget.input.fill("port")
+    widget.panel.locator("text=The connection was lost.").wait_for()
+
+
+def test_copying_may_be_forbidden(page: Page, stage: Stage, widget: Widget) -> None:
+    """Then nothing says that it was copied, and nothing breaks."""
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    copy = widget.open().ask(QUESTION).get_by_role("button", name="Copy link")
+    copy.wait_for()
+    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no')), 0")
+    copy.click()
+    assert copy.inner_text() == "Copy link"
+
+
+def test_pages_whose_paths_look_like_addresses(page: Page, stage: Stage, widget: Widget) -> None:
+    """They are read below the site: whatever a manifest names, no other host is asked."""
+    path = stage.folder / "roaming" / "manifest.json"
+    told = json.loads(path.read_text("utf-8"))
+    (trouble,) = (page for page in told["pages"] if page["path"] == "trouble/")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    addresses = ("a#b?c 100%.md", "//evil.example/x.md", "https://evil.example/x.md", "api:v1.md")
+    for number, markdown in enumerate(addresses):
+        trouble["markdown"] = markdown
+        path.write_text(json.dumps(told), "utf-8")
+        if number == 0:
+            (stage.folder / "trouble" / "index.md").rename(stage.folder / markdown)
+            for file in stage.folder.glob("roaming/sections/*.md"):
+                file.unlink()
+        page.goto(stage.page(""))
+        widget.open()
+        widget.input.fill("port taken")
+        widget.hits.first.locator("summary").click()
+        shown = "PortTaken" if number == 0 else "This cannot be read"
+        widget.hits.first.locator(f".open:has-text('{shown}')").wait_for()
+    assert len(asked) > len(addresses)
+    assert [url for url in asked if not url.startswith((stage.url, "data:"))] == []
+
+
+def test_every_word_can_be_looked_for(page: Page, stage: Stage, widget: Widget) -> None:
+    """Words that mean something to scripts too; and languages."""
+    path = stage.folder / "roaming" / "manifest.json"
+    told = json.loads(path.read_text("utf-8"))
+    told["pages"][0]["sections"][0]["keywords"] = ["constructor", "__proto__", "toString"]
+    for language in ("en", "constructor"):
+        told["site"]["language"] = language
+        path.write_text(json.dumps(told), "utf-8")
+        page.goto(stage.page(""))
+        widget.open()
+        for word in ("constructor", "port", "tostring", "__proto__", "constructors "):
+            widget.input.fill(word)
+            widget.hits.first.wait_for()
+
+
+# Haste
+
+
+def test_drafts_stay(page: Page, stage: Stage, widget: Widget) -> None:
+    """What is being typed while a waiting question is sent stays in the input; several may wait."""
+    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
+    stage.replies.append(Reply(recorded("follow_up")))
+    page.goto(stage.page())
+    widget.open()
+    begun(widget)
+    for question in ("And its log?", "And its lock?"):
+        widget.input.fill(question)
+        widget.input.press("Enter")
+    widget.input.fill("And its d")
+    reply.released.set()
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+    assert stage.asked[1]["question"] == "And its log?\nAnd its lock?"
+    assert widget.input.input_value() == "And its d"
+
+
+def test_stopping_and_asking_at_once(page: Page, stage: Stage, widget: Widget) -> None:
+    """The second question is sent, and the first is back in the input."""
+    stage.plays(Reply(recorded("answered"), hold=LATER))
+    stage.replies.append(Reply(recorded("follow_up")))
+    page.goto(stage.page())
+    widget.open()
+    begun(widget)
+    page.evaluate("{ const one = document.querySelector('roaming-ask'); one.stop(); one.ask('And its log?'); }")
+    widget.turns.nth(1).locator("text=Ask again").wait_for()
+    assert [asked["question"] for asked in stage.asked] == [QUESTION, "And its log?"]
+    assert widget.input.input_value() == QUESTION
+
+
+def test_starting_over_forgets_what_was_asked(page: Page, stage: Stage, widget: Widget) -> None:
+    """While an answer is written too: neither it nor its question comes back, and the next one is sent."""
+    stage.plays(Reply(recorded("answered"), hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    begun(widget)
+    widget.panel.get_by_role("button", name="Start over").click()
+    stage.plays(recorded("follow_up"))
+    widget.ask("And its log?")
+    assert widget.turns.count() == 1
+    assert widget.input.input_value() == ""
+    assert widget.alert.inner_text() == ""
+
+
+def test_a_turn_left_behind_is_kept(page: Page, stage: Stage, widget: Widget) -> None:
+    """Who follows a source while the answer is written finds the question again on the next page."""
+    stage.plays(Reply(recorded("answered"), hold=LATER), recorded("answered"))
+    page.goto(stage.page())
+    stage.page(name="other.html")
+    widget.open()
+    begun(widget)
+    page.goto(stage.url + "other.html")
+    widget.open()
+    turn = widget.turns.last
+    assert "lease ask again." in turn.inner_text()
+    assert turn.get_attribute("aria-busy") == "false"
+    assert widget.alert.inner_text() == ""  # nobody asked here yet
+    turn.get_by_role("button", name="Ask again").click()
+    widget.turns.nth(1).locator("text=Opened 2").wait_for()
+    assert stage.asked[1]["question"] == QUESTION
+    page.goto(stage.url)  # here nobody asks, nor opens the panel
+    page.goto(stage.url + "other.html")
+    widget.open()
+    assert widget.turns.count() == 2
+
+
+def test_a_draft_outlives_an_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
+    """Where it is down, the finder gets the question, and keeps what was being typed."""
+    reply = stage.plays(Reply(b"{ }", status=503, hold=b" "))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill("port")
+    widget.input.press("Enter")
+    widget.turns.last.wait_for()
+    widget.input.fill("whistle")
+    reply.released.set()
+    widget.hits.first.wait_for()
+    assert widget.input.input_value() == "port\nwhistle"
+
+
+def test_scripts_need_not_wait(page: Page, stage: Stage, widget: Widget) -> None:
+    """What is called before the words of a language have come is done when they have."""
+    for path, data in files("de"):
+        (stage.folder / path).write_bytes(data)
+    url = stage.page()
+    calls = "for (const one of document.querySelectorAll('roaming-ask')) { one.open(); one.prefill('Port?'); }"
+    (stage.folder / "early.js").write_text(calls, "utf-8")
+    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", "lang=de")
+    (stage.folder / "index.html").write_text(f"{html}<script type=module src=early.js></script>", "utf-8")
+    page.goto(url)
+    widget.panel.wait_for()
+    page.wait_for_function(
+        "document.querySelector('roaming-ask').shadowRoot.querySelector('textarea').value === 'Port?'"
+    )
+
+
+def test_it_may_be_moved(page: Page, stage: Stage, widget: Widget) -> None:
+    """Taken off the page and put back it is as it was, on small screens modal again, and listens once."""
+    page.set_viewport_size({"width": 390, "height": 800})
+    stage.plays(recorded("answered"))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION)
+    page.evaluate("{ const one = document.querySelector('roaming-ask'); one.remove(); document.body.append(one); }")
+    assert widget.panel.evaluate("panel => panel.matches(':modal')")
+    assert widget.turns.count() == 1
+    page.keyboard.press("Control+i")
+    assert not widget.panel.is_visible()
+
+
+def test_two_of_them_do_not_fight(page: Page, stage: Stage, widget: Widget) -> None:
+    """The shortcut is heard by one; each closes what it opened."""
+    page.goto(stage.page(body="<roaming-ask></roaming-ask>"))
+    for opened in (1, 0, 1):
+        page.keyboard.press("Control+i")
+        assert page.locator("roaming-ask dialog[open]").count() == opened
