@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from mkdocs_roaming.lint.docs import Docs
 from mkdocs_roaming.lint.finding import Found, Rule
@@ -70,18 +72,18 @@ def orders_to_models(docs: Docs) -> Iterator[Found]:
             if not _is_described(text.page.description, found):
                 yield Found(f"The page's description says “{found[0]}” to a model that reads.", _TAKE_OUT, text.page)
         prose = _EMPHASIS.sub("", "\n".join(text.prose))  # it changes nothing about an order
+        breaks = [found.start() for found in re.finditer("\n", prose)]
+        shown = _Shown(text, prose)
+        told: set[tuple[int, str]] = set()
         for found in orders(prose):
-            number = prose.count("\n", 0, found.start())
-            if not _is_described(prose, found) and not _is_shown(text, number, prose, found):
-                said = " ".join(found[0].split())
-                yield Found(
-                    f"“{said}” is said to a model that reads, not to a person.",
-                    _TAKE_OUT,
-                    text.page,
-                    text.section_at(number),
-                    number,
-                    said,
-                )
+            number = bisect_left(breaks, found.start())
+            at, said = text.section_at(number), " ".join(found[0].split())
+            if (at, said) in told or _is_described(prose, found) or shown.has(found, at, number):
+                continue
+            told.add((at, said))  # a section that repeats an order has one fault
+            yield Found(
+                f"“{said}” is said to a model that reads, not to a person.", _TAKE_OUT, text.page, at, number, said
+            )
 
 
 _DELETE = "Delete the characters; an editor that shows invisible ones finds them."
@@ -144,21 +146,37 @@ def _is_described(prose: str, found: re.Match[str]) -> bool:
     return _TOLD_OF.search(prose, max(0, found.start() - 60), found.start()) is not None
 
 
-def _is_shown(text: PageText, number: int, prose: str, found: re.Match[str]) -> bool:
-    """Tell whether an order is shown and not given: quoted, or part of a sentence or quote that teaches about such."""
-    begin = prose.rfind("\n\n", 0, found.start()) + 1
-    end = prose.find("\n\n", found.end())
-    paragraph = _UNSEEN.sub(r"\1 \3 ", prose[begin : end if end > 0 else len(prose)])
-    for quoted in _QUOTED.finditer(paragraph):
-        if quoted.start() + begin < found.start() and found.end() < quoted.end() + begin + 1:
+class _Shown:
+    """Tells of the orders of a page which are shown and not given: quoted, or in a sentence that teaches about such."""
+
+    def __init__(self, text: PageText, prose: str) -> None:
+        self._text = text
+        self._prose = prose
+        self._quoted = cache(self._quoted_in)
+        self._teaches = cache(self._teaches_in)
+
+    def has(self, found: re.Match[str], at: int, number: int) -> bool:
+        begin = self._prose.rfind("\n\n", 0, found.start()) + 1
+        starts, ends = self._quoted(begin)
+        quote = bisect_left(starts, found.start()) - 1
+        if quote >= 0 and found.end() <= ends[quote]:
             return True
-    listed = text.lines[number].lstrip().startswith((">", "-", "*", "|"))
-    if not listed and _BEGINNING.search(prose, max(0, found.start() - 20), found.start()):
-        return False
-    at = text.section_at(number)
-    own = [text.prose[line] for line in text.own_lines(at)]
-    titles = [section.title for section in text.page.sections]
-    return TEACHING.search(" ".join([*titles, *own])) is not None
+        listed = self._text.lines[number].lstrip().startswith((">", "-", "*", "|"))
+        if not listed and _BEGINNING.search(self._prose, max(0, found.start() - 20), found.start()):
+            return False
+        return self._teaches(at)
+
+    def _quoted_in(self, begin: int) -> tuple[list[int], list[int]]:
+        """Give where the quotes of the paragraph at a place begin and end."""
+        end = self._prose.find("\n\n", begin + 1)
+        paragraph = _UNSEEN.sub(r"\1 \3 ", self._prose[begin : end if end > 0 else len(self._prose)])
+        spans = [(quoted.start() + begin, quoted.end() + begin) for quoted in _QUOTED.finditer(paragraph)]
+        return [start for start, _ in spans], [end for _, end in spans]
+
+    def _teaches_in(self, at: int) -> bool:
+        titles = [section.title for section in self._text.page.sections]
+        own = [self._text.prose[line] for line in self._text.own_lines(at)]
+        return TEACHING.search(" ".join([*titles, *own])) is not None
 
 
 _EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
