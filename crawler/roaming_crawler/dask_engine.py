@@ -121,4 +121,4 @@ def _line(error: Any) -> str:
     return " ".join(str(error).split())[:200]
 
 
-_SECONDS = 20
+_SECONDS = 5

@@ -1,0 +1,90 @@
+"""Workers of Dask crawl what one process would, also where one of them is killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.workers import cluster
+
+Published = Callable[[Path], dict[str, bytes]]
+
+
+def _command(listing: Path, store: Path, haste: tuple[str, ...], *more: str) -> list[str]:
+    return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(store), *haste, *more]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing(
+    sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published
+) -> None:
+    """200 sites, two workers, one killed in the middle: every site is there, none twice, byte for byte the same.
+
+    What is asked twice are pages that were under way. The scheduler's memory stays what it was.
+    """
+    count = 200
+    listing = sites.listing(tmp_path / "sites.txt", count)
+    one = subprocess.run(_command(listing, tmp_path / "one", haste, "--json"), capture_output=True, check=True)
+    assert json.loads(one.stdout.splitlines()[-1])["new"] == count
+    asked = sites.asked.copy()
+    sites.asked.clear()
+    sites.most_open.clear()
+    done: Counter[str] = Counter()
+    memory = []
+    with cluster(tmp_path, 2) as dask:
+        command = _command(listing, tmp_path / "many", haste, "--json", "--engine", f"dask={dask.address}")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            for line in running.stdout:
+                event = json.loads(line)
+                if event["event"] == "site":
+                    done[event["key"]] += 1
+                    memory.append(dask.memory())
+                    if len(done) == count // 3:
+                        dask.workers[0].kill()
+        assert running.returncode == 0
+    assert set(done.values()) == {1}
+    assert (event["new"], event["failed"], len(done)) == (count, 0, count)
+    assert published(tmp_path / "many") == published(tmp_path / "one")
+    assert max(sites.most_open.values()) == 1
+    again = sites.asked - asked
+    assert len({path.split("/")[0] for path in again}) <= 2, again  # hosts that the killed worker was at
+    assert again.total() < 10
+    early, late = memory[count // 4], max(memory)
+    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after {count // 4} sites, at most {late:.0f} MB")  # noqa: T201 -- with -s
+    assert late - early < 20
+
+
+@pytest.mark.slow
+def test_processes_started_for_a_crawl_do_the_same(
+    sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published
+) -> None:
+    """Without an address workers are started here; the second run has nothing to do and starts none."""
+    listing = sites.listing(tmp_path / "sites.txt", 8)
+    subprocess.run(_command(listing, tmp_path / "one", haste), capture_output=True, check=True)
+    command = _command(listing, tmp_path / "many", haste, "--engine", "dask", "--json")
+    first = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(first.stdout.splitlines()[-1])["new"] == 8
+    assert published(tmp_path / "many") == published(tmp_path / "one")
+    again = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(again.stdout.splitlines()[-1])["fresh"] == 8
+
+
+def test_a_scheduler_that_is_not_there_is_told(sites: Any, tmp_path: Path, roaming: Any) -> None:
+    """What is wrong with an engine is told in a line, before anything is asked."""
+    listing = sites.listing(tmp_path / "sites.txt", 2)
+    for engine, told in (
+        ("ray", "--engine ray: give dask"),
+        ("dask=localhost", "--engine dask=localhost: give dask, or dask=tcp://"),
+        ("dask=tcp://127.0.0.1:1", "no scheduler answers there; start one: dask scheduler"),
+    ):
+        done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
+        assert (done.exit_code, told in done.stderr) == (1, True), done.stderr
+    assert not sites.asked
