@@ -124,7 +124,7 @@ class Evaluation:
                 self.left[mode.name] = f"what is left of the {self.max_cost} of --max-cost is not enough for an answer"
             elif self._failed[row] >= MOST_ERRORS:
                 self.left[mode.name] = f"{MOST_ERRORS} answers in a row failed: {outcome.error}"
-            if kept and not known and not outcome.error:
+            if kept and not known and not outcome.error and question.ask not in self.ranking.by_words:
                 kept.put(key, outcome)
         finally:
             self.step()

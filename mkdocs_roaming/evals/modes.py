@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Finished, Reference
+from mkdocs_roaming.answer.events import Finished, Reference, SectionsFound
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models import Model
 from mkdocs_roaming.answer.models.offline import Offline
@@ -19,7 +19,7 @@ from mkdocs_roaming.evals.outlining import walk_outline
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.meaning import Finder
+from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.navigator import Navigator
 
 SEARCH = "search"
@@ -66,16 +66,22 @@ class Mode(Protocol):
 
 
 class Ranking:
-    """How search ranks sections for a question; each question is looked up once."""
+    """How search ranks sections for a question; each question is looked up once.
+
+    `by_words` are the questions for which meaning was to be gone by too, and could not be had.
+    """
 
     def __init__(self, library: Library, search: Finder) -> None:
         self.library, self.search = library, search
+        self.by_words: set[str] = set()
         self._found: dict[str, list[Place]] = {}
 
     def places(self, question: Question) -> list[Place]:
         """Give the first sections that search finds."""
         if question.ask not in self._found:
             self._found[question.ask] = [hit.place for hit in self.search.find(question.ask, limit=LOOKED)]
+            if isinstance(self.search, Hybrid) and self.search.words_only(question.ask):
+                self.by_words.add(question.ask)
         return self._found[question.ask]
 
     def rank(self, question: Question) -> int | None:
@@ -187,6 +193,8 @@ class ModelMode:
         async with aclosing(asking) as told:
             events = [event async for event in told]
         taken = self._clock() - begun
+        if any(isinstance(event, SectionsFound) and event.words_only for event in events):
+            self._ranking.by_words.add(question.ask)
         outcome = outcome_of(question, events, rank=self._ranking.rank(question), seconds=taken)
         if cut and any(isinstance(event, Finished) and event.spent == "cost" for event in events):
             return replace(outcome, error=CUT)

@@ -184,6 +184,22 @@ def test_commands_say_when_they_go_by_words(html: Path, tmp_path: Path, api: Emb
     assert roaming("search", html, "washed", "--config", config).stderr == ""
 
 
+def test_an_evaluation_says_when_it_went_by_words(html: Path, tmp_path: Path, api: EmbeddingsApi, away: str) -> None:
+    """Its figures are not those of search by meaning: that is told, nothing is kept of them, no baseline is written."""
+    config = settings(tmp_path, api.url)
+    roaming("index", html, "--url", "https://docs.example/", "--config", config, "--search", "hybrid")
+    asked, kept, baseline = tmp_path / "q.yml", tmp_path / "kept.jsonl", tmp_path / "b.json"
+    asked.write_text("questions:\n- ask: is there a car\n  answerable: false\n", "utf-8")
+    command = ["eval", html, asked, "--compare", "search,offline", "--keep", kept, "--write-baseline", baseline]
+    done = roaming(*command, "--config", settings(tmp_path, away))
+    assert (done.exit_code, baseline.exists()) == (1, False), done.stderr
+    assert "1 questions were searched by words alone" in done.stderr
+    assert len(kept.read_text("utf-8").splitlines()) == 1
+    done = roaming(*command, "--config", settings(tmp_path, api.url))
+    assert (done.exit_code, baseline.exists()) == (0, True), done.stderr
+    assert len(kept.read_text("utf-8").splitlines()) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
