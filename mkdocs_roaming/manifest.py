@@ -8,18 +8,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
+from mkdocs_roaming.checked import BrokenError, Json, dicts, manifest_of, page_alone, page_of
 from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, RuleEntry, SectionEntry, SiteEntry, VectorsEntry, When
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.page import Alternate
 
 __all__ = [
     "PATH",
@@ -47,8 +46,6 @@ __all__ = [
 VERSION = 1
 PATH = "roaming/manifest.json"
 SCHEMA_PATH = "roaming/manifest.schema.json"
-
-Json = dict[str, Any]
 
 
 def dump(manifest: Manifest) -> str:
@@ -89,7 +86,7 @@ def load(text: str | bytes, *, where: str = PATH) -> Manifest:
     """
     data = _loaded(text, where)
     with _broken(where):
-        return _manifest(data)
+        return manifest_of(data)
 
 
 def pages_of(file: Path) -> tuple[PageEntry, ...]:
@@ -99,7 +96,7 @@ def pages_of(file: Path) -> tuple[PageEntry, ...]:
     """
     with file.open(encoding="utf-8", errors="surrogatepass") as text, _broken(str(file)):
         _, pages = _parted(text, str(file), lambda item: None if "start" in item else item)
-        return tuple(_page_alone(page, f"pages/{at}", ()) for at, page in enumerate(pages))
+        return tuple(page_alone(page, f"pages/{at}", ()) for at, page in enumerate(pages))
 
 
 def bones_of(file: Path) -> Manifest:
@@ -109,8 +106,8 @@ def bones_of(file: Path) -> Manifest:
     """
     with file.open(encoding="utf-8", errors="surrogatepass") as text, _broken(str(file)):
         head, pages = _parted(text, str(file), _bone)
-        found = tuple(_page(page, f"pages/{at}") for at, page in enumerate(pages))
-        return dataclasses.replace(_manifest({**head, "pages": [], "nav": [], "rules": []}), pages=found)
+        found = tuple(page_of(page, f"pages/{at}") for at, page in enumerate(pages))
+        return dataclasses.replace(manifest_of({**head, "pages": [], "nav": [], "rules": []}), pages=found)
 
 
 @cache
@@ -201,11 +198,7 @@ def _jsonable(value: Any) -> Any:
     return _shortened(value) if dataclasses.is_dataclass(value) else value
 
 
-# Reading: nothing that comes from outside is believed before its type is seen
-
-
-class _BrokenError(Exception):
-    pass
+# Reading
 
 
 def _loaded(text: str | bytes, where: str) -> Json:
@@ -225,7 +218,7 @@ def _loaded(text: str | bytes, where: str) -> Json:
 def _broken(where: str) -> Iterator[None]:
     try:
         yield
-    except _BrokenError as error:
+    except BrokenError as error:
         raise ManifestError(f"{where}: {error}; build the site again, or run `roaming validate`") from None
 
 
@@ -238,7 +231,7 @@ def _parted(file: IO[str], where: str, hook: Callable[[Json], Any]) -> tuple[Jso
     head, found, text = text.partition('"pages":[')
     if not found:
         data = _loaded(head + file.read(), where)
-        return data, (json.loads(json.dumps(page), object_hook=hook) for page in _dicts(data, "pages", "manifest"))
+        return data, (json.loads(json.dumps(page), object_hook=hook) for page in dicts(data, "pages", "manifest"))
     return _loaded(f'{head}"pages":[]}}', where), _pages(file, text, where, json.JSONDecoder(object_hook=hook))
 
 
@@ -254,7 +247,7 @@ def _pages(file: IO[str], text: str, where: str, decoder: json.JSONDecoder) -> I
             text, at = text[at:] + more, 0
             continue
         if not isinstance(page, dict):
-            raise _BrokenError("pages is no list of objects")
+            raise BrokenError("pages is no list of objects")
         yield page
         at = end
 
@@ -265,180 +258,3 @@ def _bone(item: Json) -> Json:
         for name in ("opening", "keywords", "links"):
             item.pop(name, None)
     return item
-
-
-def _manifest(data: Json) -> Manifest:
-    site = _get(data, "site", dict, "site")
-    return Manifest(
-        site=SiteEntry(
-            name=_get(site, "name", str, "site"),
-            url=_address(site, "url", "site"),
-            description=_get(site, "description", str, "site", ""),
-            language=_get(site, "language", str, "site", "en"),
-            version=_get(site, "version", str, "site", None),
-            alternates=tuple(
-                Alternate(
-                    _address(item, "manifest", "alternates"),
-                    _get(item, "language", str, "alternates", None),
-                    _get(item, "version", str, "alternates", None),
-                )
-                for item in _dicts(site, "alternates", "site")
-            ),
-        ),
-        pages=tuple(_page(page, f"pages/{at}") for at, page in enumerate(_dicts(data, "pages", "manifest"))),
-        nav=tuple(_nav(item) for item in _dicts(data, "nav", "manifest")),
-        rules=tuple(_rule(rule, f"rules/{at}") for at, rule in enumerate(_dicts(data, "rules", "manifest"))),
-        rules_mode=_get(data, "rules_mode", str, "manifest", "each"),
-        vectors=_vectors(_get(data, "vectors", dict, "manifest", None)),
-        anchors=_get(data, "anchors", bool, "manifest", True),
-        nav_source=_get(data, "nav_source", str, "manifest", "mkdocs"),
-        generator=_get(data, "generator", str, "manifest", ""),
-        digest=_get(data, "digest", str, "manifest", ""),
-    )
-
-
-def _nav(data: Json, depth: int = 0) -> NavEntry:
-    if depth > _DEEPEST:
-        raise _BrokenError(f"nav: more than {_DEEPEST} levels")
-    id_ = _get(data, "id", str, "nav", None)
-    if id_ is not None and not _ID.fullmatch(id_):
-        raise _BrokenError(f"nav: id {id_[:20]!r} is not 8 hex digits")
-    return NavEntry(
-        title=_get(data, "title", str, "nav"),
-        id=id_,
-        page=_get(data, "page", str, "nav", None),
-        url=_address(data, "url", "nav", None),
-        children=tuple(_nav(child, depth + 1) for child in _dicts(data, "children", "nav")),
-    )
-
-
-def _rule(data: Json, where: str) -> RuleEntry:
-    when = _get(data, "when", dict, where)
-    return RuleEntry(
-        when=When(
-            any=_strings(when, "any", where),
-            all=_strings(when, "all", where),
-            pages=_ids(when, "pages", where),
-            always=_get(when, "always", bool, where, False),
-        ),
-        open=_ids(data, "open", where),
-        name=_get(data, "name", str, where, ""),
-    )
-
-
-def _vectors(data: Json | None) -> VectorsEntry | None:
-    if data is None:
-        return None
-    return VectorsEntry(
-        digest=_get(data, "digest", str, "vectors"),
-        bytes=_get(data, "bytes", int, "vectors"),
-        model=_get(data, "model", str, "vectors"),
-        dimensions=_get(data, "dimensions", int, "vectors"),
-        windows=_get(data, "windows", int, "vectors"),
-    )
-
-
-def _page(data: Json, where: str) -> PageEntry:
-    size = _get(data, "bytes", int, where)
-    sections = tuple(
-        _section(section, f"{where}/sections/{at}", size) for at, section in enumerate(_dicts(data, "sections", where))
-    )
-    if not sections:
-        raise _BrokenError(f"{where}: no sections")
-    id_ = _get(data, "id", str, where)
-    if id_ != sections[0].id:
-        raise _BrokenError(f"{where}: id {id_[:20]!r} is not that of its own section")
-    return _page_alone(data, where, sections)
-
-
-def _page_alone(data: Json, where: str, sections: tuple[SectionEntry, ...]) -> PageEntry:
-    return PageEntry(
-        id=_get(data, "id", str, where),
-        title=_get(data, "title", str, where),
-        path=_get(data, "path", str, where),
-        markdown=_get(data, "markdown", str, where),
-        digest=_get(data, "digest", str, where),
-        bytes=_get(data, "bytes", int, where),
-        sections=sections,
-        source=_get(data, "source", str, where, None),
-        origin=_get(data, "origin", str, where, "html"),
-        description=_get(data, "description", str, where, ""),
-        tags=_strings(data, "tags", where),
-        full=_get(data, "full", int, where, None),
-        tokens=_get(data, "tokens", int, where, 0),
-        url=_address(data, "url", where, None),
-    )
-
-
-def _section(data: Json, where: str, size: int) -> SectionEntry:
-    id_ = _get(data, "id", str, where)
-    if not _ID.fullmatch(id_):  # it becomes a file's name
-        raise _BrokenError(f"{where}: id {id_[:20]!r} is not 8 hex digits")
-    level = _get(data, "level", int, where)
-    if not 1 <= level <= 6:
-        raise _BrokenError(f"{where}: level {level} is not 1 to 6")
-    start, end = _get(data, "start", int, where), _get(data, "end", int, where)
-    if not 0 <= start <= end <= size:
-        raise _BrokenError(f"{where}: bytes {start} to {end} lie outside the page's {size}")
-    return SectionEntry(
-        id=id_,
-        level=level,
-        title=_get(data, "title", str, where),
-        start=start,
-        end=end,
-        digest=_get(data, "digest", str, where),
-        anchor=_get(data, "anchor", str, where, None),
-        body=_get(data, "body", str, where, ""),
-        tokens=_get(data, "tokens", int, where, 0),
-        opening=_get(data, "opening", str, where, ""),
-        keywords=_strings(data, "keywords", where),
-        links=_strings(data, "links", where),
-        aliases=_strings(data, "aliases", where),
-    )
-
-
-_REQUIRED: Any = object()
-_DEEPEST = 50
-_ADDRESS = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
-_ID = re.compile(r"[0-9a-f]{8}")
-
-
-def _get(data: Json, key: str, kind: type, where: str, default: Any = _REQUIRED) -> Any:
-    value = data.get(key, default)
-    if value is _REQUIRED:
-        raise _BrokenError(f"{where}: no {key}")
-    if type(value) is kind or value is default or (value is None and default is not _REQUIRED):
-        return default if value is None else value
-    raise _BrokenError(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
-
-
-def _address(data: Json, key: str, where: str, default: Any = _REQUIRED) -> Any:
-    """Give an address; it becomes a link in front of people, so `javascript:` and its kind are refused."""
-    value = _get(data, key, str, where, default)
-    if value is default or _ADDRESS.match(value):
-        return value
-    raise _BrokenError(f"{where}: {key} {value[:40]!r} is no address that a page can have")
-
-
-def _dicts(data: Json, key: str, where: str) -> Sequence[Json]:
-    value = data.get(key) or []
-    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        return value
-    raise _BrokenError(f"{where}: {key} is no list of objects")
-
-
-def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
-    value = data.get(key)
-    if not value:
-        return ()
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise _BrokenError(f"{where}: {key} is no list of texts")
-
-
-def _ids(data: Json, key: str, where: str) -> tuple[str, ...]:
-    values = _strings(data, key, where)
-    for value in values:
-        if not _ID.fullmatch(value):
-            raise _BrokenError(f"{where}: {key} {value[:20]!r} is not 8 hex digits")
-    return values

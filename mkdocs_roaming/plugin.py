@@ -47,11 +47,12 @@ from mkdocs_roaming.mkdocs_site import (
 )
 from mkdocs_roaming.outline import BUDGET, SMALLEST
 from mkdocs_roaming.page import markdown_path
+from mkdocs_roaming.publish.batch import Batch, convert_again, convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
 from mkdocs_roaming.publish.final import final_article, left_out
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Batch, Options, convert_again, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, publish
 
 if TYPE_CHECKING:
     from mkdocs_roaming.lint.config import Config as Lint

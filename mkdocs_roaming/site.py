@@ -17,13 +17,14 @@ from mkdocs_roaming import site_nav
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.manifest import PATH, Manifest, load
 from mkdocs_roaming.page import NavItem, Page, Site, canonical_path, path_of, url_of
+from mkdocs_roaming.publish.batch import Batch, convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.html import article_of
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Batch, Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, Report, publish
 from mkdocs_roaming.publish.widget import Widget, suggestions_of, with_widget, without_widget, write_widget
 from mkdocs_roaming.site_page import (
     canonical_of,

@@ -20,8 +20,9 @@ from click.testing import CliRunner, Result
 from mkdocs_roaming.cli import FAULTS_FOUND, NOTHING_FOUND, main
 from mkdocs_roaming.manifest import RuleEntry, When, dump, load
 from mkdocs_roaming.page import NavItem, Page, Site
+from mkdocs_roaming.publish.batch import convert_pages
 from mkdocs_roaming.publish.cache import Cache
-from mkdocs_roaming.publish.publisher import Options, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, publish
 
 COMMANDS = sorted(main.commands)
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Pumps", "pumps/"), NavItem("Lamps", "lamps/"))))

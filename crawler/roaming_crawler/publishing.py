@@ -15,9 +15,10 @@ from mkdocs_roaming import site_nav
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest import PATH, PageEntry, pages_of
 from mkdocs_roaming.page import NavItem, Page, Site, url_of
+from mkdocs_roaming.publish.batch import Batch, convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Batch, Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Report, publish
 from mkdocs_roaming.publish.shelf import Shelf
 from roaming_crawler.before import Before
 from roaming_crawler.discover import Found

@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import FAULTS_FOUND, main
 from mkdocs_roaming.page import NavItem, Page, Site
+from mkdocs_roaming.publish.batch import convert_pages
 from mkdocs_roaming.publish.cache import Cache
-from mkdocs_roaming.publish.publisher import Options, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, publish
 
 NAV = (NavItem("Home", ""), NavItem("Pumps", "pumps/"))
 PAGES = (

@@ -16,9 +16,10 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, serving
 
 from mkdocs_roaming.embed import Toy
 from mkdocs_roaming.page import Page, Site
+from mkdocs_roaming.publish.batch import convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.meaning import Meaning, meaning_of
-from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, Report, publish
 
 PAGES = {
     "": "# Handbook\n\nWelcome to the workshop.\n",

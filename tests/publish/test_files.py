@@ -12,6 +12,7 @@ from mkdocs_roaming.build import Written, build
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest import load, validate
 from mkdocs_roaming.page import NavItem, Page, Site
+from mkdocs_roaming.publish.batch import convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate, pointer
 from mkdocs_roaming.publish.files import inside, write_atomically
@@ -19,7 +20,7 @@ from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.links import Links
 from mkdocs_roaming.publish.llms_txt import LIMIT, llms_txt
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Options, Report, convert_pages, publish
+from mkdocs_roaming.publish.publisher import Options, Report, publish
 from mkdocs_roaming.roam.check import check
 from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.section import split
