@@ -267,7 +267,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return lint if lint.level != "off" else None
 
     def _look(self, lint: Lint, folder: str, config: MkDocsConfig) -> None:
-        """Say what is hard to roam, the worst first; `strict` fails a build for it, but only warns in `mkdocs serve`."""
+        """Say what is hard to roam, the worst first; `strict` fails a build, and only warns in `mkdocs serve`."""
         from mkdocs_roaming.lint.folder import lint_folder
         from mkdocs_roaming.lint.formats import as_log
 
