@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mkdocs_roaming.roam.library import open_library
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -57,3 +59,36 @@ def test_report_opens_from_a_file(browser: Browser, report: Path, scheme: str, w
     assert page.locator("details:visible").count() == 1
     assert page.get_by_role("img").first.bounding_box() is not None
     context.close()
+
+
+HOSTILE = "<img src=https://evil.example/x onerror=alert(1)><script>alert(2)</script>"
+
+
+def test_a_hostile_site_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    """Titles, text, questions and literals that would be HTML are shown as they are written: no dialog, no request."""
+    (tmp_path / "docs.md").write_text(
+        f"# Site `{HOSTILE}`\n\n## Port `{HOSTILE}`\n\nThe port of `{HOSTILE}` is 8642.\n", "utf-8"
+    )
+    (tmp_path / "q.yml").write_text(
+        f"questions:\n- ask: which port has {HOSTILE}\n  answerable: false\n  note: '{HOSTILE}'\n"
+        f"- ask: port 8642\n  sections: docs\n  contains: ['{HOSTILE}']\n",
+        "utf-8",
+    )
+    library = open_library(tmp_path / "docs.md")
+    place = next(place for place in library.places if place.at)
+    text = (tmp_path / "q.yml").read_text("utf-8").replace("sections: docs", f"sections: '{place.id}'")
+    (tmp_path / "q.yml").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "mkdocs_roaming", "eval", "docs.md", "q.yml", "--compare", "search,offline"]
+    subprocess.run([*command, "--html", "report.html"], cwd=tmp_path, capture_output=True, check=True)
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: said.append(request.url))
+    url = (tmp_path / "report.html").as_uri()
+    page.goto(url)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.get_by_text(HOSTILE).count() >= 3
+    assert page.locator("script, img").count() == 0
+    assert said == [url]
+    page.close()
