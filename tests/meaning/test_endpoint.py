@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -121,6 +123,33 @@ def test_a_server_that_is_away_or_silent_is_told_of(serve: Serve, away: str) -> 
     api = serve(stall=threading.Event())
     with pytest.raises(EmbeddingError, match=r"no answer within 0\.2 seconds"):
         ask(api, ["a"], seconds=0.2, retries=0)
+
+
+@pytest.mark.parametrize(
+    ("piece", "pause", "says"),
+    [(b" ", 0.05, r"no answer within 0\.5 seconds"), (b" " * 2**20, 0.0, "an answer without end")],
+)
+def test_an_answer_that_never_ends_is_given_up(piece: bytes, pause: float, says: str) -> None:
+    """Drop by drop, it takes no longer than the time that was given; all at once, no more memory than vectors need."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):  # the client leaves
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                while True:
+                    connection.sendall(piece)
+                    time.sleep(pause)
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        began = time.monotonic()
+        with pytest.raises(EmbeddingError, match=says):
+            Endpoint("toy", base_url=url, retries=0, seconds=0.5 if pause else 20.0).embed(["a"])
+        assert time.monotonic() - began < 10
+        dripping.join(20)
 
 
 # Keys
