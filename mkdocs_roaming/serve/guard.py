@@ -19,7 +19,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import anyio
@@ -29,6 +28,7 @@ from mkdocs_roaming.serve.addresses import Hosts, header_values, host_of, origin
 from mkdocs_roaming.serve.counters import Counters, Window
 from mkdocs_roaming.serve.gate import Admission, Gate
 from mkdocs_roaming.serve.problems import Header, Refused, Send, send_problem
+from mkdocs_roaming.serve.sending import Patience
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -133,17 +133,18 @@ class Guard:
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
-            waiting.deadline = anyio.current_time() + self.policy.send_seconds
-            await send(message)
-            waiting.deadline = inf
+            with patience:
+                await send(message)
 
-        with anyio.CancelScope() as waiting:  # one for all messages: to begin one for each would take longer
+        with anyio.CancelScope() as waiting:
+            patience = Patience(self.policy.send_seconds, waiting.cancel)
             try:
                 await self.app(scope, receive, sending)
             except Exception:
                 if not waiting.cancel_called:
                     raise
             finally:
+                patience.end()
                 for admission in visit.admissions:
                     await admission.settle(None)
         if waiting.cancel_called:

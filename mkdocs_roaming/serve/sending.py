@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from math import inf
 from typing import Any, TypeVar
 
 import anyio
@@ -62,6 +64,35 @@ async def unless_left(receive: Receive, work: Callable[[], Awaitable[_T]]) -> _T
         result = await work()
         group.cancel_scope.cancel()
     return result
+
+
+class Patience:
+    """Ends what takes too long, one message after the other. One timer is set for all of them, not one for each: of an
+    answer there are many, and nearly none has to be waited for.
+    """
+
+    def __init__(self, seconds: float, end: Callable[[], None]) -> None:
+        self._seconds, self._give_up = seconds, end
+        self._loop = asyncio.get_running_loop()
+        self._since = inf
+        self._timer = self._loop.call_later(seconds, self._look)
+
+    def __enter__(self) -> None:
+        self._since = self._loop.time()
+
+    def __exit__(self, *raised: object) -> None:
+        self._since = inf
+
+    def end(self) -> None:
+        """Wait for nothing any more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        left = self._since + self._seconds - self._loop.time()
+        if left <= 0:
+            self._give_up()
+        else:
+            self._timer = self._loop.call_later(min(left, self._seconds), self._look)
 
 
 async def _cancel_when_left(receive: Receive, scope: anyio.CancelScope) -> None:
