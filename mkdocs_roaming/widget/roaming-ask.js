@@ -230,8 +230,7 @@ function cut(lines) {
         if (blank) next = lines[at + 1] ?? "";
         const item = ITEM.exec(next);
         if (item && !item[1]) return isOrdered(item) !== isOrdered(first);
-        // a line of digits may be growing to be the next item
-        return !next.trim() || (!/^ {2}|^\d{1,9}$/.test(next) && (blank || begins(next)));
+        return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
       });
     } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
       kind = "table";
@@ -254,7 +253,8 @@ export class Markdown {
   }
   push(more) {
     this.#text = (this.#text + more).slice(0, LONGEST);
-    const blocks = cut(this.#text.split(/\r\n?|\n/).slice(this.#done));
+    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, ""); // "*" may grow to be "**", and "2" to be "2.": wait for it
+    const blocks = cut(shown.split(/\r\n?|\n/).slice(this.#done));
     blocks.forEach((block, at) => {
       const text = block.lines.join("\n").trimEnd();
       if (!at && text === this.#last) return;
@@ -847,10 +847,10 @@ export class RoamingAsk extends HTMLElement {
     const [told] = /outline|section|delta/.exec(type) ?? [];
     if (live && told) this._tell(told, { id, text: part.delta, ...data });
   }
-  /** Shows the text that has come since. */
-  #write(turn) {
+  /** Shows the text that has come since; `end` makes sure that nothing is waited for. */
+  #write(turn, end = "") {
     turn.late = clearTimeout(turn.late);
-    turn.markdown.push(turn.text.slice(turn.written));
+    turn.markdown.push(turn.text.slice(turn.written) + end);
     turn.written = turn.text.length;
     for (const cited of turn.cited) this.#trace(turn, cited);
   }
@@ -888,7 +888,7 @@ export class RoamingAsk extends HTMLElement {
 
   /** Says how a turn ended, and what can be done now; gives whether its question should be asked again. */
   #finish(turn, problem, live = true) {
-    this.#write(turn);
+    this.#write(turn, "\n\n");
     const words = this._words;
     const { question, text, outline, actions } = turn;
     const seconds = problem?.seconds;

@@ -394,7 +394,7 @@ export class View {
       body.append(words.loading);
       const text = await this.#text(section).catch(() => words.unread);
       body.replaceChildren();
-      new this.Markdown(body, { link: host._link, words }).push(text);
+      new this.Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
       body.append(el("p", {}, host._anchor({ url }, words.page)));
       host._tell("section", { id, title, path, url, tokens, state: "read" });
     };

@@ -42,6 +42,7 @@ def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
             const markdown = new Markdown(into, { link });
             const size = Math.ceil(text.length / pieces);
             for (let at = 0; at < text.length; at += size) markdown.push(text.slice(at, at + size));
+            markdown.push("\\n\\n");
             return into.innerHTML;
         }""",
         [markdown, pieces],
@@ -120,6 +121,21 @@ def test_markdown_is_shown(page: Page, stage: Stage) -> None:
     for case in CASES:
         for pieces in (1, len(case["markdown"])):
             assert rendered(page, case["markdown"], pieces) == case["html"], case["markdown"]
+
+
+def test_what_grows_is_not_mistaken(page: Page, stage: Stage) -> None:
+    """However a line's first signs arrive, blocks are the same: a star may become two, a number an item."""
+    page.goto(stage.page())
+    for text in (
+        "One\n**two** three",
+        "1. one\n\n2. two\n\n10. ten",
+        "One\n-5 degrees",
+        "- a\n\n**b**",
+        "One\n\n42",
+        "a\n*",
+    ):
+        assert rendered(page, text, len(text)) == rendered(page, text), text
+    assert rendered(page, "One\n\n42", 8) == '<p dir="auto">One</p><p dir="auto">42</p>'
 
 
 def test_code_and_tables(page: Page, stage: Stage) -> None:
