@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.cli.asking import chosen, model_options
 from mkdocs_roaming.cli.frame import LIB, TRUST_RULES
 from mkdocs_roaming.errors import UsageError
@@ -78,7 +79,7 @@ def _check_path(lib: str) -> None:
     """Refuse a folder that isn't there: an address may come up later, a mistyped path will not."""
     from mkdocs_roaming.serve.redaction import without_passwords
 
-    if "://" in lib and not lib.lower().startswith(("http://", "https://")):
+    if "://" in lib and not lib.lower().startswith(("http://", "https://")) and not in_bucket(lib):
         raise UsageError(f"{lib}: only http:// and https:// addresses, folders and Markdown files can be opened")
     try:
         urlsplit(lib)

@@ -14,7 +14,7 @@ class Objects:
     distant = True
 
     def __init__(self, where: str, bucket: Bucket | None = None) -> None:
-        self.where = where.rstrip("/").removesuffix("/" + PATH)
+        self.where = where if where.endswith("://") else where.rstrip("/").removesuffix("/" + PATH)
         try:
             self._bucket = bucket or open_bucket(self.where)
         except BucketError as error:

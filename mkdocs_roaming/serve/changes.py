@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from mkdocs_roaming.buckets import BucketError, in_bucket, open_bucket
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.roam.library import Library
@@ -35,6 +36,8 @@ def watch(where: str | Path, library: Library) -> Watch:
     if text.lower().startswith(("http://", "https://")):
         direct = not library.published or urlsplit(text).path.endswith(".json")
         return _Address(text.partition("#")[0] if direct else library.where + PATH)
+    if in_bucket(text):
+        return _Object(library.where)
     path = Path(where)
     return _File(path if path.is_file() else Path(library.where) / PATH)
 
@@ -54,6 +57,23 @@ class _File:
             return None
         digest = _digest(read_file(self._path, MANIFEST_CAP))
         self._seen = now  # not before it was read: a file that could not be is news at the next look
+        return digest
+
+
+class _Object:
+    def __init__(self, where: str) -> None:
+        self._where, self._seen = where, ""
+
+    def news(self) -> str | None:
+        try:
+            bucket = open_bucket(self._where)
+            now = next((kept.tag for kept in bucket.list(PATH.rpartition("/")[0]) if kept.path == PATH), "")
+            if now and now == self._seen:
+                return None
+            digest = _digest(bucket.get(PATH))
+        except BucketError as error:
+            raise LibraryError(str(error)) from None
+        self._seen = now
         return digest
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -170,3 +175,41 @@ def published() -> Callable[[Path], dict[str, bytes]]:
         }
 
     return read
+
+
+@dataclass
+class S3:
+    """An S3 server on this machine, and the environment by which it is reached."""
+
+    port: int
+    environ: dict[str, str]
+    where: str = "s3://shelf/docs"
+
+    def faults(self, **told: float) -> dict[str, int]:
+        """Say how it fails from now on; give how many requests came since, and how many failed."""
+        url = f"http://127.0.0.1:{self.port}/_faults"
+        request = urllib.request.Request(url, json.dumps(told).encode(), method="PUT")
+        with urllib.request.urlopen(request) as answer:
+            found: dict[str, int] = json.loads(answer.read())
+        return found
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
+    """Give an S3 server with an empty bucket, its credentials in the environment."""
+    command = [sys.executable, "-m", "fleet.s3_server", "shelf"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as running:
+        assert running.stdout is not None
+        port = int(running.stdout.readline())
+        environ = {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ACCESS_KEY_ID": "AKIASOMEBODY",
+            "AWS_SECRET_ACCESS_KEY": "secret-of-the-shelf",
+            "AWS_SESSION_TOKEN": "token-of-the-shelf",
+            "AWS_REGION": "us-east-1",
+        }
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        yield S3(port, environ)
+        running.kill()

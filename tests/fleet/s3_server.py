@@ -1,0 +1,81 @@
+"""An S3 server on this machine, moto's, that fails as it is told to: `python -m fleet.s3_server BUCKET`.
+
+What it is told is put at `/_faults`, as JSON: `every` so many requests are answered 503, all wait `delay` seconds,
+`after` so many requests the credentials have expired.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+
+
+class Faulty:
+    """Stands before an application, and fails now and then."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+        self._lock = threading.Lock()
+        self._faults: dict[str, float] = {}
+        self._count = 0
+        self._failed = 0
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == "/_faults":
+            return self._told(environ, start)
+        with self._lock:
+            self._count += 1
+            every, after = self._faults.get("every"), self._faults.get("after")
+            busy = every and self._count % every == 0
+            expired = after is not None and self._count > after
+            self._failed += bool(busy or expired)
+        time.sleep(self._faults.get("delay", 0))
+        if expired or busy:
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            status, body = ("400 Bad Request", EXPIRED) if expired else ("503 Slow Down", SLOW_DOWN)
+            start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
+            return [body]
+        answer: Iterable[bytes] = self._application(environ, start)
+        return answer
+
+    def _told(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        told = {"requests": self._count, "failed": self._failed}
+        self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        self._count = self._failed = 0
+        start("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(told).encode()]
+
+
+class _Handler(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+
+def main(bucket: str) -> None:
+    """Serve until killed; the port is printed."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    application = Faulty(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    import urllib.request
+
+    put = urllib.request.Request(f"http://127.0.0.1:{server.server_port}/{bucket}", method="PUT")
+    urllib.request.urlopen(put).close()
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

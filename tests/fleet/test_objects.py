@@ -1,0 +1,225 @@
+"""A store may be a bucket: what is there is what a folder would hold, whatever the network does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from roaming_crawler.claims import ClaimedError, claimed
+
+from fleet.workers import cluster
+from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
+from mkdocs_roaming.catalogue import read_record
+from mkdocs_roaming.serve.deployments import Deployments
+
+
+@pytest.fixture(params=["folder", "s3"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bucket]:
+    """A folder, and a bucket's prefix."""
+    if request.param == "folder":
+        yield FolderBucket(tmp_path / "bucket")
+    else:
+        yield open_bucket(request.getfixturevalue("s3").where)
+
+
+def _held(where: str) -> dict[str, bytes]:
+    """Give every published file of a store."""
+    bucket = open_bucket(where)
+    return {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
+
+
+def test_a_folder_and_a_bucket_do_the_same(bucket: Bucket) -> None:
+    """Files are written whole, once where that is asked for, listed and removed, whatever their names are."""
+    names = ["a/b.md", "a/c~d e+f'%41é[1]#.md", "a-b/x.md"]
+    for name in names:
+        bucket.put(name, name.encode())
+        assert bucket.get(name) == name.encode()
+    assert bucket.create("a/new", b"1")
+    assert not bucket.create("a/new", b"2")
+    assert sorted(kept.path for kept in bucket.list("a")) == sorted(["a/b.md", names[1], "a/new"])
+    tag = next(kept.tag for kept in bucket.list("a") if kept.path == "a/new")
+    bucket.put("a/new", b"3")
+    assert next(kept.tag for kept in bucket.list("a") if kept.path == "a/new") != tag
+    bucket.delete(["a/new", "a/never"])
+    with pytest.raises(Nothing):
+        bucket.get("a/new")
+    assert list(bucket.list("nothing")) == []
+
+
+def test_of_many_that_create_one_succeeds(bucket: Bucket) -> None:
+    """So what is written once is written once, however many try."""
+    won: list[int] = []
+    threads = [
+        threading.Thread(target=lambda at=at: won.append(at) if bucket.create("one", str(at).encode()) else None)
+        for at in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert bucket.get("one") == str(won[0]).encode()
+
+
+def test_a_claim_is_held_by_one(bucket: Bucket) -> None:
+    """Whoever comes meanwhile is told; afterwards the next one has it."""
+    with claimed(bucket, "site"):
+        with pytest.raises(ClaimedError, match="another process is at it"), claimed(bucket, "site", patience=0.3):
+            pass
+        with claimed(bucket, "other", patience=0.3):
+            pass
+    with claimed(bucket, "site", patience=0.3):
+        pass
+
+
+def test_a_claim_of_somebody_who_died_runs_out(s3: Any) -> None:
+    """In a bucket nobody sees that a process died: its claim is taken over once it was not renewed; it learns so."""
+    bucket = open_bucket(s3.where)
+    with (
+        claimed(bucket, "site", seconds=2, wall=lambda: 0.0) as first,
+        claimed(bucket, "site", seconds=2, patience=0.5, wall=lambda: 10.0),
+    ):
+        for _ in range(30):
+            if first.lost:
+                break
+            threading.Event().wait(0.1)
+        with pytest.raises(ClaimedError, match="took it over"):
+            first.check()
+    with claimed(bucket, "site", patience=0.3, wall=lambda: 20.0):
+        pass
+
+
+@pytest.fixture
+def many(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
+    """Crawl four sites into a store, and give the report, and what was said on standard error."""
+    listing = sites.listing(tmp_path / "sites.txt", 4)
+
+    def run(where: object, *more: object) -> dict[str, Any]:
+        scratch = ("--scratch", tmp_path / "scratch")
+        done = roaming("crawl", "--many", listing, "-o", where, *haste, *scratch, "--json", *more)
+        last = json.loads(done.stdout.splitlines()[-1])
+        assert last["event"] == "done"
+        return {**last, "said": done.stderr, "code": done.exit_code}
+
+    return run
+
+
+def test_a_bucket_holds_what_a_folder_would(
+    many: Any, s3: Any, roaming: Any, sites: Any, tmp_path: Path, published: Any
+) -> None:
+    """Every command reads it there; another machine, which has no more than the bucket, goes on where this one was."""
+    assert many(tmp_path / "folder")["new"] == 4
+    assert many(s3.where)["new"] == 4
+    assert _held(s3.where) == published(tmp_path / "folder")
+    site = f"{s3.where}/site-001"
+    assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
+    assert roaming("validate", site).exit_code == 0
+    assert len(json.loads(roaming("sites", s3.where, "--json").stdout)) == 4
+    hits = json.loads(roaming("search", s3.where, "two people who know it", "--json").stdout)
+    assert roaming("expand", s3.where, hits[0]["id"]).exit_code == 0
+    assert "twice a year" in roaming("ask", s3.where, "site-002: how often is it looked at?").stdout
+    shutil.rmtree(tmp_path / "scratch")
+    sites.edition["127.0.1.1/b"] = 1
+    for where in (tmp_path / "folder", s3.where):
+        report = many(where, "--refresh-older-than", "0s")
+        assert (report["changed"], report["same"], report["pages_changed"]) == (1, 3, 3)
+    assert _held(s3.where) == published(tmp_path / "folder")
+
+
+def test_a_busy_and_slow_store_is_waited_for(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
+    """Each fifth request is answered 503, all are slow: what comes of it is the same."""
+    many(tmp_path / "folder")
+    s3.faults(every=5, delay=0.02)
+    assert many(s3.where)["new"] == 4
+    assert s3.faults()["failed"] > 10
+    assert _held(s3.where) == published(tmp_path / "folder")
+
+
+@pytest.mark.slow  # claims of the run that ended run out after a minute
+def test_credentials_that_expire_end_it_with_a_line(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
+    """What was crawled so far stays, and the same command goes on with new ones. No file tells of credentials."""
+    many(tmp_path / "folder")
+    s3.faults(after=60)
+    report = many(s3.where)
+    assert report["code"] == 1
+    assert "s3://shelf/docs: the credentials have expired; renew them and run this again" in report["said"]
+    s3.faults()
+    done = many(s3.where)
+    assert done["new"] + done["same"] + done["changed"] + done["fresh"] == 4
+    assert _held(s3.where) == published(tmp_path / "folder")
+    bucket = open_bucket(s3.where)
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    for secret in (
+        value.encode() for name, value in s3.environ.items() if name not in ("AWS_REGION", "AWS_ENDPOINT_URL")
+    ):
+        assert not any(secret in data for data in files)
+        assert not any(secret in bucket.get(kept.path) for kept in bucket.list(""))
+        assert secret.decode() not in report["said"]
+
+
+def test_what_is_wrong_with_a_bucket_is_told(s3: Any, roaming: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line names the bucket and the cure."""
+    told = roaming("outline", "s3://nowhere/site").stderr
+    assert "s3://nowhere/site: there is no bucket s3://nowhere; create it" in told
+    assert "publishes no roaming/manifest.json" in roaming("outline", f"{s3.where}/none").stderr
+    assert "no sites in it" in roaming("sites", f"{s3.where}/none").stderr
+    s3.faults(after=0)
+    assert "the credentials have expired" in roaming("outline", f"{s3.where}/site").stderr
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    told = roaming("search", s3.where, "words").stderr
+    assert "no credentials in the environment; set AWS_ACCESS_KEY_ID" in told
+    assert "names no bucket" in roaming("outline", "s3://").stderr
+    with pytest.raises(BucketError, match="GOOGLE_APPLICATION_CREDENTIALS"):
+        open_bucket("gs://shelf")
+    with pytest.raises(BucketError, match="AZURE_STORAGE_ACCOUNT_KEY"):
+        open_bucket("az://shelf")
+
+
+def test_a_served_site_in_a_bucket_changes_over(many: Any, s3: Any, sites: Any) -> None:
+    """A site that is crawled anew into a bucket is noticed by whoever serves it from there."""
+    many(s3.where)
+    deployments = Deployments(f"{s3.where}/site-001")
+    assert anyio.run(deployments.look)
+    assert not anyio.run(deployments.look)
+    first = deployments.now().digest
+    sites.edition["127.0.1.1/b"] = 1
+    many(s3.where, "--refresh-older-than", "0s")
+    assert anyio.run(deployments.look)
+    assert deployments.now().digest != first
+
+
+@pytest.mark.slow
+def test_killed_over_a_bucket_nothing_is_lost(
+    s3: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Any
+) -> None:
+    """Two workers, one killed while it crawls into a bucket that is busy: every site is there, as in a folder."""
+    count = 60
+    listing = sites.listing(tmp_path / "sites.txt", count)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *haste, "--json"]
+    subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
+    s3.faults(every=40, delay=0.002)
+    done: list[str] = []
+    with cluster(tmp_path, 2, s3.environ) as dask:
+        to = ["-o", s3.where, "--engine", f"dask={dask.address}", "--scratch", str(tmp_path / "scratch")]
+        with subprocess.Popen([*command, *to], stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            for line in running.stdout:
+                event = json.loads(line)
+                if event["event"] == "site":
+                    done.append(event["key"])
+                    if len(done) == count // 3:
+                        dask.workers[0].kill()
+        assert running.returncode == 0
+    assert (event["new"], event["failed"], len(set(done)), len(done)) == (count, 0, count, count)
+    s3.faults()
+    assert _held(s3.where) == published(tmp_path / "folder")
+    bucket = open_bucket(s3.where)
+    assert all((record := read_record(bucket, key)) and record.tries == 0 for key in done)
