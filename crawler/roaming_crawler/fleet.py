@@ -24,10 +24,10 @@ from mkdocs_roaming.catalogue.records import FLEET
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
-from roaming_crawler.claims import claimed
+from roaming_crawler.claims import SECONDS, ClaimedError, claimed
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.listing import Listed, by_host
-from roaming_crawler.single import Stopped, crawl_site
+from roaming_crawler.single import Stopped, crawl_site, failed_record
 
 STORE = f"{FLEET}/store.json"
 
@@ -45,6 +45,8 @@ class Plan:
     run: str
     config: str
     scratch: str
+    patience: float = 2 * SECONDS
+    """How long a site is waited for that another process is at: longer than a claim of one that died lasts."""
 
 
 @dataclass(slots=True)
@@ -170,7 +172,13 @@ def crawl_group(group: Iterable[Listed], plan: Plan, stop: threading.Event | Non
         raise BucketError(
             f"{plan.store}: not seen from this machine; give a store that all workers reach", lasting=True
         ) from None
-    return [crawl_site(bucket, site, plan, stop) for site in group]
+    records = []
+    for site in group:
+        try:
+            records.append(crawl_site(bucket, site, plan, stop))
+        except ClaimedError as error:  # whoever has it writes down what becomes of it
+            records.append(failed_record(site, plan, None, str(error)))
+    return records
 
 
 def in_threads(at_once: int) -> Engine:

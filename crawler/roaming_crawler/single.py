@@ -47,7 +47,7 @@ def crawl_site(bucket: Bucket, site: Listed, plan: Plan, stop: threading.Event |
     if stop and stop.is_set():
         raise Stopped
     began = time.monotonic()
-    with claimed(bucket, site.key) as claim:
+    with claimed(bucket, site.key, patience=plan.patience) as claim:
         last = read_record(bucket, site.key)
         if last is not None and last.run == plan.run:
             return _small(last)  # whoever had this task before came to its end

@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from roaming_crawler.claims import claimed
+from roaming_crawler.crawl import Crawl
+from roaming_crawler.fetch import Manners
+from roaming_crawler.fleet import STORE, Plan, crawl_group
+from roaming_crawler.listing import Listed
 
 from mkdocs_roaming.buckets import FolderBucket
 from mkdocs_roaming.catalogue import read_record, write_record
@@ -147,3 +152,21 @@ def test_a_name_stays_with_its_site(crawl: Any, roaming: Roaming, sites: Any, tm
     assert done.exit_code == 1
     assert "give" in done.stderr
     assert "another name" in done.stderr
+
+
+def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: Path) -> None:
+    """It is told, and the other sites of its host are crawled."""
+    bucket = FolderBucket(tmp_path / "store")
+    bucket.create(STORE, b"{}")
+    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    plan = Plan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
+    with claimed(bucket, "one"):
+        records = crawl_group([Listed(sites.url(0), "one"), Listed(sites.url(1), "two")], plan)
+    assert [(record.key, record.result) for record in records] == [("one", "failed"), ("two", "new")]
+    assert "another process is at it" in records[0].error
+    assert read_record(bucket, "one") is None
+    again = crawl_group([Listed(sites.url(0), "one"), Listed(sites.url(1), "two")], plan)
+    assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
+    asked = sites.asked.total()
+    assert crawl_group([Listed(sites.url(1), "two")], plan)[0].at == records[1].at
+    assert sites.asked.total() == asked
