@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mkdocs_roaming.catalogue.building import Built, rebuild
+from mkdocs_roaming.catalogue.building import Built, rebuild, records_in
 from mkdocs_roaming.catalogue.ranking import Ranking
 from mkdocs_roaming.catalogue.records import (
     HEAD,
@@ -11,7 +11,6 @@ from mkdocs_roaming.catalogue.records import (
     Record,
     entry_of,
     read_record,
-    records_in,
     write_record,
 )
 

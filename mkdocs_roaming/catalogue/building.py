@@ -1,8 +1,8 @@
 """The catalogue of a store, brought up to date: only the records that changed since are read.
 
-    .fleet/catalogue/sites.jsonl          a line a site, without the words it is found by
+    .fleet/catalogue/sites-<of>.jsonl      a line a site, without the words it is found by
     .fleet/catalogue/terms-<of>-<at>.json  which sites hold a word: a part of all words each
-    .fleet/catalogue/head.json            the keys of the sites, and which parts belong together; written last
+    .fleet/catalogue/head.json             the keys of the sites, and what belongs together (<of>); written last
 
 Words are spread over the parts by their hash, so a question reads one part for each of its words.
 """
@@ -20,8 +20,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from mkdocs_roaming.buckets import Bucket, Nothing
-from mkdocs_roaming.catalogue.records import FLEET, HEAD, LIST, RECORDS, Record, read_record
+from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
+from mkdocs_roaming.catalogue.records import FLEET, HEAD, RECORDS, Record, read_record, record_of
 
 VERSION = 1
 NAMED = "="
@@ -53,7 +53,8 @@ class Head:
 
 def rebuild(bucket: Bucket) -> Built:
     """Bring the catalogue of a store up to date. One at a time may do so."""
-    head, lines = read_head(bucket) or Head(), _lines(bucket)
+    head = read_head(bucket) or Head()
+    lines = {line["key"]: line for line in _lines(bucket, head)}
     now = {PurePosixPath(kept.path).stem: kept.tag for kept in bucket.list(RECORDS) if kept.path.endswith(".json")}
     keys = sorted(now)
     stale = [key for key in keys if lines.get(key, {}).get("tag") != now[key]]
@@ -87,6 +88,17 @@ def read_head(bucket: Bucket) -> Head | None:
         return None
 
 
+def records_in(bucket: Bucket) -> Iterator[Record]:
+    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
+
+    Raises BucketError where there is no catalogue.
+    """
+    head = read_head(bucket)
+    if head is None:
+        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+    yield from map(record_of, _lines(bucket, head))
+
+
 def read_shard(bucket: Bucket, head: Head, at: int) -> dict[str, list[int]]:
     """Give a part of the words: of each, the sites that hold it, a number and a weight in turns."""
     found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, at)))
@@ -99,7 +111,7 @@ def shard_of(term: str, shards: int) -> int:
 
 
 def _shards(sites: int) -> int:
-    return min(1024, 1 << max(0, (sites - 1) // 256).bit_length())
+    return min(_MOST, 1 << max(0, (sites - 1) // _TOGETHER).bit_length())
 
 
 def _add(shards: list[Postings], at: int, record: Record) -> int:
@@ -122,14 +134,14 @@ def _write(
     made.generation = hashlib.sha256(json.dumps([made.shards, made.keys, tags]).encode()).hexdigest()[:12]
     for at, shard in enumerate(shards):
         if old.generation:
-            source = read_shard(bucket, old, at % old.shards)
-            _carry_over(source, shard, moved, at, made.shards)
+            for other in range(at % old.shards, old.shards, made.shards):
+                _carry_over(read_shard(bucket, old, other), shard, moved, at, made.shards)
         data = {term: list(held) for term, held in sorted(shard.items())}
         shards[at] = Postings()
         bucket.put(
             _shard_path(made.generation, at), json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
         )
-    bucket.put(LIST, told)
+    bucket.put(_list_path(made.generation), told)
     bucket.put(HEAD, json.dumps({"version": VERSION, "head": asdict(made)}, ensure_ascii=False).encode())
     keep = {made.generation, made.before}  # whoever reads the one before may go on with it
     stale = [kept.path for kept in bucket.list(f"{FLEET}/catalogue") if _generation(kept.path) not in (*keep, "")]
@@ -154,11 +166,9 @@ def _in_order(held: array[int]) -> array[int]:
     return array("I", [each for pair in pairs for each in pair])
 
 
-def _lines(bucket: Bucket) -> dict[str, dict[str, Any]]:
-    try:
-        return {line["key"]: line for line in map(json.loads, bucket.get(LIST).splitlines())}
-    except (Nothing, ValueError, KeyError, TypeError):
-        return {}
+def _lines(bucket: Bucket, head: Head) -> Iterator[dict[str, Any]]:
+    if head.generation:
+        yield from map(json.loads, bucket.get(_list_path(head.generation)).splitlines())
 
 
 def _told(record: Record) -> dict[str, Any]:
@@ -179,6 +189,14 @@ def _shard_path(generation: str, at: int) -> str:
     return f"{FLEET}/catalogue/terms-{generation}-{at:04}.json"
 
 
+def _list_path(generation: str) -> str:
+    return f"{FLEET}/catalogue/sites-{generation}.jsonl"
+
+
 def _generation(path: str) -> str:
-    name = PurePosixPath(path).name
-    return name.split("-")[1] if name.startswith("terms-") else ""
+    name = PurePosixPath(path).stem
+    return name.split("-")[1] if "-" in name else ""
+
+
+_TOGETHER = 64  # sites: so a part of the words is read in a few milliseconds
+_MOST = 4096

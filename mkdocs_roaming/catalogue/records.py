@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
+from mkdocs_roaming.buckets import Bucket, Nothing
 from mkdocs_roaming.entries import Manifest, NavEntry
 from mkdocs_roaming.words import groups
 
 FLEET = ".fleet"
 RECORDS = f"{FLEET}/sites"
 HEAD = f"{FLEET}/catalogue/head.json"
-LIST = f"{FLEET}/catalogue/sites.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +86,6 @@ def read_record(bucket: Bucket, key: str) -> Record | None:
 def write_record(bucket: Bucket, record: Record) -> None:
     """Write what is known of a site now."""
     bucket.put(_path(record.key), json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "surrogatepass"))
-
-
-def records_in(bucket: Bucket) -> Iterator[Record]:
-    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
-
-    Raises BucketError where there is no catalogue.
-    """
-    try:
-        lines = bucket.get(LIST).splitlines()
-    except Nothing:
-        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
-    for line in lines:
-        yield record_of(json.loads(line))
 
 
 def record_of(data: dict[str, Any]) -> Record:

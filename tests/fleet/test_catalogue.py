@@ -1,0 +1,94 @@
+"""A catalogue that is brought up to date is the one that would be made anew."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.buckets import BucketError, FolderBucket
+from mkdocs_roaming.catalogue import HEAD, RECORDS, Entry, Ranking, Record, rebuild, write_record
+
+WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
+
+
+def _record(key: str, draw: random.Random) -> Record:
+    terms = {word: float(draw.randint(1, 9)) for word in draw.sample(WORDS, 20)}
+    entry = Entry(key.title(), "", f"https://{key}.example/", "en", 1, 1, "", 1.0, (key,), {**terms, key: 8.0})
+    return Record(key, entry.url, "done", "", "", 1.0, result="new", entry=entry)
+
+
+def _answers(bucket: FolderBucket) -> list[list[tuple[str, float]]]:
+    ranking = Ranking(bucket)
+    return [[(key, round(score, 6)) for key, score in ranking.best(word, 10)] for word in WORDS]
+
+
+def _catalogue(root: Path) -> Iterator[tuple[str, object]]:
+    for file in sorted((root / ".fleet/catalogue").iterdir()):
+        data = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        if file.name.startswith("terms-"):
+            yield file.name[-9:], data
+        elif file.name == "head.json":
+            yield file.name, {name: data[0]["head"][name] for name in ("shards", "languages", "keys", "lengths")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_brought_up_to_date_it_is_as_if_made_anew(seed: int, tmp_path: Path) -> None:
+    """Sites come, change and go, and it grows into more parts; only records that changed are read."""
+    draw = random.Random(seed)
+    kept, anew = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "anew")
+    records: dict[str, Record] = {}
+    for size in (3, 60, 200, 700, 150):
+        changed = [f"site{at}" for at in range(size) if f"site{at}" not in records or draw.random() < 0.1]
+        gone = [key for key in records if int(key[4:]) >= size]
+        for key in changed:
+            records[key] = _record(key, draw)
+            write_record(kept, records[key])
+        for key in gone:
+            del records[key]
+            kept.delete([f"{RECORDS}/{key}.json"])
+        built = rebuild(kept)
+        assert (built.sites, built.read, built.gone) == (size, len(changed), len(gone))
+    for record in records.values():
+        write_record(anew, record)
+    rebuild(anew)
+    assert _answers(kept) == _answers(anew)
+    old = dict(_catalogue(kept.root))
+    assert all(old[name] == data for name, data in _catalogue(anew.root) if name == "head.json")
+    assert rebuild(kept).read == 0
+
+
+def test_who_reads_meanwhile_goes_on(tmp_path: Path) -> None:
+    """A catalogue that was opened answers after another was written, and after two more."""
+    bucket, draw = FolderBucket(tmp_path), random.Random(1)
+    for at in range(100):
+        write_record(bucket, _record(f"site{at}", draw))
+    rebuild(bucket)
+    ranking = Ranking(bucket)
+    for at in range(100, 104):
+        write_record(bucket, _record(f"site{at}", draw))
+        rebuild(bucket)
+        assert ranking.best(f"site{at - 100}", 1)[0][0] == f"site{at - 100}"
+    assert Ranking(bucket).best("site103", 1)[0][0] == "site103"
+
+
+def test_a_site_that_was_never_crawled_is_not_found(tmp_path: Path) -> None:
+    """Nor does a broken record keep the others from being found; a store without sites says so."""
+    bucket, draw = FolderBucket(tmp_path), random.Random(1)
+    with pytest.raises(BucketError, match="no sites in it"):
+        Ranking(bucket)
+    record = _record("one", draw)
+    write_record(bucket, record)
+    write_record(bucket, replace(_record("two", draw), state="failed", entry=None))
+    bucket.put(f"{RECORDS}/three.json", b'{"key": ')
+    rebuild(bucket)
+    assert [key for key, _ in Ranking(bucket).best("one two three", 10)] == ["one"]
+    bucket.put(HEAD, b"[]")
+    with pytest.raises(BucketError, match="no sites in it"):
+        Ranking(bucket)
+    rebuild(bucket)
+    assert [key for key, _ in Ranking(bucket).best("one", 10)] == ["one"]
