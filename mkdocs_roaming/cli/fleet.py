@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,9 @@ def crawl_sites(file: Path, store: str, how: Crawl, given: dict[str, Any], *, as
 
     if how.name or how.description or how.resume or how.area.prefix:
         raise UsageError("--name, --description, --prefix and --resume are about one site; leave them out with --many")
+    how = replace(
+        how, options=replace(how.options, section_files=False)
+    )  # nine in ten of the files, for no reader here
     sites = read_listing(file)
     scratch = given["scratch"] or Path(tempfile.gettempdir()) / "roaming-crawl"
     age = _age(given["refresh_older_than"])
