@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, LIB, open_lib, print_json
+from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, LIB, open_lib, print_json, warn
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +79,12 @@ def lint(
     given = config_of(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
     asked = with_options(given, disable, enable, strict=strict)
     library = open_lib(lib)
-    report = look(_docs_of(library), asked, sources_in(docs) if docs else None)
+    sources = sources_in(docs) if docs else None
+    report = look(_docs_of(library), asked, sources)
+    named = [page.source for page in library.manifest.pages if page.source]
+    if sources is not None and not any(sources(source) is not None for source in named):
+        such = f", such as {named[0]}" if named else ""
+        warn(f"{docs}: holds none of the site's sources{such}; findings name lines of the published Markdown")
     if not library.published and report.pages == 1:  # the file that was named, and no page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
     if badge is not None:
@@ -160,5 +165,5 @@ def _print(report: Report, form: str, docs: Path | None, lib: str) -> None:
         click.echo(formats.as_gitlab(report, folder))
     else:
         lines = formats.as_github(report, folder) if form == "github" else formats.as_text(report, folder, lib)
-        for line in lines:
-            click.echo(clean(line))
+        for line in lines:  # a title with a line break in it could else look like a line of ours, or steer a pipeline
+            click.echo(clean(line.replace("\n", " ")))

@@ -106,6 +106,10 @@ def test_sources_are_named_where_they_are(site: Path) -> None:
     result = roaming(site, "--docs", "docs", "--format", "github")
     assert "::notice file=docs/pumps.md,line=9,title=roaming empty-title::" in result.stdout
     assert roaming(site, "--docs", "nowhere").exit_code == 1
+    (docs / "pumps.md").rename(docs / "pomps.md")
+    wrong = roaming(site, "--docs", "docs")
+    assert "Warning: docs: holds none of the site's sources, such as" in wrong.stderr
+    assert wrong.exit_code == 0
 
 
 def test_a_badge_is_written_whole(site: Path) -> None:
@@ -139,3 +143,12 @@ def test_a_single_markdown_file_is_looked_at_too(tmp_path: Path) -> None:
     )
     assert rules(roaming(file, "--json")) == ["broken-anchor", "unclosed-fence"]
     assert f"{file}:3: warning broken-anchor" in roaming(file).stdout
+
+
+def test_a_title_cannot_pass_for_a_line_of_ours(site: Path) -> None:
+    """A manifest that somebody made has a line break in a title: a pipeline would take what follows for a command."""
+    path = site / "roaming/manifest.json"
+    path.write_text(path.read_text("utf-8").replace('"Boat"', '"Boat\\n::error::gotcha\\u001b[2J"'), "utf-8")
+    lines = roaming(site).stdout.splitlines()
+    assert any("gotcha" in line for line in lines)
+    assert not any(line.startswith("::error::gotcha") or "\x1b" in line for line in lines)
