@@ -59,7 +59,8 @@ class Comparison:
     """What changed, in the order of the newer version, what was removed last.
 
     `aliases` are old ids with what answers to them; `published` of them stand in the newer manifest, the others are
-    what a build with `previous` would write. `notes` tell of ids that were given to other sections.
+    what a build with `previous` would write. `kept` counts the older sections that are still there, changed or not.
+    `notes` tell of ids that were given to other sections.
     """
 
     before: Side
@@ -68,12 +69,18 @@ class Comparison:
     sections: tuple[Change, ...]
     aliases: Mapping[str, str]
     published: frozenset[str]
+    kept: int
     notes: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
         """Whether nothing changed that readers could see."""
         return not (self.pages or self.sections)
+
+    @property
+    def apart(self) -> bool:
+        """Whether so little is in both that they are hardly two versions of one site."""
+        return 10 * self.kept < min(self.before.sections, self.after.sections)
 
     def became(self, id_: str) -> Change | None:
         """Give what became of a section of the older version; None where it is as it was."""
@@ -92,6 +99,7 @@ def compare(before: Library, after: Library) -> Comparison:
         sections=sections,
         aliases={old: new for old, new in heirs.items() if old != new},
         published=frozenset(alias for section in after.manifest.sections() for alias in section.aliases),
+        kept=len(heirs),
         notes=tuple(notes),
     )
 

@@ -143,6 +143,29 @@ def test_command_tells_and_ends_with_4(make_site: Callable[..., Any], tmp_path: 
     assert len(data["aliases"]) == len(data["unpublished"]) == 2
 
 
+def test_two_sites_are_told_from_two_versions(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """Where hardly a section is in both, that is said first: one of the two was named by mistake."""
+    one = make_site([(f"{name}/", f"# Old {name}\n\nAbout {name}.\n") for name in "abcdefgh"]).publish(tmp_path / "one")
+    other = make_site([(f"{name}/", f"# New {name}\n\nOn {name * 9}.\n") for name in "stuvwxyz"]).publish(
+        tmp_path / "two"
+    )
+    assert roaming("diff", one, other).stdout.splitlines()[1].endswith("are these two versions of one site?")
+    assert "two versions of one site" not in roaming("diff", one, one).stdout
+
+
+def test_long_lists_of_ids_end(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """Of a hundred ids that lead nowhere the first twenty are shown, and how many there are more."""
+    texts = [f"The valve number {at} of pump {at} is closed by turning wheel {at} to the left." for at in range(30)]
+    pages = {
+        name: [("", "# Boat\n\n" + "".join(f"## {name} {at}\n\n{text}\n\n" for at, text in enumerate(texts)))]
+        for name in ("Valve", "Wheel")
+    }
+    one, other = (make_site(pages[name]).publish(tmp_path / name) for name in pages)
+    shown = roaming("diff", one, other).stdout.split("sections are still there: 30\n")[1].splitlines()
+    assert shown[20] == "  and 10 more, which --json tells"
+    assert len(json.loads(roaming("diff", one, other, "--json").stdout)["unpublished"]) == 30
+
+
 def test_questions_that_are_touched(make_site: Callable[..., Any], tmp_path: Path) -> None:
     """With --questions those are told whose sections changed, moved or are gone; it ends with 4 for them alone."""
     one = make_site(list(BEFORE.items())).publish(tmp_path / "one")

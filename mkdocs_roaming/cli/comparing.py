@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from mkdocs_roaming.cli.frame import AS_JSON, FAULTS_FOUND, open_lib, print_json
 if TYPE_CHECKING:
     from mkdocs_roaming.evals.touched import Touched
     from mkdocs_roaming.versions import Change, Comparison
+
+_SHOWN = 20
 
 
 @click.command()
@@ -53,7 +55,8 @@ def _show(comparison: Comparison, touched: Sequence[Touched] | None) -> None:
     from mkdocs_roaming.terminal import clean
 
     for line in _lines(comparison, touched):
-        click.echo(clean(line))
+        blank = "\n" if line.startswith("\n") else ""  # any other line break is a title's, and no line of ours
+        click.echo(blank + clean(line.strip("\n").replace("\n", " ")))
 
 
 def _lines(comparison: Comparison, touched: Sequence[Touched] | None) -> Iterator[str]:
@@ -61,6 +64,8 @@ def _lines(comparison: Comparison, touched: Sequence[Touched] | None) -> Iterato
     yield f"{other.site}: {one.pages} pages, {one.sections} sections before; {other.pages}, {other.sections} now"
     if comparison.same:
         yield "Nothing changed."
+    if comparison.apart:
+        yield f"Only {comparison.kept} of {one.sections} sections are still there: are these two versions of one site?"
     if comparison.pages:
         yield f"\nPages: {_counted(comparison.pages)}"
         yield from (f"  {_page_line(change)}" for change in comparison.pages)
@@ -91,11 +96,19 @@ def _alias_lines(comparison: Comparison) -> Iterator[str]:
         return
     unpublished = [old for old in comparison.aliases if old not in comparison.published]
     yield f"\nIds that became aliases: {len(comparison.aliases) - len(unpublished)}"
-    yield from (f"  {old} → {new}" for old, new in comparison.aliases.items() if old in comparison.published)
+    yield from _first(f"  {old} → {new}" for old, new in comparison.aliases.items() if old in comparison.published)
     if unpublished:
         yield f"Ids that lead nowhere though their sections are still there: {len(unpublished)}"
-        yield from (f"  {old} → {comparison.aliases[old]}" for old in unpublished)
+        yield from _first(f"  {old} → {comparison.aliases[old]}" for old in unpublished)
         yield "  They would live on in a build with `previous`, which names the last manifest."
+
+
+def _first(lines: Iterable[str]) -> Iterator[str]:
+    """Give the first lines of a list that nobody reads to its end, and how many there are more."""
+    every = list(lines)
+    yield from every[:_SHOWN]
+    if len(every) > _SHOWN:
+        yield f"  and {len(every) - _SHOWN} more, which --json tells"
 
 
 def _page_line(change: Change) -> str:
@@ -158,6 +171,7 @@ def _as_json(comparison: Comparison, touched: Sequence[Touched] | None) -> dict[
         "sections": [asdict(change) for change in comparison.sections],
         "aliases": dict(comparison.aliases),
         "unpublished": [old for old in comparison.aliases if old not in comparison.published],
+        "kept": comparison.kept,
         "notes": list(comparison.notes),
     }
     if touched is not None:
