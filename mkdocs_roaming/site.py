@@ -29,6 +29,8 @@ from mkdocs_roaming.publish.widget import Widget, suggestions_of, with_widget, w
 from mkdocs_roaming.site_page import (
     canonical_of,
     describes_the_site,
+    drop,
+    marked_as_ours,
     meta_of,
     parsed,
     readable,
@@ -105,8 +107,8 @@ def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
     url = _site_url(folder, how.url, old)
     pages: dict[str, Page] = {}
     kept: dict[str, Path] = {}
-    bars: list[tuple[str, lxml_html.HtmlElement]] = []
-    home: lxml_html.HtmlElement | None = None
+    bars: list[tuple[str, etree._Element]] = []
+    home: etree._Element | None = None
     homes: dict[str, str] = {}
     for file in files:
         found = _read(file, folder, url, warn)
@@ -149,7 +151,7 @@ def _without_the_sites_description(pages: Collection[Page]) -> Iterator[Page]:
 
 
 def _of_other_languages(
-    home: lxml_html.HtmlElement | None,
+    home: etree._Element | None,
     homes: dict[str, str],
     pages: dict[str, Page],
     url: str,
@@ -174,7 +176,7 @@ def _of_other_languages(
     return found
 
 
-def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_html.HtmlElement] | None:
+def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, etree._Element] | None:
     """Read one HTML file; None where it is no page of the site."""
     text = readable(file.read_bytes())
     if "<head" not in text[:100_000].lower() or left_out(text):  # a template, or not to be found
@@ -184,9 +186,8 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     except (etree.ParserError, ValueError) as error:
         warn(f"{file.relative_to(folder)}: {error}; the page is left out")
         return None
-    for ours in tree.cssselect("[data-roaming]"):
-        if isinstance(ours, lxml_html.HtmlElement):
-            ours.drop_tree()
+    for ours in marked_as_ours(tree):
+        drop(ours)
     path = _path(file, folder, url, tree)
     if path is None:
         return None
@@ -200,7 +201,7 @@ def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, lxml_ht
     return page, tree
 
 
-def _path(file: Path, folder: Path, url: str, tree: lxml_html.HtmlElement) -> str | None:
+def _path(file: Path, folder: Path, url: str, tree: etree._Element) -> str | None:
     """Give the page's path: its file's, in the spelling of its canonical link; None where that is another page's."""
     path = canonical_path(file.relative_to(folder).as_posix())
     if _NOT_A_PAGE.search(path):
@@ -256,7 +257,7 @@ def _nav(
     old: Manifest | None,
     pages: dict[str, Page],
     kept: dict[str, Path],
-    bars: Iterable[tuple[str, lxml_html.HtmlElement]],
+    bars: Iterable[tuple[str, etree._Element]],
 ) -> tuple[tuple[NavItem, ...], str]:
     """Give the nav and what it was taken from.
 
@@ -281,11 +282,11 @@ def _sidebars(
     url: str,
     pages: dict[str, Page],
     kept: dict[str, Path],
-    bars: Iterable[tuple[str, lxml_html.HtmlElement]],
+    bars: Iterable[tuple[str, etree._Element]],
 ) -> tuple[NavItem, ...]:
     """Give the nav that the sidebars make together."""
 
-    def read(path: str, tree: lxml_html.HtmlElement) -> tuple[NavItem, ...]:
+    def read(path: str, tree: etree._Element) -> tuple[NavItem, ...]:
         return site_nav.from_sidebar(tree, site_nav.resolver(url, url_of(url, path), pages))
 
     found = [read(path, tree) for path, tree in bars]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, cast
 from urllib.parse import urljoin
 
-from lxml import html as lxml_html
+from lxml import etree
+from lxml.cssselect import CSSSelector
 
 from mkdocs_roaming.manifest import Manifest, NavEntry
 from mkdocs_roaming.page import NavItem, path_of
@@ -58,7 +60,7 @@ def from_llms_txt(text: str, resolve: Resolve) -> tuple[NavItem, ...]:
     return tuple(nav)
 
 
-def from_sidebar(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...]:
+def from_sidebar(page: etree._Element, resolve: Resolve) -> tuple[NavItem, ...]:
     """Give the nav in a page's sidebar; empty where no theme is recognised.
 
     Groups that the page shows closed are empty: `together` fills them from other pages, or drops them.
@@ -66,11 +68,11 @@ def from_sidebar(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem
     if nav := _pydata(page, resolve):
         return nav
     for selector in SIDEBARS:
-        bars = [bar for bar in page.cssselect(selector) if not _of_a_post(bar)]
+        bars = [bar for bar in _select(selector)(page) if not _of_a_post(bar)]
         found = [item for bar in bars for item in _items(bar, resolve)]
         if sum(1 for _ in _paths(found)) > 1:
             return tuple(_once(found, set()))
-    contents = page.cssselect(".toctree-wrapper") if resolve("#") == "" else ()  # a Sphinx theme without a nav
+    contents = _select(".toctree-wrapper")(page) if resolve("#") == "" else ()  # a Sphinx theme without a nav
     return tuple(_once([item for part in contents for item in _items(part, resolve)], set()))
 
 
@@ -123,7 +125,13 @@ def paths(nav: Iterable[NavItem]) -> set[str]:
 # Nested lists, as every theme writes its nav
 
 
-def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> list[NavItem]:
+@cache
+def _select(selector: str) -> Callable[[etree._Element], list[etree._Element]]:
+    """Give what finds the elements of a selector: to translate it takes longer than to use it."""
+    return cast("Callable[[etree._Element], list[etree._Element]]", CSSSelector(selector, translator="html"))
+
+
+def _items(element: etree._Element, resolve: Resolve) -> list[NavItem]:
     """Read the lists right below an element; a caption before a list, or within it, makes a group of what follows."""
     groups: list[tuple[str, list[NavItem]]] = [("", [])]
     caption = ""
@@ -155,12 +163,12 @@ def _items(element: lxml_html.HtmlElement, resolve: Resolve) -> list[NavItem]:
     ]
 
 
-def _item(element: lxml_html.HtmlElement, resolve: Resolve) -> NavItem:
-    inner = [child for child in element.iter() if _is_list(child) and _owner(child) is element]
-    children = tuple(item for part in inner for item in _items(part, resolve))
+def _item(element: etree._Element, resolve: Resolve) -> NavItem:
+    own = _own(element)
+    children = tuple(item for part in own if _is_list(part) for item in _items(part, resolve))
     label, path, closed = " ".join((element.text or "").split()), None, False
-    for part in element.iter("a", "label", "span", "p", "summary", "button", "h2", "h3"):
-        if _owner(part) is not element:
+    for part in own:
+        if part.tag not in _LABELS:
             continue
         href = part.get("href") if part.tag == "a" else None
         if part.get("role") == "button":  # Docusaurus: a group that opens; its link leads to its first page
@@ -173,39 +181,50 @@ def _item(element: lxml_html.HtmlElement, resolve: Resolve) -> NavItem:
     return NavItem(label if path is not None or children or closed else "", path, children=children)
 
 
-def _pydata(page: lxml_html.HtmlElement, resolve: Resolve) -> tuple[NavItem, ...]:
+def _pydata(page: etree._Element, resolve: Resolve) -> tuple[NavItem, ...]:
     """Read what pydata's theme splits in two: the head of the page names the parts, the sidebar the pages of one."""
     items: dict[str, NavItem] = {}
-    for link in page.cssselect("ul.bd-navbar-elements a"):
+    for link in _select("ul.bd-navbar-elements a")(page):
         path = resolve(link.get("href") or "")
         if path is None or path in items:
             continue
         inner: list[NavItem] = []
         if any({"current", "active"} & _classes(above) for above in link.iterancestors("li")):
-            inner = [item for bar in page.cssselect(".bd-docs-nav .bd-toc-item") for item in _items(bar, resolve)]
+            inner = [item for bar in _select(".bd-docs-nav .bd-toc-item")(page) for item in _items(bar, resolve)]
         items[path] = NavItem(_text(link), path, children=tuple(inner))
     return tuple(items.values())
 
 
-def _of_a_post(bar: lxml_html.HtmlElement) -> bool:
+def _of_a_post(bar: etree._Element) -> bool:
     """Tell whether it is what Material shows beside a post: its date, its author, related links."""
     return any("md-sidebar--post" in _classes(above) for above in bar.iterancestors())
 
 
-def _is_item(element: lxml_html.HtmlElement) -> bool:
+def _is_item(element: etree._Element) -> bool:
     return element.tag == "li" or "VPSidebarItem" in _classes(element)
 
 
-def _is_list(element: lxml_html.HtmlElement) -> bool:
+def _is_list(element: etree._Element) -> bool:
     return element.tag in ("ul", "ol") or (element.tag == "div" and "items" in _classes(element))  # VitePress
 
 
-def _classes(element: lxml_html.HtmlElement) -> set[str]:
+def _classes(element: etree._Element) -> set[str]:
     return set((element.get("class") or "").split())
 
 
-def _owner(element: lxml_html.HtmlElement) -> lxml_html.HtmlElement | None:
-    return next((above for above in element.iterancestors() if _is_item(above)), None)
+def _own(item: etree._Element) -> list[etree._Element]:
+    """Give what stands in an entry, but not within entries below it."""
+    found = []
+    walker = etree.iterwalk(item, events=("start",))
+    for _, element in walker:
+        if element is not item:
+            found.append(element)
+            if _is_item(element):
+                walker.skip_subtree()
+    return found
+
+
+_LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
 
 
 def _merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
@@ -253,10 +272,15 @@ def _paths(items: Iterable[NavItem]) -> Iterator[str]:
         yield from _paths(item.children)
 
 
-def _text(element: lxml_html.HtmlElement) -> str:
+def _text(element: etree._Element) -> str:
     """Give an entry's text, without the numbers of chapters and what else is there for the eye only."""
-    seen = "".join(str(text) for text in element.xpath(".//text()[not(ancestor::*[@aria-hidden='true'])]"))
-    return " ".join(seen.replace("\u200b", "").split())
+    return " ".join("".join(_seen(element)).replace("\u200b", "").split())
+
+
+_seen = cast(
+    "Callable[[etree._Element], list[str]]",
+    etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
+)
 
 
 def _folder(tree: Mapping[str, Any], above: str, titles: Mapping[str, str]) -> Iterator[NavItem]:

@@ -16,7 +16,16 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.page import Heading, NavItem, path_of
 from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.html import article_of, convert
-from mkdocs_roaming.site_page import canonical_of, describes_the_site, meta_of, parsed, site_name_of, title_of
+from mkdocs_roaming.site_page import (
+    canonical_of,
+    describes_the_site,
+    drop,
+    marked_as_ours,
+    meta_of,
+    parsed,
+    site_name_of,
+    title_of,
+)
 from roaming_crawler.looking import text_of
 from roaming_crawler.scope import canonical
 
@@ -52,9 +61,9 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
         tree = parsed(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return Seen(left_out="nothing in it")
-    for ours in tree.cssselect("[data-roaming]"):
-        if ours.tag != "link" and isinstance(ours, lxml_html.HtmlElement):
-            ours.drop_tree()
+    for ours in marked_as_ours(tree):
+        if ours.tag != "link":
+            drop(ours)
     base = _base(tree, url)
     article = article_of(tree)
     words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
@@ -87,7 +96,7 @@ def headings_of(article: str, title: str) -> tuple[Heading, ...]:
         return ()
 
 
-def _base(tree: lxml_html.HtmlElement, url: str) -> str:
+def _base(tree: etree._Element, url: str) -> str:
     """Give what links are relative to.
 
     A host may give a page with its slash or without, and not redirect: the page was written for its canonical address.
@@ -111,7 +120,7 @@ def _links(tree: etree._Element, spelt: Spelt) -> dict[str, None]:
     return found
 
 
-def _alternate(tree: lxml_html.HtmlElement, base: str) -> str:
+def _alternate(tree: etree._Element, base: str) -> str:
     for link in tree.iter("link"):
         words = (link.get("rel") or "").lower().split()  # a list of words, in any order, with spaces around
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
@@ -120,7 +129,7 @@ def _alternate(tree: lxml_html.HtmlElement, base: str) -> str:
     return ""
 
 
-def _nav(tree: lxml_html.HtmlElement, spelt: Spelt, site_url: str) -> tuple[NavItem, ...]:
+def _nav(tree: etree._Element, spelt: Spelt, site_url: str) -> tuple[NavItem, ...]:
     def resolve(href: str) -> str | None:
         url = spelt(href)
         return path_of(site_url, url) if url else None
@@ -128,7 +137,7 @@ def _nav(tree: lxml_html.HtmlElement, spelt: Spelt, site_url: str) -> tuple[NavI
     return site_nav.from_sidebar(tree, resolve)
 
 
-def _shell(tree: lxml_html.HtmlElement, words: frozenset[str]) -> str:
+def _shell(tree: etree._Element, words: frozenset[str]) -> str:
     if len(words) < 20 and tree.xpath("//script") and tree.xpath(_ROOTS):
         return "a JavaScript shell: its text is not in its HTML"
     return ""

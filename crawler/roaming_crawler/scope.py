@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
@@ -74,7 +74,16 @@ def canonical(url: str, base: str = "") -> str | None:
     if len(url) > _LONGEST or _CONTROL.search(url):
         return None
     try:
-        parts = urlsplit(urljoin(base, url.strip()))
+        whole = urljoin(base, url.strip())
+    except ValueError:
+        return None
+    return _canonical(whole)
+
+
+@lru_cache(maxsize=8192)  # a nav leads to the same places from every page
+def _canonical(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
         port = parts.port
         host = (parts.hostname or "").rstrip(".")
     except ValueError:
