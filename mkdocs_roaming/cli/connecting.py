@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mkdocs_roaming.cli.asking import CONFIG
-from mkdocs_roaming.cli.frame import LIB
+from mkdocs_roaming.cli.frame import LIB, check_one_site
 
 
 @click.command()
@@ -27,6 +27,7 @@ def mcp(lib: str, config: Path | None) -> None:
     from mkdocs_roaming.serve.deployments import Deployments
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
+    check_one_site(lib)
     deployments = Deployments(lib, finding=finding(config))
     server = make_server(lambda: deployments.now().navigator())
 

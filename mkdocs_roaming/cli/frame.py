@@ -82,17 +82,23 @@ def _discard_output() -> None:
 def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
     """Open what LIB names."""
     from mkdocs_roaming.errors import NoManifest
-    from mkdocs_roaming.roam.collection import is_collection
     from mkdocs_roaming.roam.library import open_library
 
     try:
         library = open_library(lib)
     except NoManifest:
-        if is_collection(lib):
-            raise UsageError(f"{lib}: holds many sites; name one of them: {lib}/SITE (`roaming sites {lib}`)") from None
+        check_one_site(lib)
         raise
     library.trusted = library.trusted or trust_rules
     return library
+
+
+def check_one_site(lib: str) -> None:
+    """Raise UsageError where LIB is a store of many sites."""
+    from mkdocs_roaming.roam.collection import is_collection
+
+    if is_collection(lib):
+        raise UsageError(f"{lib}: holds many sites; name one of them: {lib}/SITE (`roaming sites {lib}`)")
 
 
 def place_in(library: Library, address: str) -> Place:

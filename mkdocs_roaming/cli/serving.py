@@ -14,7 +14,7 @@ import click
 
 from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.cli.asking import chosen, model_options
-from mkdocs_roaming.cli.frame import LIB, TRUST_RULES
+from mkdocs_roaming.cli.frame import LIB, TRUST_RULES, check_one_site
 from mkdocs_roaming.errors import UsageError
 
 
@@ -57,6 +57,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     options = chosen(given)
     model, budget = options.answering()
     _check_path(lib)
+    check_one_site(lib)
     way = Way(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
     configured = configure(Given(lib, **own), way, options.settings, os.environ)
     app = create_app(replace(configured.serving, taken=settle))
