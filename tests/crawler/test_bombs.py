@@ -33,7 +33,14 @@ def _peak(url: str, folder: Path) -> int:
     return peak
 
 
-@pytest.mark.parametrize(("coding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
+@pytest.mark.parametrize(
+    ("coding", "wbits"),
+    [
+        ("gzip", 31),
+        pytest.param("deflate", 15, marks=pytest.mark.slow),
+        pytest.param("deflate", -15, marks=pytest.mark.slow),
+    ],
+)
 def test_packed_bombs_are_given_up_while_they_unpack(coding: str, wbits: int, site: Any, tmp_path: Path) -> None:
     """Pages that unpack to 400 MB, as HTML or as Markdown, are read up to 10 MB, two of them at once."""
     pages = tuple(f"/p{at}/" for at in range(6))

@@ -7,7 +7,6 @@ import socket
 import struct
 import time
 import zlib
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -146,26 +145,6 @@ def test_pages_without_end_end(site: Any, crawled: Any) -> None:
     assert "times" in done.why("/reset")
     assert "times" in done.why("/short")
     assert "headers" in done.why("/headers")
-
-
-@pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_waited_for_in_both_forms(form: str, site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A host that says 429 or 503 is left alone for as long as it asks, by every connection; then the page is there."""
-    times: list[float] = []
-
-    def busy(handler: Any) -> Any:
-        times.append(time.monotonic())
-        if len(times) > 1:
-            return reply(html("Busy"))
-        until = "2" if form == "seconds" else formatdate(time.time() + 3, usegmt=True)
-        return reply("later", 429 if form == "seconds" else 503, headers={"Retry-After": until})
-
-    site.page("/", "Home", links=("/busy",))
-    site.plays["/busy"] = busy
-    done = crawled(site.url)
-    assert done.paths == ["", "busy"]
-    assert times[1] - times[0] >= 1.9
-    assert not [asked for asked in site.asked if times[0] + 0.05 < asked.at < times[1] - 0.05]
 
 
 def test_a_host_that_asks_for_hours_is_not_waited_for(site: Any, crawled: Any) -> None:

@@ -12,6 +12,7 @@ from roaming_crawler.discover import Sources
 from roaming_crawler.fetch import Manners
 
 NOTHING = Sources(False, False, False)
+SLOW = pytest.mark.slow
 LATE = 0.12
 """What a request may reach a busy server later than it was sent."""
 
@@ -27,7 +28,7 @@ def _gaps(site: Any) -> list[float]:
     return [later - sooner for sooner, later in itertools.pairwise(starts)]
 
 
-@pytest.mark.parametrize("connections", [1, 2, 4])
+@pytest.mark.parametrize("connections", [pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW), 4])
 def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawled: Any) -> None:
     """Between pages, probes, robots.txt and sitemaps alike, however many connections there are."""
     _site(site, 3)
@@ -63,8 +64,10 @@ def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: 
     assert site.most_open == connections
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("form", ["seconds", "date"])
+@pytest.mark.parametrize(
+    ("status", "form"),
+    [(429, "seconds"), (503, "date"), pytest.param(503, "seconds", marks=SLOW), pytest.param(429, "date", marks=SLOW)],
+)
 def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, html: Any, reply: Any) -> None:
     """Nobody asks that host for anything before the time it named, in seconds or as a date."""
     busy: list[tuple[float, float]] = []
