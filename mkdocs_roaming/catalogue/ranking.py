@@ -120,7 +120,7 @@ def _forms(question: str, languages: Iterable[str]) -> list[set[str]]:
     return (telling or list(forms.values()))[:_MOST_WORDS]
 
 
-_SATURATION = 4.0  # weights are large: a title's word counts eight
+_SATURATION = 1.5
 _BY_LENGTH = 0.5
 _COVERED = 0.5
 _NAMED = 1.5

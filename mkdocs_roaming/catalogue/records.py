@@ -150,7 +150,7 @@ def _path(key: str) -> str:
 
 _RECORD = {each.name for each in fields(Record)}
 _ENTRY = {each.name for each in fields(Entry)}
-_TITLE, _ADDRESS, _SUMMARY, _NAV, _PAGE, _SECTION, _KEYWORD = 8.0, 5.0, 4.0, 2.0, 1.0, 0.5, 1.0
-_MOST_TERMS = 300
+_TITLE, _ADDRESS, _SUMMARY, _NAV, _PAGE, _SECTION, _KEYWORD = 8.0, 5.0, 4.0, 2.0, 1.0, 1.0, 1.0
+_MOST_TERMS = 1_000
 _LONGEST = 400
 _GENERIC = frozenset(_terms("docs documentation doc guide handbook manual", "en"))
