@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from mkdocs_roaming import site_nav
+from mkdocs_roaming.page import NavItem
 from roaming_crawler.discover import Found, loosely
 from roaming_crawler.pages import Body, Entry, Getter, Got, Skipped, entry_of
+from roaming_crawler.readings import Readings
 from roaming_crawler.scope import looks_like_a_page
 from roaming_crawler.session import Limits, Session
 from roaming_crawler.workers import ApartReader
@@ -27,7 +29,25 @@ async def visit(
 
     What the pages hold is put into `bodies`, under their keys.
     """
-    reader = ApartReader(found.scope.url, anyio.CapacityLimiter(max(1, how.workers)), bool(how.workers))
+    kept = Readings(session.store.state / "read")
+    reader = ApartReader(found.scope.url, anyio.CapacityLimiter(max(1, how.workers)), bool(how.workers), kept)
+    try:
+        visited = await _visited(session, found, how, tell, bodies, reader)
+    finally:
+        reader.close()
+    if not session.stopped:
+        kept.forget_others()
+    return visited
+
+
+async def _visited(
+    session: Session,
+    found: Found,
+    how: Crawl,
+    tell: Tell,
+    bodies: MutableMapping[str, Body],
+    reader: ApartReader,
+) -> tuple[list[Got], list[Skipped]]:
     getter = Getter(session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors)
     await getter.learn_what_is_missing()
     if found.scope.url not in found.entries:
@@ -136,6 +156,7 @@ class _NavLinks:
     seen: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     fruitless: int = 0
+    last: tuple[NavItem, ...] = ()
 
     def of(self, result: Got | Skipped) -> Sequence[str]:
         """Give the links of a page that are to be followed."""
@@ -150,9 +171,12 @@ class _NavLinks:
 
     def without_what_is_known(self, got: Got) -> Got:
         """Give a page as it is kept: without links, and without a nav that brings nothing new."""
-        named = site_nav.paths(got.nav)
-        nav = got.nav if named - self.paths else ()
-        self.paths |= named
+        nav: tuple[NavItem, ...] = ()
+        if got.nav is not self.last:  # neighbours mostly share one
+            self.last = got.nav
+            named = site_nav.paths(got.nav)
+            nav = got.nav if named - self.paths else ()
+            self.paths |= named
         seen = replace(got.seen, article="", links=(), nav_links=(), nav=(), words=frozenset()) if got.seen else None
         return replace(got, links=(), nav_links=(), nav=nav, seen=seen)
 

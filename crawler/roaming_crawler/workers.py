@@ -7,63 +7,102 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
-from typing import TypeVar
 
 import anyio
-import anyio.to_process
 import anyio.to_thread
 
 from mkdocs_roaming.page import Heading, Page
 from mkdocs_roaming.publish.cache import Converted
+from roaming_crawler.apart import BrokenError, Process
 from roaming_crawler.fetch import Answer
-from roaming_crawler.reading import Seen, headings_of, read_html
+from roaming_crawler.reading import Seen
+from roaming_crawler.readings import (
+    Readings,
+    headings_packed,
+    headings_unpacked,
+    key_of,
+    page_packed,
+    page_unpacked,
+)
 
-T = TypeVar("T")
 Convert = Callable[[Page], Converted | str]
 Apply = Callable[[Convert, Iterable[Page]], Iterable[Converted | str]]
 
 _SECONDS_TO_READ = 60.0
+_BREAKS = "breaks the process that reads it"
 
 
 @dataclass(slots=True)
 class ApartReader:
-    """Reads HTML in worker processes; in a thread of this one with 0 of them, or where none can be started."""
+    """Reads HTML in worker processes; in a thread of this one with 0 of them, or where none can be started.
+
+    A page that is as it was when it was read before is not read again.
+    """
 
     site_url: str
     limiter: anyio.CapacityLimiter
     apart: bool
+    kept: Readings
     worked: bool = False
+    _idle: list[Process] = field(default_factory=list)
 
     async def page(self, answer: Answer) -> Seen:
         """Give what a page says."""
+        key = key_of("page", answer.body, answer.charset, answer.url, self.site_url)
+        if (data := self.kept.get(key)) is not None and (seen := page_unpacked(data)) is not None:
+            return seen
         try:
-            return await self._run(read_html, answer.body, answer.charset, answer.url, self.site_url)
+            data = await self._run(page_packed, answer.body, answer.charset, answer.url, self.site_url)
         except TimeoutError:
             return Seen(left_out=f"not read within {_SECONDS_TO_READ:g} s")
-        except anyio.BrokenWorkerProcess:
-            return Seen(left_out="breaks the process that reads it")
+        except BrokenError:
+            return Seen(left_out=_BREAKS)
+        self.kept.put(key, data)
+        return page_unpacked(data) or Seen(left_out=_BREAKS)
 
     async def headings(self, seen: Seen) -> tuple[Heading, ...]:
         """Give a page's headings, with their anchors."""
+        key = key_of("headings", seen.article, seen.title)
+        if (data := self.kept.get(key)) is not None and (found := headings_unpacked(data)) is not None:
+            return found
         try:
-            return await self._run(headings_of, seen.article, seen.title)
-        except (TimeoutError, anyio.BrokenWorkerProcess):
+            data = await self._run(headings_packed, seen.article, seen.title)
+        except (TimeoutError, BrokenError):
             return ()
+        self.kept.put(key, data)
+        return headings_unpacked(data) or ()
 
-    async def _run(self, function: Callable[..., T], *arguments: str | bytes) -> T:
+    def close(self) -> None:
+        """End the processes."""
+        while self._idle:
+            self._idle.pop().end()
+
+    async def _run(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
         if self.apart:
             try:
-                with anyio.fail_after(_SECONDS_TO_READ):
-                    done = await anyio.to_process.run_sync(function, *arguments, cancellable=True, limiter=self.limiter)
-                self.worked = True
-                return done
-            except anyio.BrokenWorkerProcess:
+                return await self._run_apart(function, *arguments)
+            except BrokenError:
                 if self.worked:
                     raise
                 self.apart = False  # a program that cannot be started twice
         return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)
+
+    async def _run_apart(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
+        async with self.limiter:
+            process = self._idle.pop() if self._idle else Process()
+            try:
+                with anyio.fail_after(_SECONDS_TO_READ):
+                    call = partial(process.call, function, *arguments)
+                    data = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            except BaseException:
+                process.end()  # which ends the thread that waits for it, too
+                raise
+            self._idle.append(process)
+            self.worked = True
+            return data
 
 
 @contextmanager
@@ -87,7 +126,8 @@ def processes(workers: int) -> Iterator[Apply]:
             pool.shutdown(cancel_futures=True)
 
 
-_WORTH_A_PROCESS = 60
+_WORTH_A_PROCESS = 400
+"""Pages. A process takes as long to begin as this one takes to convert a hundred and more."""
 _AT_ONCE = 8
 
 
