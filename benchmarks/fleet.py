@@ -3,12 +3,12 @@
     python benchmarks/fleet.py [--sites 10000] [--sections 50] [--questions 300] [--folder DIR]
 
 Each site is made of words of its own draw: twelve topics of 3,000, so that a topic belongs to forty of 10,000, and
-400 of 20,000 that are common or rare as words are; so it is found by as many terms as a real one, 300. A question holds
-two topics of one section; every fourth names its site, too. Sites are put into a store as a crawl puts them there, and
-the catalogue is built by another process, as each question is asked by one that does nothing else: memory is that
-process's largest resident size. *cold* opens the catalogue for each question, as a command does; *warm* has asked
-before. `one library` is the search of one site of as many sections, its index at hand, or *cold*, made anew.
-A second build, with one site in a hundred changed, tells what bringing a catalogue up to date costs.
+400 of 20,000 that are common or rare as words are. A question holds two topics of one section; every fourth names its
+site, too. Sites are put into a store as a crawl puts them there, and the catalogue is built by another process, as each
+question is asked by one that does nothing else: memory is that process's largest resident size. *cold* opens the
+catalogue for each question, as a command does; *warm* has asked before. `one library` is the search of one site of as
+many sections, its index at hand, or *cold*, made anew. A second build, with one site in a hundred changed, tells what
+bringing a catalogue up to date costs.
 """
 
 from __future__ import annotations
