@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urljoin
@@ -51,7 +52,7 @@ class Seen:
     nav: tuple[NavItem, ...] = ()
     words: frozenset[str] = frozenset()
     left_out: str = ""
-    """Why it is no page to publish: a redirect, `noindex`, a JavaScript shell."""
+    """Why it is no page to publish: a redirect, `noindex`, a JavaScript shell, a form to log in."""
 
 
 def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
@@ -66,11 +67,15 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
             drop(ours)
     base = _base(tree, url)
     article = article_of(tree)
+    if tree.find(".//base[@href]") is not None:
+        _make_absolute(article, base)
     words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
     title = title_of(tree)
     about = meta_of(tree, "description")
     spelt = cache(lambda href: canonical(href, base))  # an article's link stands in the tree and in the nav, too
     links = _links(article, spelt)
+    if to := _refresh(tree, base):
+        links[to] = None
     return Seen(
         title=title,
         description="" if describes_the_site(tree) else about,
@@ -84,8 +89,20 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
         nav_links=tuple(link for link in _links(tree, spelt) if link not in links),
         nav=_nav(tree, spelt, site_url),
         words=words,
-        left_out=left_out(text) or _shell(tree, words),
+        left_out=left_out(text) or _shell(tree, article, words),
     )
+
+
+def refresh_of(data: bytes, charset: str, url: str) -> str:
+    """Give where a page sends its readers by itself (`<meta http-equiv="refresh">`), `""` where it does not."""
+    text = text_of(data, charset)
+    if not re.search(r"http-equiv\s*=\s*[\"']?refresh", text, re.IGNORECASE):
+        return ""
+    try:
+        tree = parsed(text)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        return ""
+    return _refresh(tree, _base(tree, url))
 
 
 def headings_of(article: str, title: str) -> tuple[Heading, ...]:
@@ -106,6 +123,24 @@ def _base(tree: etree._Element, url: str) -> str:
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     return urljoin(url, href) if href else url
+
+
+def _make_absolute(article: etree._Element, base: str) -> None:
+    """Write out links that are relative to a `<base>`: whoever converts the article sees no more than the article."""
+    for name in ("href", "src"):
+        for element in article.iterfind(f".//*[@{name}]"):
+            value = element.get(name) or ""
+            if not value.startswith("#"):  # meant for the page itself, whatever a browser makes of it
+                with suppress(ValueError):
+                    element.set(name, urljoin(base, value))
+
+
+def _refresh(tree: etree._Element, base: str) -> str:
+    for meta in tree.iter("meta"):
+        if (meta.get("http-equiv") or "").strip().lower() == "refresh":
+            to = _REFRESH.match(meta.get("content") or "")
+            return (canonical(to[2], base) or "") if to else ""
+    return ""
 
 
 def _links(tree: etree._Element, spelt: Spelt) -> dict[str, None]:
@@ -137,10 +172,19 @@ def _nav(tree: etree._Element, spelt: Spelt, site_url: str) -> tuple[NavItem, ..
     return site_nav.from_sidebar(tree, resolve)
 
 
-def _shell(tree: etree._Element, words: frozenset[str]) -> str:
-    if len(words) < 20 and tree.xpath("//script") and tree.xpath(_ROOTS):
+def _shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:
+    if len(words) < 40 and article.xpath(".//input[@type='password']"):
+        return "asks for a password"
+    if len(words) < 20 and tree.xpath("//script") and (tree.xpath(_ROOTS) or not article.xpath(_SHOWN)):
         return "a JavaScript shell: its text is not in its HTML"
     return ""
+
+
+_REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
+_SHOWN = (
+    ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
+    " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"
+)
 
 
 _ROOTS = (
