@@ -7,20 +7,24 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.publish.publisher import Options
 from mkdocs_roaming.publish.shelf import Shelf
 from roaming_crawler.discover import Sources, discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, Manners, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, folder_site
+from roaming_crawler.looking import kind_of
 from roaming_crawler.mirroring import mirrored
 from roaming_crawler.pages import Body
-from roaming_crawler.publishing import Outcome, published
+from roaming_crawler.publishing import NothingFoundError, Outcome, published
+from roaming_crawler.reading import refresh_of
 from roaming_crawler.robots import token_of
-from roaming_crawler.scope import Area, Scope, canonical
+from roaming_crawler.scope import Area, Scope, canonical, version_in
 from roaming_crawler.session import HTML, Limits, Session
-from roaming_crawler.store import Store, locked
+from roaming_crawler.store import STATE, Store, locked
 from roaming_crawler.visiting import visit
 
 Tell = Callable[[str, dict[str, Any]], None]
@@ -90,37 +94,81 @@ async def _crawl(
     tell: Tell,
     slow_down: Callable[[str, float], None],
 ) -> Outcome:
-    given = canonical(url)
-    if given is None:
-        raise UsageError(f"{url}: not an http(s) address, and no folder; give the address of the documentation")
+    given = _address(url)
+    _refuse_what_is_not_ours(folder)
     with locked(folder):
         store = Store(folder)
         resume = _resumes(store, given, folder, how)
         store.begin({"url": given}, resume=resume)
         session = Session(store, fetcher, how.limits, clock, slow_down, token_of(how.manners.name))
         began = clock.monotonic()
-        scope = await _scope(session, given, store, how.area)
-        tell("start", {"url": given, "scope": scope.url, "resumed": resume, "known": len(store.old)})
-        found = await discover(session, scope, given, how.sources)
-        tell("found", {"pages": len(found.entries), "sources": found.sources, "manifest": found.manifest is not None})
-        if found.manifest is not None:
-            outcome = await mirrored(session, found, folder, how.options, tell)
-        else:
-            with Shelf[Body](store.state) as bodies:
-                got, skipped = await visit(session, found, how, tell, bodies)
-                outcome = published(session, found, got, skipped, bodies, folder, how)
-        complete = not session.stopped
-        if complete:
-            store.finish({"url": scope.url, "given": given}, complete=True)
+        try:
+            outcome = await _published(session, given, folder, how, tell, resume)
+        except (NothingFoundError, RefusedError):
+            store.give_up()
+            raise
         outcome = outcome.with_costs(
             requests=session.requests,
             unchanged=session.unchanged,
             size=session.bytes,
             seconds=round(clock.monotonic() - began, 1),
-            stopped=session.stopped and f"{session.stopped}; go on: roaming crawl {url} -o {folder} --resume",
+            stopped=session.stopped and f"{session.stopped}; {_further(session.stopped)}",
         )
         tell("done", json.loads(json.dumps(asdict(outcome))))
         return outcome
+
+
+async def _published(session: Session, given: str, folder: Path, how: Crawl, tell: Tell, resume: bool) -> Outcome:
+    store = session.store
+    scope, notes = await _scope(session, given, store, how.area)
+    tell("start", {"url": given, "scope": scope.url, "resumed": resume, "known": len(store.old)})
+    found = await discover(session, scope, given, how.sources)
+    found.notes += notes
+    tell("found", {"pages": len(found.entries), "sources": found.sources, "manifest": found.manifest is not None})
+    if found.manifest is not None:
+        outcome = await mirrored(session, found, folder, how.options, tell)
+    else:
+        with Shelf[Body](store.state) as bodies:
+            got, skipped = await visit(session, found, how, tell, bodies)
+            found.notes += _fruitless(scope, [one.path for one in got])
+            outcome = published(session, found, got, skipped, bodies, folder, how)
+    if not session.stopped:
+        store.finish({"url": scope.url, "given": given}, complete=True)
+    return outcome
+
+
+def _address(url: str) -> str:
+    given = canonical(url)
+    if given is None and "@" in urlsplit(url).netloc:
+        raise UsageError("the address has a user's name in it; leave it out: what asks for a password is not crawled")
+    if given is None:
+        raise UsageError(f"{url}: not an http(s) address, and no folder; give the address of the documentation")
+    return given
+
+
+def _refuse_what_is_not_ours(folder: Path) -> None:
+    """Raise UsageError for a folder with somebody's files: pages would be written over those of the same names."""
+    if (folder / STATE).exists() or (folder / PATH).exists() or not folder.is_dir():
+        return
+    if any(not file.name.startswith(".") and not file.is_symlink() for file in folder.iterdir()):
+        raise UsageError(f"{folder}: holds files that no crawl has written; give a new folder, or an empty one")
+
+
+def _further(stopped: str) -> str:
+    """Say how to go on: a limit of pages counts those that are there already, the others begin anew."""
+    if "--max-pages" in stopped:
+        return "go on: the same command with a higher --max-pages"
+    return "go on: the same command again"
+
+
+def _fruitless(scope: Scope, paths: list[str]) -> list[str]:
+    """Say which of the patterns that were to let pages in let none in."""
+    lone = (replace(scope, include=(glob,), exclude=()) for glob in scope.include)
+    return [
+        f"--include {one.include[0]}: matches no page; paths are those below {scope.url}"
+        for one in lone
+        if not any(path and one.takes(path) for path in paths)
+    ]
 
 
 def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
@@ -133,17 +181,44 @@ def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
     return bool(store.unfinished) and not how.refresh
 
 
-async def _scope(session: Session, given: str, store: Store, area: Area) -> Scope:
-    """Give what is crawled: as last time, else what was asked for, where redirects of the given address end."""
+async def _scope(session: Session, given: str, store: Store, area: Area) -> tuple[Scope, list[str]]:
+    """Give what is crawled, and what is to be said of it.
+
+    That is what was crawled last time; else what was asked for, where redirects of the given address end.
+    """
     scope = area.scope(given)
     if last := store.site.get("url"):
         if (area.prefix or area.same_host) and scope.url != last:
             raise UsageError(f"{scope.url}: this folder holds a crawl of {last}; give another folder")
-        return replace(scope, url=last)
+        return replace(scope, url=last), []
     try:
-        answer = await session.get(given, HTML)
+        end = await _end(session, given)
     except RefusedError:
         raise  # nothing of it can be had
     except FetchError:
-        return scope  # the site may do without a home page
-    return area.scope(answer.url) if answer.good and not scope.holds(answer.url) else scope
+        return scope, []  # the site may do without a home page
+    if not scope.holds(end):
+        return area.scope(end), []
+    version = version_in(scope.path(end) or "")
+    if not version or area.prefix or area.same_host:
+        return scope, []
+    one = replace(scope, url=scope.url + version)
+    whole = urlsplit(scope.url).path
+    return one, [f"{scope.url}: leads to {one.url}, so other versions are left out; to have all: --prefix {whole}"]
+
+
+async def _end(session: Session, given: str) -> str:
+    """Give where an address leads in the end, by its host's redirects and by what pages say themselves."""
+    end, to = given, given
+    for _ in range(_MOST_HOPS):
+        answer = await session.get(to, HTML)
+        if not answer.good:
+            break
+        end = answer.url
+        to = refresh_of(answer.body, answer.charset, end) if kind_of(answer) == "html" else ""
+        if not to:
+            break
+    return end
+
+
+_MOST_HOPS = 3

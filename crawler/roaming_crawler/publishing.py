@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import ExitStack
@@ -29,6 +30,10 @@ from roaming_crawler.workers import processes
 
 if TYPE_CHECKING:
     from roaming_crawler.crawl import Crawl
+
+
+class NothingFoundError(PublishError):
+    """A site has no page that could be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def published(
     if not got:
         first = skipped[0] if skipped else Skipped(found.scope.url, "nothing there")
         where = "" if first.url == found.scope.url else f"{first.url}: "
-        raise PublishError(f"{found.scope.url}: no page found; {where}{first.why}; check the address")
+        raise NothingFoundError(f"{found.scope.url}: no page to publish; {where}{first.why}{_cure(first.why)}")
     pages = _pages(got, found.scope.url)
     site = _site(found, got, list(pages.values()), how)
     state = session.store.state
@@ -95,6 +100,17 @@ def published(
         before.keep(old, batch.pages, lambda page: page.digest != _digest(batch, page.path))
         report = publish(batch, folder, how.options, previous=before.previous(previous) if previous else None)
     return compared(old, before, folder, report, skipped, [*notes, *report.notes], session)
+
+
+def _cure(why: str) -> str:
+    """Say what to do where nothing of a site could be had, and the reason does not."""
+    if "forbids" in why:
+        return "; ask its owner"
+    if "password" in why or why.endswith(("401", "403")):
+        return "; only what everybody may read can be crawled"
+    if re.search(r"429|answers 5\d\d|within", why):
+        return "; try again later"
+    return "" if "; " in why else "; check the address"  # some bring their own
 
 
 def _digest(batch: Batch, path: str) -> str:

@@ -120,6 +120,12 @@ def looks_like_a_page(url: str) -> bool:
     return not parts.query and not _NO_PAGE.search(parts.path)
 
 
+def version_in(path: str) -> str:
+    """Give the part of a path that names a version, with the language before it: `en/latest/` of `en/latest/guide/`."""
+    found = _VERSION.match(path)
+    return found[0] if found else ""
+
+
 def host_of(url: str) -> str:
     """Give scheme, host and port: what robots.txt and politeness are about."""
     parts = urlsplit(url)
@@ -148,6 +154,11 @@ _NO_PAGE = re.compile(
     r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
     r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
     r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"([a-z]{2,3}([-_][a-z]{2,4})?/)?(latest|stable|current|next|main|master|trunk|dev(el(op)?)?|nightly|edge|release"
+    r"|v?\d+(\.(\d+|x))*([-.]?(a|b|rc|dev|alpha|beta|post)[-.]?\d*)?)/",
     re.IGNORECASE,
 )
 _KEPT = "/-._~!$&'()*+,;=:@%"

@@ -107,6 +107,11 @@ class Store:
             if file.name not in kept:
                 file.unlink(missing_ok=True)
 
+    def give_up(self) -> None:
+        """Forget a first crawl that found nothing: a slip in its address must not take the folder for good."""
+        if not self.site:
+            self._journal.unlink(missing_ok=True)
+
     @property
     def _journal(self) -> Path:
         return self.state / "journal.jsonl"
@@ -135,6 +140,8 @@ class Store:
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for one crawl. Raises StoreError where another one has it, or a link leads out of it."""
     state = folder / STATE
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder}: is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if state.is_symlink():

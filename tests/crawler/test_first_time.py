@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from roaming_crawler.scope import Area, version_in
 
 from mkdocs_roaming.errors import RoamingError
 
@@ -49,3 +52,118 @@ def test_a_form_to_log_in_is_no_documentation(site: Any, crawled: Any, reply: An
     site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
     with pytest.raises(RoamingError, match="asks for a password"):
         crawled(f"{site.url}docs/")
+
+
+def _versions(site: Any, root: str) -> None:
+    if root == "redirect":
+        site.redirect("/", "/en/latest/", 302)
+    else:
+        site.put("/", '<meta http-equiv="refresh" content="0; url=/en/latest/"><a href="/en/stable/">stable</a>')
+    for version in ("latest", "stable"):
+        site.page(f"/en/{version}/", f"Home of {version}", links=("guide/", "/en/latest/", "/en/stable/"))
+        site.page(f"/en/{version}/guide/", f"Guide to {version}")
+
+
+@pytest.mark.parametrize("root", ["redirect", "stub"])
+def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str, site: Any, crawled: Any) -> None:
+    """No page comes twice because two versions have it; a line says so, and the option it names brings them all."""
+    _versions(site, root)
+    done = crawled(site.url)
+    assert done.manifest.site.url == f"{site.url}en/latest/"
+    assert done.paths == ["", "guide/"]
+    (note,) = done.outcome.notes
+    assert note == (
+        f"{site.url}: leads to {site.url}en/latest/, so other versions are left out; to have all: --prefix /"
+    )
+    assert crawled(site.url).outcome.same == 2  # again, of the same version
+
+
+def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """`--prefix /` is what the line promises."""
+    _versions(site, "redirect")
+    done = crawled(site.url, tmp_path / "all", area=Area(prefix="/"))
+    assert done.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
+
+
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [
+        ("en/latest/guide/", "en/latest/"),
+        ("v1.2.x/", "v1.2.x/"),
+        ("pt-br/2.0rc1/", "pt-br/2.0rc1/"),
+        ("zh_CN/stable/", "zh_CN/stable/"),
+        ("en/", ""),
+        ("docs/latest/", ""),
+        ("getting-started/", ""),
+        ("development/", ""),
+        ("latest", ""),
+    ],
+)
+def test_what_names_a_version(path: str, version: str) -> None:
+    """Versions are told from folders that merely begin like one, and from languages."""
+    assert version_in(path) == version
+
+
+def test_a_slip_in_the_address_does_not_take_the_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """After an address with nothing at it, the right one is crawled into the same folder."""
+    site.page("/docs/", "Docs")
+    with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the address"):
+        crawled(f"{site.url}dosc/")
+    assert crawled(f"{site.url}docs/").paths == [""]
+    with pytest.raises(RoamingError, match="holds a crawl of"):
+        crawled(f"{site.url}dosc/")
+
+
+def test_files_of_ones_own_are_not_written_over(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """A folder with files that no crawl wrote is refused before anything happens in it; `.git` is no such file."""
+    site.page("/", "Home")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.md").write_text("My own words.")
+    with pytest.raises(RoamingError, match="mine: holds files that no crawl has written; give a new folder"):
+        crawled(site.url, tmp_path / "mine")
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["index.md"]
+    assert not site.asked
+    (tmp_path / "new" / ".git").mkdir(parents=True)
+    assert crawled(site.url, tmp_path / "new").paths == [""]
+    shutil.rmtree(tmp_path / "new" / ".roaming")  # as in a copy of the published files
+    assert crawled(site.url, tmp_path / "new").outcome.same == 1
+
+
+def test_a_file_is_no_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
+    """The message says what stands there."""
+    (tmp_path / "out").write_text("")
+    with pytest.raises(RoamingError, match="out: is a file; give a folder"):
+        crawled(site.url)
+
+
+def test_a_pattern_that_matches_nothing_is_told(site: Any, crawled: Any) -> None:
+    """A misspelt `--include` is named, since the home page alone looks like a small site."""
+    site.page("/", "Home", links=("guide/a/",))
+    site.page("/guide/a/", "A")
+    done = crawled(site.url, area=Area(include=("guide", "giude/**")))
+    assert done.paths == ["", "guide/a/"]
+    assert done.outcome.notes == (f"--include giude/**: matches no page; paths are those below {site.url}",)
+
+
+@pytest.mark.parametrize(
+    ("robots", "status", "said"),
+    [
+        ("User-agent: *\nDisallow: /", 200, "robots.txt forbids it; ask its owner"),
+        ("", 401, "answers 401; only what everybody may read can be crawled"),
+        ("", 404, "not found; check the address"),
+    ],
+)
+def test_an_error_names_its_cure(robots: str, status: int, said: str, site: Any, crawled: Any, reply: Any) -> None:
+    """What to do depends on why nothing came."""
+    site.put("/robots.txt", robots)
+    site.otherwise = reply("nothing", status)
+    with pytest.raises(RoamingError) as error:
+        crawled(site.url)
+    assert str(error.value) == f"{site.url}: no page to publish; {said}"
+
+
+def test_no_password_is_repeated(crawled: Any) -> None:
+    """An address with a name and a password in it is refused without printing it."""
+    with pytest.raises(RoamingError, match="user's name") as error:
+        crawled("https://tide:secret@docs.example/")
+    assert "secret" not in str(error.value)
