@@ -34,8 +34,12 @@ def folder_site(given: str) -> FolderSite | None:
         return None
     path = Path(unquote(urlsplit(given).path) if given.startswith("file:") else given).expanduser()
     if not path.exists():
-        if "/" not in given and not given.startswith("file:"):
-            raise UsageError(f"{given}: neither an address (https://…) nor a folder here")
+        if "://" in given and not given.startswith("file:"):
+            raise UsageError(
+                f"{given}: not an address that can be crawled; give one that begins with https:// or http://"
+            )
+        if not given.startswith(("file:", "/", ".", "~")):
+            raise UsageError(f"{given}: neither an address, which begins with https://, nor a folder here")
         raise UsageError(f"{given}: no such file or folder")
     folder = (path if path.is_dir() else path.parent).resolve()
     url = _address(folder)

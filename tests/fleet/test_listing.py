@@ -36,7 +36,7 @@ def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
         ("https://a.example/ ../up\n", ":1: '../up' is no name"),
         ("https://a.example/ .fleet\n", ":1: '.fleet' is no name"),
         ("https://me:secret@a.example/\n", ":1: holds a password"),
-        ("ftp://a.example/\n", ":1: ftp://a.example/: no such file or folder"),
+        ("ftp://a.example/\n", ":1: ftp://a.example/: not an address that can be crawled"),
         ("nothing-here\n", ":1: nothing-here: neither an address"),
         ("'https://a.example/\n", ":1: no closing quotation"),
         ("# nothing\n", ": lists no site"),
