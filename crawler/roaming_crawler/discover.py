@@ -281,6 +281,7 @@ async def _sitemaps(session: Session, found: Found) -> None:
     todo, seen = list(dict.fromkeys(spots)), set(spots)
     count = 0
     inside: Callable[[str], bool] = scope.contains
+    elsewhere: dict[str, str] = {}
     while todo:
         url = todo.pop(0)
         answer = await _get(session, url, CAP)
@@ -296,6 +297,8 @@ async def _sitemaps(session: Session, found: Found) -> None:
             if page and inside(page) and looks_like_a_page(page):
                 found.add(Entry(page))
                 count += 1
+            elif page and host_of(page) != host_of(scope.url):
+                elsewhere.setdefault(host_of(page), url)
         for address in sitemap.sitemaps:
             further = canonical(address, answer.url)
             if further and further not in seen and host_of(further) == host_of(answer.url):
@@ -307,3 +310,6 @@ async def _sitemaps(session: Session, found: Found) -> None:
                 todo.append(further)
     if count:
         found.sources["sitemap"] = count
+    elif elsewhere:  # a copy of a site, or one that has moved
+        host, url = next(iter(elsewhere.items()))
+        found.notes.append(f"{url}: lists nothing below {scope.url}, but pages of {host}; crawl that to have them")

@@ -163,7 +163,7 @@ class Getter:
         url = entry.url
         if found is not None:
             url = found.url
-            if seen is not None and seen.canonical and self.scope.contains(seen.canonical):
+            if seen is not None and self._is_believed(seen.canonical, found.url):
                 url = seen.canonical
         path = self.scope.path(url)
         if path is None:
@@ -183,6 +183,11 @@ class Getter:
             nav=seen.nav,
             seen=seen,
         )
+
+    def _is_believed(self, canonical: str, url: str) -> bool:
+        """Tell whether a page has the address that it says: many templates say the home page's on every page."""
+        path = self.scope.path(canonical) if canonical else None
+        return bool(path) or (path == "" and self.scope.path(url) == "")
 
     async def _html(self, entry: Entry) -> tuple[Answer | None, Seen | None, str]:
         """Give the page's HTML, what it says, and why it counts for nothing where that is so."""

@@ -126,7 +126,8 @@ class _Visit:
             self.found.navs += [result.nav] if result.nav else []
             self.skipped.append(replace(result, links=(), nav=()))
         elif (twin := self.got.get(result.path) or self._loose.get(loosely(result.url))) and _same(twin, result):
-            self.skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
+            if twin.url != entry.url:  # else another address has led here before, and nothing is left out
+                self.skipped.append(Skipped(entry.url, f"is the page at {twin.url}, too"))
             del self.bodies[entry.url]
         else:
             self.got[result.path] = self._loose[loosely(result.url)] = self._navs.without_what_is_known(result)

@@ -15,7 +15,7 @@ from mkdocs_roaming.cli.crawl_progress import told
 from mkdocs_roaming.cli.fleet import crawl_sites, many_options
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, warn
 from mkdocs_roaming.cli.meaning import SEARCH, meaning
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:
     from roaming_crawler.crawl import Crawl
@@ -88,7 +88,10 @@ def crawl(url: str | None, folder: str, as_json: bool, **given: Any) -> None:
         return
     how = _how(given)
     with told(as_json) as tell:
-        outcome = anyio.run(lambda: crawl_site(url or "", Path(folder), how, tell=tell))
+        try:
+            outcome = anyio.run(lambda: crawl_site(url or "", Path(folder), how, tell=tell))
+        except KeyboardInterrupt:
+            raise RoamingError(f"{folder}: interrupted; the same command goes on where it was") from None
     if not as_json:
         _show(outcome, Path(folder))
     if outcome.stopped:
@@ -164,7 +167,8 @@ def _show(outcome: Outcome, folder: Path) -> None:
     reasons: dict[str, list[str]] = {}
     for address, why in outcome.skipped:
         reasons.setdefault(why, []).append(address)
-    click.echo(f"{folder}: {outcome.pages} pages, {outcome.sections} sections; {outcome.markdown} came as Markdown")
+    pages, sections = _counted(outcome.pages, "page"), _counted(outcome.sections, "section")
+    click.echo(f"{folder}: {pages}, {sections}; {outcome.markdown} came as Markdown")
     for name, count in (
         ("new", len(outcome.new)),
         ("changed", len(outcome.changed)),
@@ -181,3 +185,7 @@ def _show(outcome: Outcome, folder: Path) -> None:
         f"  {outcome.requests} requests ({outcome.unchanged} not modified), {outcome.bytes / 1e6:.1f} MB, "
         f"{outcome.seconds:g} s; {outcome.written} files written"
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +174,76 @@ def test_no_password_is_repeated(crawled: Any) -> None:
     with pytest.raises(RoamingError, match="user's name") as error:
         crawled("https://tide:secret@docs.example/")
     assert "secret" not in str(error.value)
+
+
+def test_a_redirecting_spelling_is_no_page_that_is_left_out(site: Any, crawled: Any) -> None:
+    """Where one page links to `guide` and another to `guide/`, nobody reads that a page is itself, too."""
+    site.page("/", "Home", links=("guide", "guide/"))
+    site.redirect("/guide", "/guide/")
+    site.page("/guide/", "Guide")
+    done = crawled(site.url)
+    assert (done.paths, done.outcome.skipped) == (["", "guide/"], ())
+
+
+def test_a_home_page_does_not_swallow_the_others(site: Any, crawled: Any, html: Any) -> None:
+    """A template that names the home page as the canonical address of every page loses none of them."""
+    head = '<link rel="canonical" href="/">'
+    site.put("/", html("Home", links=("a/", "b/"), head=head))
+    for path in ("/a/", "/b/"):
+        site.put(path, html(f"Page {path}", head=head))
+    assert crawled(site.url).paths == ["", "a/", "b/"]
+
+
+def test_a_copy_of_a_site_says_that_its_sitemap_is_the_originals(site: Any, crawled: Any) -> None:
+    """A sitemap of another host's pages adds none; a line says why, and what to crawl."""
+    site.page("/", "Home")
+    site.put("/sitemap.xml", "<urlset><url><loc>https://docs.example/guide/</loc></url></urlset>", kind="text/xml")
+    (note,) = crawled(site.url).outcome.notes
+    assert note == (
+        f"{site.url}sitemap.xml: lists nothing below {site.url}, but pages of https://docs.example; "
+        "crawl that to have them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("htp://docs.example/", "htp://docs.example/: not an address that can be crawled; give one that begins with"),
+        ("docs.example/guide", "docs.example/guide: neither an address, which begins with https://, nor a folder here"),
+        ("./not-there", "./not-there: no such file or folder"),
+    ],
+)
+def test_an_address_that_is_none(given: str, said: str, crawled: Any) -> None:
+    """The message says how one begins."""
+    with pytest.raises(RoamingError) as error:
+        crawled(given)
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
+def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
+    """Ctrl-C ends in one line, whichever processes it reaches; the same command then asks only for the rest."""
+    site.page("/", "Home", links=tuple(f"p{at}/" for at in range(30)))
+    half = threading.Event()
+
+    def slow(handler: Any) -> Any:
+        if handler.path == "/p20/":
+            half.set()
+            time.sleep(0.3)
+        return reply(html(f"Page {handler.path}")) if re.fullmatch(r"/p\d+/", handler.path) else reply("", 404)
+
+    site.otherwise = slow
+    options = ["--allow-private", "--delay", "0", "--workers", "1", "--connections", "1"]
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out"), *options]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert half.wait(30)
+    os.killpg(running.pid, signal.SIGINT)
+    said = running.communicate(timeout=30)[1]
+    assert (running.returncode, said) == (
+        1,
+        f"roaming: {tmp_path / 'out'}: interrupted; the same command goes on where it was\n",
+    )
+    before = len(site.asked)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
+    assert "/p19/" not in [asked.path for asked in site.asked[before:]]
