@@ -107,6 +107,8 @@ async def _crawl(
         except (NothingFoundError, RefusedError):
             store.give_up()
             raise
+        except BaseExceptionGroup as several:  # a full disk, met by one of the tasks that fetch
+            raise _first(several) from None
         outcome = outcome.with_costs(
             requests=session.requests,
             unchanged=session.unchanged,
@@ -135,6 +137,12 @@ async def _published(session: Session, given: str, folder: Path, how: Crawl, tel
     if not session.stopped:
         store.finish({"url": scope.url, "given": given}, complete=True)
     return outcome
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _address(url: str) -> str:

@@ -297,7 +297,7 @@ async def _sitemaps(session: Session, found: Found) -> None:
             if page and inside(page) and looks_like_a_page(page):
                 found.add(Entry(page))
                 count += 1
-            elif page and host_of(page) != host_of(scope.url):
+            elif page and not local and host_of(page) != host_of(scope.url):
                 elsewhere.setdefault(host_of(page), url)
         for address in sitemap.sitemaps:
             further = canonical(address, answer.url)

@@ -174,7 +174,7 @@ class Getter:
         return Got(
             url=url,
             path=path,
-            title=front.get("title") or title or path or "Home",
+            title=front.get("title") or title or _spoken(path),
             description=front.get("description") or entry.description or seen.description,
             body=Body("" if text is not None else seen.article, text, headings),
             markdown_url=at if text is not None else "",
@@ -321,6 +321,13 @@ def _markdown_links(text: str | None, base: str) -> tuple[str, ...]:
         return ()
     links = (canonical(link, base) for link in _MARKDOWN_LINK.findall(text) if not link.startswith("#"))
     return tuple(dict.fromkeys(link for link in links if link))
+
+
+def _spoken(path: str) -> str:
+    """Give a name for a page that has none: `Install it` of `guide/install-it.html`."""
+    last = re.sub(r"\.\w+$", "", path.rstrip("/").rpartition("/")[2])
+    name = " ".join(re.split(r"[-_\s]+", last)).strip()
+    return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
 def _all(seen: Seen | None) -> tuple[str, ...]:

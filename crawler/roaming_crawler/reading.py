@@ -70,7 +70,7 @@ def read_html(data: bytes, charset: str, url: str, site_url: str) -> Seen:
     if tree.find(".//base[@href]") is not None:
         _make_absolute(article, base)
     words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
-    title = title_of(tree)
+    title = title_of(tree) if tree.xpath("boolean(//head/title[normalize-space()])") else _heading(article)
     about = meta_of(tree, "description")
     spelt = cache(lambda href: canonical(href, base))  # an article's link stands in the tree and in the nav, too
     links = _links(article, spelt)
@@ -123,6 +123,12 @@ def _base(tree: etree._Element, url: str) -> str:
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     return urljoin(url, href) if href else url
+
+
+def _heading(article: etree._Element) -> str:
+    """Give the first heading of a page that has no title, without the sign that links to it."""
+    heading = article.find(".//h1")
+    return " ".join("".join(map(str, heading.itertext())).split()).strip("¶# ") if heading is not None else ""
 
 
 def _make_absolute(article: etree._Element, base: str) -> None:

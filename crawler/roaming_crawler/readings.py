@@ -16,7 +16,7 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.reading import Seen, headings_of, read_html
 
-READER_VERSION = "1"
+READER_VERSION = "2"
 """Changes whenever the same HTML is read otherwise: what was read before is read again then."""
 
 

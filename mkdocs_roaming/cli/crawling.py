@@ -92,6 +92,13 @@ def crawl(url: str | None, folder: str, as_json: bool, **given: Any) -> None:
             outcome = anyio.run(lambda: crawl_site(url or "", Path(folder), how, tell=tell))
         except KeyboardInterrupt:
             raise RoamingError(f"{folder}: interrupted; the same command goes on where it was") from None
+        except OSError as error:
+            if error.filename is None:  # no room, or nobody who reads the output any more
+                raise
+            place, why = error.filename2 or error.filename, error.strerror or error
+            raise RoamingError(
+                f"{place}: cannot be written to ({why}); see to that, and give the command again"
+            ) from None
     if not as_json:
         _show(outcome, Path(folder))
     if outcome.stopped:

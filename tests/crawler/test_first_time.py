@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from roaming_crawler.scope import Area, version_in
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
 
 
@@ -247,3 +249,46 @@ def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
     assert "/p19/" not in [asked.path for asked in site.asked[before:]]
+
+
+def test_pages_without_titles_are_told_apart(site: Any, crawled: Any) -> None:
+    """A page's first heading is its title, else what its address says; never are all of them `Untitled`."""
+    site.put("/", '<main><p>Read on.</p><a href="install-guide/">a</a> <a href="b.html">b</a></main>')
+    site.put("/install-guide/", "<main><p>Put one gauge into the harbour.</p></main>")
+    site.put("/b.html", '<main><h1>Tides <a href="#x">¶</a></h1><p>They come twice a day.</p></main>')
+    done = crawled(site.url)
+    assert {page.path: page.title for page in done.manifest.pages} == {
+        "": "Home",
+        "b.html": "Tides",
+        "install-guide/": "Install guide",
+    }
+    assert "[Install guide](" in (done.folder / "llms.txt").read_text("utf-8")
+
+
+def test_what_stands_in_the_way_of_a_file_is_named(site: Any, tmp_path: Path) -> None:
+    """A folder where a file belongs ends in one line, not in a traceback."""
+    site.page("/", "Home")
+    (tmp_path / "out" / ".roaming").mkdir(parents=True)
+    (tmp_path / "out" / "index.md").mkdir()
+    command = ["crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0"]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"roaming: {tmp_path / 'out' / 'index.md'}: cannot be written to (")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
+def test_a_full_disk_ends_in_one_line(site: Any, tmp_path: Path, html: Any) -> None:
+    """A page that cannot be kept, whichever task fetched it, is told without a traceback; with room, it goes on."""
+    site.page("/", "Home", links=tuple(f"p{at}/" for at in range(9)))
+    for at in range(9):
+        site.put(f"/p{at}/", html(f"Page {at}", "Tide. " * (10_000 if at == 7 else 10)))
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out")]
+    command += ["--allow-private", "--delay", "0", "--workers", "0"]
+    limited = ["bash", "-c", 'ulimit -f 40; exec "$@"', "bash", *command]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "roaming: cannot write the output (File too large); make room, or write elsewhere\n",
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")
