@@ -2,8 +2,8 @@
 
     python benchmarks/fleet_sites.py STORE [--each 25] [--seed 3]
 
-STORE is what `roaming crawl --many` filled. Asks it by titles of three to nine words, drawn evenly from its sites; prints
-how often the site of the section came first, among the three that are asked, and the section among five hits.
+STORE is what `roaming crawl --many` filled. Asks it by titles of three to nine words, drawn evenly from its sites;
+prints how often the site of the section came first, among the three that are asked, and the section among five hits.
 """
 
 from __future__ import annotations
