@@ -135,7 +135,7 @@ async def _published(session: Session, given: str, folder: Path, how: Crawl, tel
             found.notes += _fruitless(scope, [one.path for one in got])
             outcome = published(session, found, got, skipped, bodies, folder, how)
     if not session.stopped:
-        store.finish({"url": scope.url, "given": given}, complete=True)
+        store.finish({"url": scope.url, "given": given})
     return outcome
 
 

@@ -96,13 +96,12 @@ class Store:
             record.url, record.status, body, record.kind, record.charset, record.link, record.etag, record.modified
         )
 
-    def finish(self, site: dict[str, Any], *, complete: bool) -> None:
-        """End a crawl: what it asked for is the state now; where it stopped at a limit, what was known before stays."""
-        records = self.new if complete else {**self.old, **self.new}
-        state = {"version": 1, "site": site, "records": [asdict(record) for record in records.values()]}
+    def finish(self, site: dict[str, Any]) -> None:
+        """End a crawl that came to its end: what it asked for is the state now."""
+        state = {"version": 1, "site": site, "records": [asdict(record) for record in self.new.values()]}
         write_atomically(self.state / "state.json", json.dumps(state, ensure_ascii=False).encode("utf-8"))
         self._journal.unlink(missing_ok=True)
-        kept = {record.digest for record in records.values()}
+        kept = {record.digest for record in self.new.values()}
         for file in (self.state / "bodies").glob("*/*"):
             if file.name not in kept:
                 file.unlink(missing_ok=True)
