@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError
@@ -20,14 +21,8 @@ def write_atomically(path: Path, data: bytes) -> bool:
             return False
     except OSError:
         pass
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
-    try:
+    with _instead_of(path) as temporary:
         temporary.write_bytes(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     return True
 
 
@@ -39,15 +34,8 @@ def write_pieces(path: Path, pieces: Callable[[], Iterable[bytes]]) -> bool:
                 return False
     except OSError:
         pass
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
-    try:
-        with temporary.open("wb") as file:
-            file.writelines(pieces())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _instead_of(path) as temporary, temporary.open("wb") as file:
+        file.writelines(pieces())
     return True
 
 
@@ -57,3 +45,16 @@ def inside(folder: Path, path: str) -> Path:
     if "\0" in path or not Path(os.path.normpath(target)).is_relative_to(os.path.normpath(folder)):
         raise PublishError(f"{path!r}: would be written outside of {folder}; the page needs another address")
     return target
+
+
+@contextmanager
+def _instead_of(path: Path) -> Iterator[Path]:
+    """Give a file beside `path`, which takes its place once it is written, or is gone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
