@@ -34,7 +34,8 @@ class Check:
 
     def __str__(self) -> str:
         faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
-        broken = f", {len(self.notes)} links that lead nowhere on the site itself" if self.notes else ""
+        links = "1 link that leads" if len(self.notes) == 1 else f"{len(self.notes)} links that lead"
+        broken = f", {links} nowhere on the site itself" if self.notes else ""
         return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{broken}"
 
 
