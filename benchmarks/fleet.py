@@ -57,8 +57,10 @@ def main() -> None:
         cold, warm = apart(ask, folder, asked[:40], True), apart(ask, folder, asked, False)
         one = apart(search_one, texts, [question for question, _ in asked], False)
         fresh = apart(search_one, texts, [question for question, _ in asked[:2]], True)
-    print(f"catalogue built: {built['seconds']:.1f} s, {built['megabytes']:.0f} MB of memory; "
-          f"one in a hundred changed: {updated['seconds']:.1f} s, {updated['megabytes']:.0f} MB")  # fmt: skip
+    print(
+        f"catalogue built: {built['seconds']:.1f} s, {built['megabytes']:.0f} MB of memory; "
+        f"one in a hundred changed: {updated['seconds']:.1f} s, {updated['megabytes']:.0f} MB"
+    )
     print(f"on disk: records {records:.0f} MB, catalogue with the one before {size:.0f} MB")
     print(
         "\n| | ms, median | 95 % | times one library | MB of memory | first | among three |\n| --- "

@@ -107,7 +107,7 @@ _CONTRACTIONS = {
     "will not": "won't", "it is": "it's", "It is": "It's", "you are": "you're", "you will": "you'll",
     "that is": "that's", "did not": "didn't", "was not": "wasn't", "has not": "hasn't", "have not": "haven't",
     "should not": "shouldn't", "would not": "wouldn't",
-}  # fmt: skip
+}  # read in columns  # fmt: skip
 
 
 def contracted(sentence: str, _: random.Random) -> str:

@@ -84,7 +84,7 @@ def _prose(text: str) -> str:
     for sign, pattern in (
         ("](", _TARGET), ("]:", _DEFINITION), ("<", _TAG), ("&", _ENTITY), ("#", _ISSUE), ("://", _ADDRESS),
         ("```", _LANGUAGE), ("~~~", _LANGUAGE),
-    ):  # fmt: skip
+    ):  # pairs, side by side  # fmt: skip
         if sign in text:
             text = pattern.sub(" ", text)
     return text

@@ -105,11 +105,11 @@ _SNOWBALL = {
         "tamil": "ta", "turkish": "tr", "yiddish": "yi",
     }.items()
     for code in codes.split()
-}  # fmt: skip
+}  # read in columns  # fmt: skip
 _NOT_LATIN = frozenset({
     "ar", "be", "bg", "bn", "el", "fa", "he", "hi", "hy", "ja", "ka", "km", "ko", "lo", "mk", "ml", "mr", "my", "ne",
     "ru", "ta", "te", "th", "uk", "ur", "yi", "zh",
-})  # fmt: skip
+})  # read in columns  # fmt: skip
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
 _one_at_a_time = threading.Lock()
 

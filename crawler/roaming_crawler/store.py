@@ -75,9 +75,17 @@ class Store:
         if digest and not (file := self._body(digest)).exists():
             write_atomically(file, answer.body)
         record = Record(
-            key, answer.url, answer.status, answer.kind, answer.charset, answer.link, answer.etag, answer.modified,
-            digest, at,
-        )  # fmt: skip
+            key,
+            answer.url,
+            answer.status,
+            answer.kind,
+            answer.charset,
+            answer.link,
+            answer.etag,
+            answer.modified,
+            digest,
+            at,
+        )
         self.new[key] = record
         with self._journal.open("ab") as journal:
             journal.write(_line(asdict(record)))

@@ -35,7 +35,7 @@ __all__ = [
     "Scope",
     "Tool",
     "render",
-]  # fmt: skip
+]  # read in columns  # fmt: skip
 
 SMALLEST_CAP = 2_000
 

@@ -97,8 +97,10 @@ def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sampl
             assert done.returncode == 0, done.stderr
         elif word == "ENV":
             told = dict(pair.split("=", 1) for pair in shlex.split(rest))
-            here |= {name: value.replace("/opt/roaming", str(venv)).replace("$PATH", here["PATH"])
-                     for name, value in told.items()}  # fmt: skip
+            here |= {
+                name: value.replace("/opt/roaming", str(venv)).replace("$PATH", here["PATH"])
+                for name, value in told.items()
+            }
         elif word == "ENTRYPOINT":
             entry = _words(rest)
         elif word == "HEALTHCHECK":
@@ -107,8 +109,12 @@ def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sampl
     here |= {"ROAMING_HOST": "127.0.0.1", "ROAMING_PORT": str(_free_port())}
     installed = subprocess.run(
         [str(venv / "bin/python"), "-c", "import mkdocs_roaming as m; print(m.__file__)"],
-        cwd=tmp_path, env=here, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=here,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert installed.stdout.startswith(str(venv))
     assert _health(check, here, tmp_path) == 1
     entry[0] = str(venv / "bin" / entry[0])

@@ -70,8 +70,11 @@ def test_the_containers_are_given_what_is_understood(compose: dict[str, Any], tm
     """Every variable of the compose file is one that `roaming serve` reads, and comes to what it says."""
     environment = compose["services"]["roaming"]["environment"]
     assert set(environment) <= UNDERSTOOD
-    values = {"ROAMING_HOSTS": "docs-ask.example", "ROAMING_KEY": "k" * 32,
-              "ROAMING_COUNTERS": "redis://:hunter2@redis:6379/0"}  # fmt: skip
+    values = {
+        "ROAMING_HOSTS": "docs-ask.example",
+        "ROAMING_KEY": "k" * 32,
+        "ROAMING_COUNTERS": "redis://:hunter2@redis:6379/0",
+    }
     said = checked(tmp_path, values)
     assert "docs-ask.example" in said
     assert "counters = redis://…@redis:6379/0" in said

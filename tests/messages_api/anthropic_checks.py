@@ -10,9 +10,18 @@ from messages_api.cache import before
 from messages_api.schemas import schema_faults
 
 FIELDS = {
-    "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "thinking", "output_config",
-    "metadata", "stop_sequences",
-}  # fmt: skip
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "stream",
+    "thinking",
+    "output_config",
+    "metadata",
+    "stop_sequences",
+}
 BLOCKS = {
     "text": {"type", "text", "citations", "cache_control"},
     "tool_use": {"type", "id", "name", "input", "caller", "cache_control"},

@@ -9,8 +9,15 @@ from typing import Any
 from messages_api.schemas import schema_faults
 
 FIELDS = {
-    "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "tools", "tool_choice",
-}  # fmt: skip
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+}
 KEYS = {
     "system": {"role", "content"},
     "user": {"role", "content"},

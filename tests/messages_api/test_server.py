@@ -44,8 +44,11 @@ def test_a_reply_has_the_frames_of_the_messages_api() -> None:
     assert [event["type"] for event in told[:2]] == ["message_start", "ping"]
     assert [event["type"] for event in told[-2:]] == ["message_delta", "message_stop"]
     assert [e["content_block"]["type"] for e in told if e["type"] == "content_block_start"] == [
-        "thinking", "text", "text", "tool_use",
-    ]  # fmt: skip
+        "thinking",
+        "text",
+        "text",
+        "tool_use",
+    ]
     deltas = [event["delta"] for event in told if event["type"] == "content_block_delta"]
     (cited,) = [delta["citation"] for delta in deltas if delta["type"] == "citations_delta"]
     assert (cited["source"], cited["cited_text"]) == ("07f3277d", "The port is 8642.")

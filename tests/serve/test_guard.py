@@ -361,8 +361,14 @@ async def test_the_application_hears_that_its_client_left() -> None:
 async def test_a_client_that_leaves_early_is_let_go() -> None:
     """Half a body is nobody's request."""
     app = App()
-    scope = {"type": "http", "method": "POST", "path": "/v1/ask", "client": None, "scheme": "http",
-             "headers": [(b"host", b"ask.example")]}  # fmt: skip
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/ask",
+        "client": None,
+        "scheme": "http",
+        "headers": [(b"host", b"ask.example")],
+    }
 
     async def receive() -> Message:
         return {"type": "http.disconnect"}
@@ -388,8 +394,14 @@ async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     guard = guarded(app, policy, money_a_day=1.0)
-    scope = {"type": "http", "method": "POST", "path": "/v1/ask", "client": ("192.0.2.1", 1), "scheme": "http",
-             "headers": [(b"host", b"ask.example")]}  # fmt: skip
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/ask",
+        "client": ("192.0.2.1", 1),
+        "scheme": "http",
+        "headers": [(b"host", b"ask.example")],
+    }
     with anyio.fail_after(5):
         await guard(scope, receive, stuck)
     assert guard.gate.busy == 0

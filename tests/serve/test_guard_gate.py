@@ -376,9 +376,14 @@ async def test_a_dead_storage_is_tried_again() -> None:
 
 @pytest.mark.parametrize(
     "allowed",
-    [{"concurrent": 0}, {"answers_a_minute": 0}, {"money_a_day": 0.0}, {"money_a_day": float("inf")},
-     {"money_a_day_each": -1.0}],
-)  # fmt: skip
+    [
+        {"concurrent": 0},
+        {"answers_a_minute": 0},
+        {"money_a_day": 0.0},
+        {"money_a_day": float("inf")},
+        {"money_a_day_each": -1.0},
+    ],
+)
 def test_a_limit_that_limits_nothing_is_refused(allowed: dict[str, Any]) -> None:
     """Zero and infinity are mistakes in a configuration, not limits."""
     with pytest.raises(UsageError):

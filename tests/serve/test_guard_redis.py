@@ -26,8 +26,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(REDIS is None, reason="needs redis-server"),
 ]
-MANY = Allowance(concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000,
-                 money_a_day=1.0)  # fmt: skip
+MANY = Allowance(
+    concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000, money_a_day=1.0
+)
 
 ASKER = """
 import anyio, json, sys

@@ -196,8 +196,12 @@ def test_older_handshakes(boat: str, version: str) -> None:
     assert (status, answer["result"]["protocolVersion"]) == (200, version)
     assert answer["result"]["capabilities"]["tools"] is not None
     assert post(boat, {"jsonrpc": "2.0", "method": "notifications/initialized"})[0] == 202
-    ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-           "params": {"name": "search_sections", "arguments": {"query": "oil"}}}  # fmt: skip
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": "search_sections", "arguments": {"query": "oil"}},
+    }
     for headers in ({}, {"MCP_Protocol_Version": version}):
         status, answer = post(boat, {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, **headers)
         assert len(answer["result"]["tools"]) == 3
@@ -208,8 +212,12 @@ def test_older_handshakes(boat: str, version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_older_clients_are_sent_nothing_that_they_do_not_know(boat: str, version: str) -> None:
     """Links came with 2025-06-18: before, a section opened is text alone."""
-    ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-           "params": {"name": "expand_sections", "arguments": {"ids": [ids(BOAT_LIBRARY)["Oil"]]}}}  # fmt: skip
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": "expand_sections", "arguments": {"ids": [ids(BOAT_LIBRARY)["Oil"]]}},
+    }
     _, answer = post(boat, ask, MCP_Protocol_Version=version)
     kinds = [piece["type"] for piece in answer["result"]["content"]]
     assert kinds == (["text", "resource_link"] if version >= "2025-06-18" else ["text"])

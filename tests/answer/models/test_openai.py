@@ -120,8 +120,11 @@ def test_calls_of_any_ids_are_paired(ask: Ask, api: MessagesApi, openai: Make, i
     api.brain = Script([Say("Let me see."), *calls], [opens(ids["Steps"], id="a")], [])
     ask(openai())
     assert [message.get("tool_call_id") for message in api.requests[2]["messages"] if message["role"] == "tool"] == [
-        "a", "a_", "_", "a_2",
-    ]  # fmt: skip
+        "a",
+        "a_",
+        "_",
+        "a_2",
+    ]
 
 
 # Dialects
