@@ -81,6 +81,7 @@ def broken() -> Iterator[tuple[str, object]]:
         ("pages no list", ("pages",), {"a": 1}),
         ("id leads out", ("pages", 0, "sections", 0, "id"), "../../x"),
         ("id too short", ("pages", 0, "sections", 0, "id"), "abc"),
+        ("page's id another", ("pages", 0, "id"), "00000000"),
         ("end beyond", ("pages", 0, "sections", 0, "end"), 10**9),
         ("start negative", ("pages", 0, "sections", 0, "start"), -1),
         ("start a text", ("pages", 0, "sections", 0, "start"), "0"),

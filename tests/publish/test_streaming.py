@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,7 +91,7 @@ def test_a_large_file_is_left_alone_where_it_is_the_same(tmp_path: Path) -> None
         ([b"one"], True),
         ([], True),
     ):
-        assert write_pieces(file, lambda pieces=pieces: iter(pieces)) is written  # type: ignore[misc]  # bound early
+        assert write_pieces(file, partial(iter, pieces)) is written
         assert file.read_bytes() == b"".join(pieces)
     assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
 
@@ -116,3 +118,17 @@ def test_a_shelf_is_a_dict_on_disk(tmp_path: Path) -> None:
         assert shelf["p19"].article == "x" * 19
         assert "p4" not in shelf
         assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_whole_changes_nothing(tmp_path: Path) -> None:
+    """A file whose pieces end in an error stays as it was, and nothing lies beside it."""
+    file = tmp_path / "large.txt"
+    write_pieces(file, lambda: iter([b"before"]))
+
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        write_pieces(file, pieces)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("large.txt", b"before")]
