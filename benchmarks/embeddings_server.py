@@ -2,17 +2,20 @@
 
     python benchmarks/embeddings_server.py --site SITE_DIR [--dimensions 128] [--port 8124]
     python benchmarks/embeddings_server.py --words FILE [--port 8124]
+    python benchmarks/embeddings_server.py --sentences FOLDER [--threads 1] [--port 8124]
 
 `--site` knows what words mean from a published site alone: latent semantic analysis, the singular value decomposition
 of which words stand in which windows. So it finds only what the site itself says in two ways. `--words` reads word
 vectors that you bring: a text file with a word and its numbers on each line, as GloVe, word2vec and fastText write it;
-a text is the mean of its words, weighed by how rare they are. Both need numpy.
+a text is the mean of its words, weighed by how rare they are. `--sentences` reads a model of whole sentences from a
+folder, as sentence-transformers writes it; nothing is fetched. All need numpy, the last one sentence-transformers too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,10 +36,15 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--site", help="a published site: its folder or address")
     source.add_argument("--words", type=Path, help="a file of word vectors")
+    source.add_argument("--sentences", type=Path, help="the folder of a model of whole sentences")
+    parser.add_argument("--threads", type=int, default=1, help="what a model of whole sentences may take")
     parser.add_argument("--dimensions", type=int, default=128)
     parser.add_argument("--port", type=int, default=8124)
     options = parser.parse_args()
-    embed = of_site(options.site, options.dimensions) if options.site else of_words(options.words)
+    if options.sentences:
+        embed = of_sentences(options.sentences, options.threads)
+    else:
+        embed = of_site(options.site, options.dimensions) if options.site else of_words(options.words)
     serve(embed, options.port)
 
 
@@ -107,6 +115,19 @@ def of_words(file: Path) -> Embed:
         return found
 
     return embed
+
+
+def of_sentences(folder: Path, threads: int) -> Embed:
+    """Give what a model of whole sentences makes of a text."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a folder that is none must not be looked for elsewhere
+    import torch  # heavy, and for those who bring a model
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(threads)
+    model = SentenceTransformer(str(folder.resolve(strict=True)), device="cpu")
+    longest, size = model.max_seq_length, model.get_sentence_embedding_dimension()
+    print(f"{folder}: {size} dimensions, reads {longest} tokens of a text", flush=True)
+    return lambda asked: model.encode(list(asked), batch_size=8, show_progress_bar=False)
 
 
 def telling(text: str, language: str) -> list[str]:
