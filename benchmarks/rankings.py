@@ -234,23 +234,27 @@ def table(sites: Sequence[Docs], ways: dict[str, Way]) -> Iterator[str]:
             ]
             default = default or ranks
             cells = "".join(
-                f" {100 * _mean([_mean([score.of(*each) for each in one]) for one in ranks]):.1f} |" for score in SCORES
+                f" {100 * mean([mean([score.of(*each) for each in one]) for one in ranks]):.1f} |" for score in SCORES
             )
-            yield f"| {name} |{cells} {_gain(ranks, default, SCORES[-1])} |"
+            yield f"| {name} |{cells} {gain(ranks, default, SCORES[-1].of)} |"
 
 
-def _gain(ranks: Sequence[Sequence[tuple[int, int]]], beside: Sequence[Sequence[tuple[int, int]]], score: Score) -> str:
+def gain(
+    ranks: Sequence[Sequence[tuple[int, int]]],
+    beside: Sequence[Sequence[tuple[int, int]]],
+    score: Callable[[int, int], float],
+) -> str:
     """Give the mean difference, and its interval."""
     gains = [
-        [score.of(*one) - score.of(*other) for one, other in zip(mine, theirs, strict=True)]
+        [score(*one) - score(*other) for one, other in zip(mine, theirs, strict=True)]
         for mine, theirs in zip(ranks, beside, strict=True)
     ]
     draw = random.Random(1)
-    drawn = sorted(100 * _mean([_mean(draw.choices(each, k=len(each))) for each in gains]) for _ in range(1_000))
-    return f"{100 * _mean([_mean(each) for each in gains]):+.1f} ({drawn[25]:+.1f} … {drawn[974]:+.1f})"
+    drawn = sorted(100 * mean([mean(draw.choices(each, k=len(each))) for each in gains]) for _ in range(1_000))
+    return f"{100 * mean([mean(each) for each in gains]):+.1f} ({drawn[25]:+.1f} … {drawn[974]:+.1f})"
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 

@@ -215,7 +215,7 @@ Finder = Search | Hybrid
 """What finds sections: by words, or by meaning too."""
 
 
-def fused(by_words: Mapping[str, float], by_meaning: Mapping[str, float]) -> dict[str, float]:
+def fused(by_words: Mapping[str, float], by_meaning: Mapping[str, float], meaning: float = MEANING) -> dict[str, float]:
     """Give what sections score by words and by meaning, each from 0 to 1, added up by their weights.
 
     A section's score by words is its share of the best one's. Cosines of one model lie all near to 1, those of another
@@ -224,10 +224,10 @@ def fused(by_words: Mapping[str, float], by_meaning: Mapping[str, float]) -> dic
     """
     most = max(by_words.values(), default=0.0)
     least, nearest = min(by_meaning.values(), default=0.0), max(by_meaning.values(), default=0.0)
-    scores = {id_: (1 - MEANING) * score / most for id_, score in by_words.items()} if most > 0 else {}
+    scores = {id_: (1 - meaning) * score / most for id_, score in by_words.items()} if most > 0 else {}
     for id_, cosine in by_meaning.items():
         near = (cosine - least) / (nearest - least) if nearest > least else 1.0
-        scores[id_] = scores.get(id_, 0.0) + MEANING * near
+        scores[id_] = scores.get(id_, 0.0) + meaning * near
     return scores
 
 
