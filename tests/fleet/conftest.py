@@ -185,10 +185,16 @@ class S3:
     environ: dict[str, str]
     where: str = "s3://shelf/docs"
 
-    def faults(self, **told: float) -> dict[str, int]:
+    def faults(self, **told: float | str) -> dict[str, int]:
         """Say how it fails from now on; give how many requests came since, and how many failed."""
-        url = f"http://127.0.0.1:{self.port}/_faults"
-        request = urllib.request.Request(url, json.dumps(told).encode(), method="PUT")
+        return self._said("_faults", "PUT", json.dumps(told).encode())
+
+    def written(self) -> dict[str, int]:
+        """Give how often each object was written."""
+        return self._said("_written", "GET", None)
+
+    def _said(self, at: str, method: str, data: bytes | None) -> dict[str, int]:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{at}", data, method=method)
         with urllib.request.urlopen(request) as answer:
             found: dict[str, int] = json.loads(answer.read())
         return found

@@ -1,7 +1,8 @@
 """An S3 server on this machine, moto's, that fails as it is told to: `python -m fleet.s3_server BUCKET`.
 
 What it is told is put at `/_faults`, as JSON: `every` so many requests are answered 503, all wait `delay` seconds,
-`after` so many requests the credentials have expired.
+`after` so many requests the credentials have expired, those with the session token `stale` if one is named. What was
+written how often is asked at `/_written`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,18 +29,22 @@ class Faulty:
     def __init__(self, application: Any) -> None:
         self._application = application
         self._lock = threading.Lock()
-        self._faults: dict[str, float] = {}
+        self._faults: dict[str, Any] = {}
+        self._written: Counter[str] = Counter()
         self._count = 0
         self._failed = 0
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/_faults":
             return self._told(environ, start)
+        if environ["PATH_INFO"] == "/_written":
+            return _json(self._written, start)
         with self._lock:
             self._count += 1
             every, after = self._faults.get("every"), self._faults.get("after")
             busy = every and self._count % every == 0
-            expired = after is not None and self._count > after
+            stale = self._faults.get("stale") in (None, environ.get("HTTP_X_AMZ_SECURITY_TOKEN"))
+            expired = after is not None and self._count > after and stale
             self._failed += bool(busy or expired)
         time.sleep(self._faults.get("delay", 0))
         if expired or busy:
@@ -46,6 +52,9 @@ class Faulty:
             status, body = ("400 Bad Request", EXPIRED) if expired else ("503 Slow Down", SLOW_DOWN)
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
+        if environ["REQUEST_METHOD"] == "PUT":
+            with self._lock:
+                self._written[environ["PATH_INFO"]] += 1
         answer: Iterable[bytes] = self._application(environ, start)
         return answer
 
@@ -53,8 +62,13 @@ class Faulty:
         told = {"requests": self._count, "failed": self._failed}
         self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
         self._count = self._failed = 0
-        start("200 OK", [("Content-Type", "application/json")])
-        return [json.dumps(told).encode()]
+        return _json(told, start)
+
+
+def _json(told: dict[str, int], start: Callable[..., Any]) -> Iterable[bytes]:
+    body = json.dumps(told).encode()
+    start("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    return [body]
 
 
 class _Handler(WSGIRequestHandler):

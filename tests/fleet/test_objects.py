@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +13,7 @@ import anyio
 import pytest
 from roaming_crawler.claims import ClaimedError, claimed
 
-from fleet.workers import cluster
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
-from mkdocs_roaming.catalogue import read_record
 from mkdocs_roaming.serve.deployments import Deployments
 
 
@@ -194,32 +190,3 @@ def test_a_served_site_in_a_bucket_changes_over(many: Any, s3: Any, sites: Any) 
     many(s3.where, "--refresh-older-than", "0s")
     assert anyio.run(deployments.look)
     assert deployments.now().digest != first
-
-
-@pytest.mark.slow
-def test_killed_over_a_bucket_nothing_is_lost(
-    s3: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Any
-) -> None:
-    """Two workers, one killed while it crawls into a bucket that is busy: every site is there, as in a folder."""
-    count = 60
-    listing = sites.listing(tmp_path / "sites.txt", count)
-    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *haste, "--json"]
-    subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
-    s3.faults(every=40, delay=0.002)
-    done: list[str] = []
-    with cluster(tmp_path, 2, s3.environ) as dask:
-        to = ["-o", s3.where, "--engine", f"dask={dask.address}", "--scratch", str(tmp_path / "scratch")]
-        with subprocess.Popen([*command, *to], stdout=subprocess.PIPE, text=True) as running:
-            assert running.stdout is not None
-            for line in running.stdout:
-                event = json.loads(line)
-                if event["event"] == "site":
-                    done.append(event["key"])
-                    if len(done) == count // 3:
-                        dask.workers[0].kill()
-        assert running.returncode == 0
-    assert (event["new"], event["failed"], len(set(done)), len(done)) == (count, 0, count, count)
-    s3.faults()
-    assert _held(s3.where) == published(tmp_path / "folder")
-    bucket = open_bucket(s3.where)
-    assert all((record := read_record(bucket, key)) and record.tries == 0 for key in done)

@@ -1,0 +1,127 @@
+"""Everything at once: many sites, a worker that is killed, and a store that is busy, slow and stops believing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.workers import Cluster, cluster
+from mkdocs_roaming.buckets import open_bucket
+from mkdocs_roaming.catalogue import read_record
+
+COUNT = 200
+
+
+@dataclass
+class Crawled:
+    """What a crawl of many sites said."""
+
+    done: list[str] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)
+    code: int = 0
+    said: str = ""
+    seconds: float = 0.0
+
+
+def _crawl(
+    command: list[str], dask: Cluster, environ: Mapping[str, str], at: Mapping[int, Callable[[], object]]
+) -> Crawled:
+    """Crawl, and do something when so many sites are done."""
+    began, found = time.monotonic(), Crawled()
+    with subprocess.Popen(
+        [*command, "--engine", f"dask={dask.address}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**environ},
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        for line in running.stdout:
+            event = json.loads(line)
+            if event["event"] == "site":
+                found.done.append(event["key"])
+                found.memory.append(dask.memory())
+                at.get(len(found.done), int)()
+            elif event["event"] == "done":
+                found.report = event
+        found.said = running.stderr.read()
+    found.code, found.seconds = running.returncode, time.monotonic() - began
+    return found
+
+
+@pytest.mark.slow
+def test_killed_busy_slow_and_expired_nothing_is_lost(
+    s3: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200 sites, two workers, one killed; the bucket is busy and slow, and the credentials expire before all is done.
+
+    The run ends with a line; with new credentials the same command does the rest. Each site was crawled to its end
+    once, and is what one process publishes into a folder. The scheduler's memory stays what it was.
+    """
+    listing = sites.listing(tmp_path / "sites.txt", COUNT)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *haste, "--json"]
+    subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
+    command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch")]
+    faults = {"every": 20, "delay": 0.01}
+    s3.faults(**faults)
+    tmp_path.joinpath("first").mkdir()
+    with cluster(tmp_path / "first", 2, s3.environ) as dask:
+        first = _crawl(
+            command,
+            dask,
+            _environ(s3.environ),
+            {
+                COUNT // 4: dask.workers[0].kill,
+                COUNT // 2: lambda: s3.faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
+            },
+        )
+    said = f"{s3.where}: the credentials have expired; renew them and run this again"
+    assert (first.code, first.report["stopped"]) == (1, said)
+    assert [line for line in first.said.splitlines() if line.strip()] == [f"roaming: {said}"]
+    assert len(first.done) < COUNT
+
+    renewed = {**s3.environ, "AWS_SESSION_TOKEN": "renewed-token-of-the-shelf"}
+    tmp_path.joinpath("second").mkdir()
+    with cluster(tmp_path / "second", 2, renewed) as dask:
+        second = _crawl(command, dask, _environ(renewed), {})
+    failed = s3.faults()
+    assert (second.code, second.report["failed"], second.said) == (0, 0, "")
+    assert second.report["new"] + second.report["fresh"] == COUNT
+
+    monkeypatch.setenv("AWS_SESSION_TOKEN", renewed["AWS_SESSION_TOKEN"])
+    bucket = open_bucket(s3.where)
+    held = {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
+    assert held == published(tmp_path / "folder")
+    keys = {path.partition("/")[0] for path in held}
+    assert len(keys) == COUNT
+    assert all((record := read_record(bucket, key)) and (record.state, record.tries) == ("done", 0) for key in keys)
+    ended = {path: count for path, count in s3.written().items() if "/.fleet/sites/" in path}
+    assert set(ended.values()) == {1}
+    assert len(ended) == COUNT
+    _flat(first.memory)
+    _flat(second.memory)
+    print(  # noqa: T201 -- with -s
+        f"first {len(first.done)} sites, {first.seconds:.0f} s; second {len(second.done)}, {second.seconds:.0f} s; "
+        f"{failed['requests']} requests since, {failed['failed']} failed"
+    )
+
+
+def _environ(renewed: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, **renewed}
+
+
+def _flat(memory: list[float]) -> None:
+    early, late = memory[len(memory) // 4], max(memory)
+    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after a quarter of {len(memory)}, at most {late:.0f} MB")  # noqa: T201 -- with -s
+    assert late - early < 20
