@@ -16,12 +16,15 @@ import weakref
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.service import Service, base_url_of, retry_after
+from mkdocs_roaming.service import Service, base_url_of, in_time, retry_after
 from mkdocs_roaming.vectors import MOST_DIMENSIONS
 from mkdocs_roaming.words import groups, terms
+
+if TYPE_CHECKING:
+    from httpx2 import Client
 
 BASE_URL = "https://api.openai.com/v1"
 URL, KEY = "ROAMING_EMBEDDINGS_URL", "ROAMING_EMBEDDINGS_KEY"
@@ -130,11 +133,15 @@ class Endpoint:
         self._seconds, self._retries, self._patience, self._sleep = seconds, retries, patience, sleep
         self._httpx2 = httpx2
         self._plain = True  # whether `encoding_format` is sent: not every server knows it
-        self._client = httpx2.Client(
-            timeout=httpx2.Timeout(seconds, connect=min(5.0, seconds)),
+        self._open()
+
+    def _open(self) -> None:
+        key, seconds = self._service.key, self._seconds
+        self._client = self._httpx2.Client(
+            timeout=self._httpx2.Timeout(seconds, connect=min(5.0, seconds)),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
-        weakref.finalize(self, self._client.close)
+        self._close = weakref.finalize(self, self._client.close)
 
     @property
     def address(self) -> str:
@@ -166,18 +173,16 @@ class Endpoint:
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
         if self._plain:
             body["encoding_format"] = "float"
+        client = self._client
+
+        def give_up() -> None:
+            if self._client is client:  # else another question gave it up before
+                self._close()
+                self._open()
+
         try:
-            end = time.monotonic() + self._seconds
-            with self._client.stream("POST", f"{self._service.base_url}/embeddings", json=body) as response:
-                status, headers = response.status_code, response.headers
-                data = bytearray()
-                for piece in response.iter_bytes():
-                    data += piece
-                    if len(data) > _LONGEST_BODY:
-                        raise self._nonsense("an answer without end")
-                    if time.monotonic() > end:
-                        raise self._slow()
-        except self._httpx2.TimeoutException:
+            status, headers, data = in_time(lambda: self._sent(client, body), self._seconds, give_up)
+        except (self._httpx2.TimeoutException, TimeoutError):
             raise self._slow() from None
         except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
             why, service = type(broken).__name__, self._service
@@ -188,8 +193,8 @@ class Endpoint:
         except (ValueError, self._httpx2.DecodingError):
             raise self._nonsense("what cannot be decoded") from None
         if status == 200:
-            return self._read(bytes(data), len(texts))
-        message = _message(bytes(data))
+            return self._read(data, len(texts))
+        message = _message(data)
         if status in (400, 422) and self._plain and "encoding_format" in message:
             self._plain = False
             return self._asked(texts)
@@ -197,6 +202,15 @@ class Endpoint:
             half = len(texts) // 2
             return self._asked(texts[:half]) + self._asked(texts[half:])
         raise self._refused(status, message, retry_after(headers))
+
+    def _sent(self, client: Client, body: object) -> tuple[int, Mapping[str, str], bytes]:
+        with client.stream("POST", f"{self._service.base_url}/embeddings", json=body) as response:
+            data = bytearray()
+            for piece in response.iter_bytes():
+                data += piece
+                if len(data) > _LONGEST_BODY:
+                    raise self._nonsense("an answer without end")
+            return response.status_code, response.headers, bytes(data)
 
     # What came
 

@@ -1,15 +1,22 @@
-"""A server that is asked with a key: what is known of it, how its address is read, how its own words are passed on."""
+"""A server that is asked with a key: what is known of it, how its address is read, how its own words are passed on,
+and how long it is waited for.
+"""
 
 from __future__ import annotations
 
 import email.utils
 import re
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import UsageError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,32 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         if date is not None:
             return max(email.utils.mktime_tz(date) - time.time(), 0.0)
     return None
+
+
+def in_time(ask: Callable[[], T], seconds: float, give_up: Callable[[], object]) -> T:
+    """Give what asking a server gives, or raise what it raises; TimeoutError after so many seconds in all.
+
+    A client's own limits are for each piece that comes, so a server that drips, be it only its headers, would hold
+    whoever waits for ever. It is asked in a thread that is left behind; `give_up` is called to end it: it closes what
+    the thread reads from.
+    """
+    came: SimpleQueue[tuple[T] | BaseException] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            came.put((ask(),))
+        except BaseException as error:
+            came.put(error)
+
+    threading.Thread(target=run, name="roaming request", daemon=True).start()
+    try:
+        found = came.get(timeout=seconds)
+    except Empty:
+        give_up()
+        raise TimeoutError from None
+    if isinstance(found, BaseException):
+        raise found
+    return found[0]
 
 
 _LONGEST = 160

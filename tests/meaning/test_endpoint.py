@@ -126,18 +126,24 @@ def test_a_server_that_is_away_or_silent_is_told_of(serve: Serve, away: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("piece", "pause", "says"),
-    [(b" ", 0.05, r"no answer within 0\.5 seconds"), (b" " * 2**20, 0.0, "an answer without end")],
+    ("begins", "piece", "pause", "says"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", b" ", 0.05, r"no answer within 0\.5 seconds"),
+        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.05, r"no answer within 0\.5 seconds"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b" " * 2**20, 0.0, "an answer without end"),
+    ],
 )
-def test_an_answer_that_never_ends_is_given_up(piece: bytes, pause: float, says: str) -> None:
-    """Drop by drop, it takes no longer than the time that was given; all at once, no more memory than vectors need."""
+def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, pause: float, says: str) -> None:
+    """Drop by drop, be it header by header, it takes no longer than the time that was given and the server is left;
+    all at once, it takes no more memory than vectors need.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def drip() -> None:
             connection, _ = listening.accept()
             with connection, suppress(OSError):  # the client leaves
                 connection.recv(65_536)
-                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                connection.sendall(begins)
                 while True:
                     connection.sendall(piece)
                     time.sleep(pause)
@@ -150,6 +156,17 @@ def test_an_answer_that_never_ends_is_given_up(piece: bytes, pause: float, says:
             Endpoint("toy", base_url=url, retries=0, seconds=0.5 if pause else 20.0).embed(["a"])
         assert time.monotonic() - began < 10
         dripping.join(20)
+        assert not dripping.is_alive()
+
+
+def test_who_was_given_up_is_asked_again(serve: Serve) -> None:
+    """A server that is quick again answers as before."""
+    api = serve(stall=threading.Event())
+    endpoint = Endpoint("toy", base_url=api.url, retries=0, seconds=0.3)
+    with pytest.raises(EmbeddingError, match="no answer within"):
+        endpoint.embed(["a"])
+    api.stall = None
+    assert endpoint.embed(["a"]) == Toy().embed(["a"])
 
 
 # Keys
