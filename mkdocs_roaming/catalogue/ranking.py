@@ -22,7 +22,7 @@ class Ranking:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._lock = threading.Lock()
-        self._shards: OrderedDict[int, dict[str, list[int]]] = OrderedDict()
+        self._shards: OrderedDict[tuple[str, int], dict[str, list[int]]] = OrderedDict()
         self._head = self._opened()
 
     @property
@@ -30,17 +30,26 @@ class Ranking:
         """The keys of all sites, in alphabetical order."""
         return self._head.keys
 
+    @property
+    def generation(self) -> str:
+        """What tells this catalogue from the one before it."""
+        return self._head.generation
+
+    def look(self) -> None:
+        """Take the catalogue as it is now. Raises BucketError where it cannot be read."""
+        self._head = self._opened()
+
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Give the keys of the sites that a question is about, best first, each with its score."""
+        head = self._head
         try:
-            scores = self._scores(question)
+            scores = self._scores(head, question)
         except Nothing:  # the catalogue was made anew, twice since
-            with self._lock:
-                self._shards.clear()
-                self._head = self._opened()
-            scores = self._scores(question)
+            self.look()
+            head = self._head
+            scores = self._scores(head, question)
         found = nlargest(limit, scores, key=lambda at: (scores[at], -at))
-        return [(self._head.keys[at], scores[at]) for at in found]
+        return [(head.keys[at], scores[at]) for at in found]
 
     def _opened(self) -> Head:
         head = read_head(self._bucket)
@@ -48,8 +57,7 @@ class Ranking:
             raise BucketError(f"{self._bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
         return head
 
-    def _scores(self, question: str) -> dict[int, float]:
-        head = self._head
+    def _scores(self, head: Head, question: str) -> dict[int, float]:
         words = _forms(question, head.languages)
         if not words:
             return {}
@@ -61,10 +69,10 @@ class Ranking:
             best: dict[int, float] = {}
             name: dict[int, int] = {}
             for term in forms:
-                for at, score in self._bm25(term, average):
+                for at, score in self._bm25(head, term, average):
                     if score > best.get(at, 0.0):
                         best[at] = score
-                for at, share in self._pairs(NAMED + term):
+                for at, share in self._pairs(head, NAMED + term):
                     name[at] = max(share, name.get(at, 0))
             for at, score in best.items():
                 scores[at] = scores.get(at, 0.0) + score
@@ -78,30 +86,30 @@ class Ranking:
                 scores[at] *= 1 + _NAMED * (min(share, 100) / 100) ** 2
         return scores
 
-    def _bm25(self, term: str, average: float) -> Iterable[tuple[int, float]]:
-        pairs = self._pairs(term)
+    def _bm25(self, head: Head, term: str, average: float) -> Iterable[tuple[int, float]]:
+        pairs = self._pairs(head, term)
         if not pairs:
             return
-        sites = max(1, len(self._head.keys))
+        sites = max(1, len(head.keys))
         rarity = log(1 + (sites - len(pairs) + 0.5) / (len(pairs) + 0.5))
-        lengths = self._head.lengths
         for at, weight in pairs:
             often = weight / 10
-            norm = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * lengths[at] / average)
+            norm = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * head.lengths[at] / average)
             yield at, rarity * (_SATURATION + 1) * often / (often + norm)
 
-    def _pairs(self, term: str) -> list[tuple[int, int]]:
-        held = self._shard(shard_of(term, self._head.shards)).get(term, ())
+    def _pairs(self, head: Head, term: str) -> list[tuple[int, int]]:
+        held = self._shard(head, shard_of(term, head.shards)).get(term, ())
         return list(zip(held[0::2], held[1::2], strict=True))
 
-    def _shard(self, at: int) -> dict[str, list[int]]:
+    def _shard(self, head: Head, at: int) -> dict[str, list[int]]:
+        key = (head.generation, at)
         with self._lock:
-            if at in self._shards:
-                self._shards.move_to_end(at)
-                return self._shards[at]
-        shard = read_shard(self._bucket, self._head, at)
+            if key in self._shards:
+                self._shards.move_to_end(key)
+                return self._shards[key]
+        shard = read_shard(self._bucket, head, at)
         with self._lock:
-            self._shards[at] = shard
+            self._shards[key] = shard
             if len(self._shards) > _KEPT:
                 self._shards.popitem(last=False)
         return shard

@@ -3,45 +3,70 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mkdocs_roaming.cli.asking import CONFIG
-from mkdocs_roaming.cli.frame import LIB, check_one_site
+from mkdocs_roaming.cli.fleet import collection_of
+from mkdocs_roaming.cli.frame import LIB
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.roam.collection import Collection
+    from mkdocs_roaming.roam.library import Library
+    from mkdocs_roaming.roam.meaning import Finder
 
 
 @click.command()
 @LIB
 @CONFIG
 def mcp(lib: str, config: Path | None) -> None:
-    """Offer a site to an agent: an MCP server on standard input and output.
+    """Offer a site, or a store of many, to an agent: an MCP server on standard input and output.
 
     The agent starts it, with this very command, and has three tools: read_outline, search_sections, expand_sections.
-    A new deployment of the site is noticed within a minute. `roaming serve` offers the same over HTTP.
+    A new deployment, or a new crawl, is noticed within a minute. `roaming serve` offers the same over HTTP.
     """
     import anyio
 
     from mkdocs_roaming.cli.meaning import finding
-    from mkdocs_roaming.errors import LibraryError
-    from mkdocs_roaming.serve.deployments import Deployments
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-    check_one_site(lib)
-    deployments = Deployments(lib, finding=finding(config))
-    server = make_server(lambda: deployments.now().navigator())
-
-    async def serve() -> None:
-        if not await deployments.look():
-            raise LibraryError(deployments.problem)
-        async with anyio.create_task_group() as group:
-            group.start_soon(deployments.run)
-            await serve_stdio(server)
-            group.cancel_scope.cancel()
-
+    search_of = finding(config)
+    collection = collection_of(lib, search_of, kept=_OPEN)
+    serve = partial(_offer_site, lib, search_of) if collection is None else partial(_offer_sites, collection)
     # A thread waits for the next line of input, and Python would wait for that thread: Ctrl-C has to end it outright.
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         anyio.run(serve)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+async def _offer_site(lib: str, search_of: Callable[[Library], Finder]) -> None:
+    import anyio
+
+    from mkdocs_roaming.errors import LibraryError
+    from mkdocs_roaming.serve.deployments import Deployments
+    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
+
+    deployments = Deployments(lib, finding=search_of)
+    server = make_server(lambda: deployments.now().navigator())
+    if not await deployments.look():
+        raise LibraryError(deployments.problem)
+    async with anyio.create_task_group() as group:
+        group.start_soon(deployments.run)
+        await serve_stdio(server)
+        group.cancel_scope.cancel()
+
+
+async def _offer_sites(collection: Collection) -> None:
+    from mkdocs_roaming.roam.sites import SitesNavigator
+    from mkdocs_roaming.serve.mcp import OF_SITES, make_server, serve_stdio
+
+    await serve_stdio(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES))
+
+
+_OPEN = 8
+"""Sites whose search stays in memory: an agent goes back and forth between a few."""

@@ -197,27 +197,37 @@ def _record_as_json(record: Record) -> dict[str, Any]:
 # Searching and asking across
 
 
-def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None) -> Collection | None:
+def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None, *, kept: int = 3) -> Collection | None:
     """Give the store of many sites that LIB names; None where it names one site."""
     from mkdocs_roaming.roam.collection import Collection, is_collection
     from mkdocs_roaming.roam.search import Search
 
-    return Collection(lib, finding=finding or Search) if is_collection(lib) else None
+    return Collection(lib, finding=finding or Search, kept=kept) if is_collection(lib) else None
 
 
 def in_library(lib: str, address: str) -> tuple[Library, str]:
     """Give the library that an address of a section is about, opened once, and the address in it."""
-    from mkdocs_roaming.roam.collection import split_id
+    from mkdocs_roaming.roam.namespaces import split_id
 
     context = click.get_current_context()
     opened: dict[str, Library] = context.meta.setdefault("libraries", {})
     named = split_id(address)
     if named and "" not in opened and (collection := collection_of(lib)):
-        opened.setdefault(named[0], collection.library(named[0]))
-        return opened[named[0]], named[1]
+        if named[0] not in opened:
+            opened[named[0]] = collection.open(named[0]).library
+        return opened[named[0]], address
     if "" not in opened:
         opened[""] = open_lib(lib)
     return opened[""], address
+
+
+def branch_in(lib: str, branch: str | None) -> tuple[Library, str | None]:
+    """Give the library that a branch of an outline is about, and the branch in it; of many sites it names one."""
+    site = (branch or "").partition(":")[0]
+    collection = collection_of(lib) if site else None
+    if collection is None or branch is None:
+        return open_lib(lib), branch
+    return collection.open(site).library, branch if ":" in branch else None
 
 
 def search_sites(collection: Collection, query: str, limit: int, *, as_json: bool) -> None:
@@ -228,14 +238,11 @@ def search_sites(collection: Collection, query: str, limit: int, *, as_json: boo
     hits = collection.find(query, limit=limit)
     if as_json:
         print_json(
-            [
-                {**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), "id": one.id, **_site(one.site)}
-                for one in hits
-            ]
+            [{**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **_site(one.site)} for one in hits]
         )
     for one in hits if not as_json else ():
         crumbs = clean(" › ".join(one.library.places.breadcrumb(one.hit.place)))
-        click.echo(f"[{one.id}] {click.style(crumbs, bold=True)}")
+        click.echo(f"[{one.hit.place.id}] {click.style(crumbs, bold=True)}")
         click.echo(f"  {clean(one.library.places.url(one.hit.place))}, crawled {ago(one.site.entry.crawled)}")
         if one.hit.snippet:
             click.echo(f"  {clean(one.hit.snippet)}")
@@ -258,7 +265,7 @@ def libraries_for(lib: str, question: str, *, trust_rules: bool) -> Iterator[tup
     if not asked:
         raise LibraryError(f"{lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`")
     for site in asked:
-        yield site, collection.asks(question), collection.library(site.key)
+        yield site, collection.asks(question), collection.plain(site.key)
 
 
 def say_site(site: Asked) -> None:

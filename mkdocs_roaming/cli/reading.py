@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mkdocs_roaming.cli.asking import CONFIG
-from mkdocs_roaming.cli.fleet import collection_of, in_library, search_sites
+from mkdocs_roaming.cli.fleet import branch_in, collection_of, in_library, search_sites
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
 
@@ -23,13 +23,14 @@ from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit
 def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
     """Print the collapsed outline, or a branch of it.
 
-    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it.
+    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it. Of many sites it is a
+    site, or `<site>:<id>`; `roaming sites` lists them.
     """
     from mkdocs_roaming.outline import outline as draw
     from mkdocs_roaming.terminal import clean
     from mkdocs_roaming.words import estimate_tokens
 
-    library = open_lib(lib)
+    library, branch = branch_in(lib, branch)
     text = draw(library.places, budget=budget, branch=branch, style=style)
     if as_json:
         print_json({"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text})

@@ -51,14 +51,16 @@ class Library:
         *,
         keep: int = KEPT,
         clock: Callable[[], float] = time.monotonic,
+        naming: Callable[[Manifest], Manifest] = lambda manifest: manifest,
     ) -> None:
-        self.manifest = manifest
-        self.places = Places(manifest)
+        self.manifest = naming(manifest)
+        self.places = Places(self.manifest)
         self.trusted = not reader.distant and all(page.origin == "html" for page in manifest.pages)
         """Whether its rules are followed: those of a folder's owner are, unless what lies there was fetched."""
         self.near = not reader.distant
         """Whether reading it waits for nobody; whoever brought all pages nearer may say so of a distant one, too."""
         self._reader = reader
+        self._naming = naming
         self._pages = _Kept(keep)
         self._lock = threading.Lock()
         self._looking = threading.Lock()
@@ -76,6 +78,10 @@ class Library:
     def published(self) -> bool:
         """Whether it is a published site, and not a Markdown file that is read as one."""
         return not isinstance(self._reader, Memory)
+
+    def named(self, naming: Callable[[Manifest], Manifest]) -> Library:
+        """Give a library of the same texts whose ids are other ones; its pages are read anew."""
+        return Library(self.manifest, self._reader, keep=self._pages.limit, clock=self._clock, naming=naming)
 
     def text(self, place: Place) -> str:
         """Give a section's own text, up to its first subsection.
@@ -184,7 +190,7 @@ class Library:
             if self._clock() - at > _MINUTE:
                 newer = None
                 with suppress(RoamingError):
-                    newer = Places(load(self._reader.manifest(f"?v={again}"), where=self.where))
+                    newer = Places(self._naming(load(self._reader.manifest(f"?v={again}"), where=self.where)))
                 self._newer = (self._clock(), newer)
             return newer
 

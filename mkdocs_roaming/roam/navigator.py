@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
-from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.expand import CAP, Expansion, Listed, expand, list_entry
 from mkdocs_roaming.expand import render as render_expansion
 from mkdocs_roaming.headings import cut_at_word
@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest import NavEntry
 from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
 from mkdocs_roaming.places import Place
 from mkdocs_roaming.roam import arguments as given
+from mkdocs_roaming.roam.calling import called
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
@@ -71,6 +72,21 @@ class Navigator:
         self._caps: dict[str, int] = {}  # the cap that a section was cut into parts by
 
     @property
+    def name(self) -> str:
+        """What is walked: the site's name."""
+        return self.library.manifest.site.name
+
+    @property
+    def about(self) -> str:
+        """What the tools say of it."""
+        return f"The documentation: {cut_at_word(' '.join(self.name.split()), 80)}." if self.name.split() else ""
+
+    @property
+    def digest(self) -> str:
+        """What tells this site from what it was before."""
+        return self.library.manifest.digest
+
+    @property
     def opened(self) -> tuple[str, ...]:
         """The ids of all sections of which text was shown, in the order of opening: these may be cited."""
         return tuple(self._trail)
@@ -78,6 +94,10 @@ class Navigator:
     def open_chars(self) -> int:
         """Give the characters of text that stand open now."""
         return sum(self._open.values())
+
+    def anew(self, cap: int) -> Navigator:
+        """Give a navigator of the same site that has opened nothing."""
+        return Navigator(self.library, search=self.search, scope=self.scope, cap=cap)
 
     def outline(self) -> str:
         """Give the outline; it depends on the library and the scope alone."""
@@ -94,35 +114,14 @@ class Navigator:
 
     def call(self, name: str, arguments: object) -> Result:
         """Call a tool by its name, with what a model passes for arguments."""
-        tool = given.tool_name(name)
-        try:
-            match tool:
-                case "read_outline":
-                    named = given.mapping(arguments, "id")
-                    ids = given.ids_of(given.first(named, "id", "ids", "section_id"))
-                    return self.read_outline(ids[0] if ids else None)
-                case "expand_sections":
-                    named = given.mapping(arguments, "ids")
-                    ids = given.ids_of(given.first(named, "ids", "id", "section_ids", "section_id"))
-                    return self.expand_sections(ids, given.number(named.get("part"), 1, 1, 10**6))
-                case "search_sections":
-                    named = given.mapping(arguments, "query")
-                    words = given.first(named, "query", "q")
-                    if not isinstance(words, str):
-                        return Misused("search_sections needs `query`, a text.")
-                    return self.search_sections(words, given.number(named.get("limit"), 5, 1, MOST_HITS))
-                case _:
-                    return Misused(
-                        f"There is no tool {str(name)[:60]!r}; there are {', '.join(t.name for t in TOOLS)}."
-                    )
-        except RoamingError as error:
-            return Misused(cut_at_word(str(error), 500))
+        return called(self, name, arguments)
 
     def read_outline(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- the tool's parameter
         """Give the outline or a closed branch of it; `<id>+` gives the lines from that id on."""
         budget = max(min(self._outline_tokens, self.cap // 4), SMALLEST)
-        if not id:
-            return Outlined(outline(self.places, budget=budget))
+        if not id:  # everyone begins with this one, and it takes longest: it is made once
+            key = ("outline as a tool", self.scope, budget)
+            return Outlined(self.library.kept(key, lambda: outline(self.places, budget=budget)))
         rest = "+" if id.endswith("+") else ""
         bare = id.removesuffix("+").strip()
         place = self._place(bare)
@@ -231,7 +230,7 @@ class Navigator:
             return Missing(
                 bare, tuple(filter(None, inside[:_NEAREST])), f"a group of pages: read_outline({bare}) shows it"
             )
-        if re.fullmatch(r"[0-9a-f]{4,12}", bare):
+        if re.fullmatch(r"(?:[a-z0-9._-]{1,100}:)?[0-9a-f]{4,12}", bare):
             near = get_close_matches(bare, [place.id for place in self.places], _NEAREST, 0.6)
             found = [self.places.get(close) for close in near]
         else:

@@ -89,7 +89,7 @@ def test_a_store_says_how_it_is_used(crawl: Any, roaming: Roaming, tmp_path: Pat
     crawl()
     store = tmp_path / "store"
     assert roaming("outline", store / "site-000").exit_code == 0
-    for command in ("outline", "mcp", "serve"):
+    for command in ("outline", "serve"):
         assert "name one of them" in roaming(command, store).stderr
     assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
     taken = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")

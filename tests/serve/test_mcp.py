@@ -33,7 +33,7 @@ from mkdocs_roaming.roam.library import Library, library_of
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.results import Expanded, render
 from mkdocs_roaming.roam.tools import TOOLS
-from mkdocs_roaming.serve.mcp import McpEndpoint, call, make_server, new_navigator
+from mkdocs_roaming.serve.mcp import McpEndpoint, call, make_server
 from mkdocs_roaming.serve.problems import Refused
 
 pytestmark = pytest.mark.anyio
@@ -359,7 +359,7 @@ def test_parts_fit_together_whoever_asked_for_what_before() -> None:
     parts, at = 1, 1
     while at <= parts:
         company = [named["Endless"], named["Part 2.3"], named["Part 2.4"]][: at % 3 + 1]
-        result = call(new_navigator(navigator), "expand_sections", {"ids": company, "part": at})
+        result = call(navigator.anew(CAP - 2_100), "expand_sections", {"ids": company, "part": at})
         assert isinstance(result, Expanded)
         assert result.sections[0].part == at
         texts.append(result.sections[0].text)
@@ -400,12 +400,12 @@ def test_a_section_inside_one_that_was_opened_is_pointed_to() -> None:
     """Within one result nothing is said twice; what found no room is not said to stand there."""
     navigator = Navigator(BOAT_LIBRARY)
     named = ids(BOAT_LIBRARY)
-    both = call(new_navigator(navigator), "expand_sections", {"ids": [named["Boat"], named["Oil"]]})
+    both = call(navigator.anew(CAP - 2_100), "expand_sections", {"ids": [named["Boat"], named["Oil"]]})
     assert render(both).count("310 hours") == 1
     assert "Oil: stands open above already" in render(both)
     named = ids(LONG_LIBRARY)
     wanted = [named["Endless"], named["Page 0"], named["Part 0.1"]]
-    crowded = call(new_navigator(Navigator(LONG_LIBRARY)), "expand_sections", {"ids": wanted})
+    crowded = call(Navigator(LONG_LIBRARY, cap=CAP - 2_100), "expand_sections", {"ids": wanted})
     assert isinstance(crowded, Expanded)
     assert [expansion.id for expansion in crowded.sections] == [named["Endless"], named["Part 0.1"]]
     assert (crowded.standing, crowded.left) == ((), (named["Page 0"],))

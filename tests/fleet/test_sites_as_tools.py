@@ -1,0 +1,283 @@
+"""The sites of a store as tools for an agent: it finds the right site, walks there, and is told how old that is."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import TextContent
+
+from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.expand import CAP
+from mkdocs_roaming.roam.collection import Collection
+from mkdocs_roaming.roam.results import Expanded, Found, Misused, render
+from mkdocs_roaming.roam.sites import SitesNavigator
+from mkdocs_roaming.serve.mcp import OF_SITES, make_server
+
+pytestmark = pytest.mark.anyio
+
+TODAY = time.strftime("%Y-%m-%d", time.gmtime())
+LONG_NAME = "l" + "o" * 98 + "g"
+SITES: dict[str, dict[str, list[str]]] = {
+    "boats": {
+        "Boats": ["A boat floats.", "Pumps", "A bilge pump empties the hull.", "Ropes", "A rope holds the boat."],
+        "Paint": ["Paint the hull in May.", "Colours", "Blue is the colour of the hull."],
+    },
+    "trains": {
+        "Trains": ["A train runs on rails.", "Brakes", "A brake stops the train.", "Doors", "Doors close at 12:04."],
+        "Tickets": ["A ticket is valid for 3 hours.", "Refunds", "A refund takes 9 days."],
+    },
+    LONG_NAME: {
+        "Archive": [
+            "The archive holds letters.",
+            *(text for at in range(400) for text in (f"Letter {at}", f"Letter {at} tells of the sea. " * 12)),
+        ]
+    },
+}
+
+
+def _write(folder: Path, pages: dict[str, list[str]]) -> None:
+    """Write a built site: a title a page, then texts and headings in turns."""
+    for at, (title, said) in enumerate(pages.items()):
+        place = folder / ("" if at == 0 else title.lower())
+        place.mkdir(parents=True, exist_ok=True)
+        up = "" if at == 0 else "../"
+        links = "".join(f'<a href="{up}{other.lower()}/">{other}</a>' for other in list(pages)[1:])
+        body = "".join(
+            f"<p>{text}</p>" if odd % 2 == 0 else f'<h2 id="{text.lower().replace(" ", "-")}">{text}</h2>'
+            for odd, text in enumerate(said)
+        )
+        (place / "index.html").write_text(
+            f"<!doctype html><html lang=en><head><title>{title}</title></head><body><nav>{links}</nav>"
+            f"<main><h1>{title}</h1>{body}</main></body></html>",
+            "utf-8",
+        )
+
+
+def _crawl(root: Path, *more: str) -> Result:
+    listing = root / "sites.txt"
+    listing.write_text("".join(f"{root / 'built' / name[:20]} {name}\n" for name in SITES), "utf-8")
+    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *more])
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def _made(root: Path) -> Path:
+    for name, pages in SITES.items():
+        _write(root / "built" / name[:20], pages)
+    _crawl(root)
+    return root / "store"
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three sites, for those who only read it."""
+    return _made(tmp_path_factory.mktemp("shelf"))
+
+
+@pytest.fixture
+def walk(shelf: Path) -> SitesNavigator:
+    return SitesNavigator(Collection(shelf))
+
+
+def _ids(text: str) -> dict[str, str]:
+    """Give the ids in a text by the titles behind them."""
+    return {
+        match[2]: match[1]
+        for match in re.finditer(r"\[([a-z]+:[0-9a-f]{8})\] ([A-Za-z0-9 ]+?)(?= —| \+|$)", text, re.M)
+    }
+
+
+def _text(found: Any) -> str:
+    return render(found)
+
+
+def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> None:
+    """The list names the sites, a site's outline its sections, and each id can be opened as it stands."""
+    listed = _text(walk.read_outline())
+    assert "3 sites" in listed
+    assert f"[boats] Boats · 5 sections, crawled {TODAY}" in listed
+    outline = _text(walk.read_outline("trains"))
+    assert f"trains (crawled {TODAY})" in outline
+    brakes = _ids(outline)["Brakes"]
+    assert brakes.startswith("trains:")
+    opened = _text(walk.expand_sections([brakes]))
+    assert "A brake stops the train." in opened
+    assert opened.startswith(f"trains (crawled {TODAY}) › ")
+    assert re.search(r"After: \[trains:[0-9a-f]{8}\] Doors", opened)
+    assert _text(walk.read_outline(_ids(outline)["Tickets"])).count("trains:") == 3 - 1
+
+
+def test_search_finds_the_site_and_the_section(walk: SitesNavigator) -> None:
+    """Or goes to the one that is named in front; what it gives opens."""
+    found = walk.search_sections("how long does a refund take")
+    assert isinstance(found, Found)
+    assert found.hits[0].id.startswith("trains:")
+    assert found.hits[0].breadcrumb[0] == f"trains (crawled {TODAY})"
+    assert "9 days" in _text(walk.expand_sections([found.hits[0].id]))
+    named = walk.search_sections("boats: colour")
+    assert isinstance(named, Found)
+    assert {hit.id.partition(":")[0] for hit in named.hits} == {"boats"}
+    assert "Nothing found" in _text(walk.search_sections("xylophone"))
+
+
+def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
+    """However their ids are written, addresses of the sites among them."""
+    pumps, doors = (
+        _ids(_text(walk.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
+    )
+    for asked in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
+        opened = walk.anew(CAP).call("expand_sections", {"ids": asked})
+        assert isinstance(opened, Expanded), asked
+        assert [section.id for section in opened.sections] == [pumps, doors]
+    url = walk.expand_sections([pumps]).sections[0].url  # type: ignore[union-attr]  # it opened just now
+    assert walk.anew(CAP).expand_sections([url]).sections[0].id == pumps  # type: ignore[union-attr]  # as above
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("07f3277d", "of which site? Ids look like boats:07f3277d"),
+        ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
+        ("trains", "a site: read_outline(trains) shows what is in it"),
+        ("trains:00000000", "no section has this id; nearest: [trains:"),
+        ("https://elsewhere.example/", "there is no site"),
+    ],
+)
+def test_what_opens_nothing_says_what_would(walk: SitesNavigator, asked: str, said: str) -> None:
+    """An id without its site, a site that is not there, a site for a section."""
+    opened = walk.expand_sections([asked])
+    assert isinstance(opened, Expanded)
+    assert not opened.sections
+    assert said in _text(opened)
+
+
+def test_what_cannot_be_meant_is_told(walk: SitesNavigator) -> None:
+    """No tool raises, and none takes a site for another."""
+    assert "there is no site 'ships'" in _text(walk.read_outline("ships"))
+    assert isinstance(walk.read_outline("trains:zzz"), Misused)
+    assert isinstance(walk.call("expand_sections", {}), Misused)
+    assert isinstance(walk.call("search_sections", {"query": 7}), Misused)
+    assert isinstance(walk.call("remove_sites", {}), Misused)
+
+
+def test_the_list_goes_on_where_it_was_cut(shelf: Path) -> None:
+    """A list that finds no room names the site that its rest begins with."""
+    walk = SitesNavigator(Collection(shelf), cap=500)
+    first = _text(walk.read_outline())
+    more = re.search(r"^\[(.+)\+\] (\d+) more", first, re.M)
+    assert more
+    rest = _text(walk.read_outline(f"{more[1]}+"))
+    shown = re.findall(r"^\[([a-z]+)\] ", first + rest, re.M)
+    assert shown == sorted(SITES)
+
+
+def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
+    """Within the cap, however long its site's name is; joined they are the page."""
+    collection = Collection(shelf)
+    page = collection.open(LONG_NAME).library.manifest.pages[0]
+    whole = b"".join((shelf / LONG_NAME / page.markdown).read_bytes()[s.start : s.end] for s in page.sections).decode()
+    read, part, parts = "", 1, 1
+    seen: dict[str, str] = {}
+    while part <= parts:
+        opened = SitesNavigator(collection, cap=6_000).expand_sections([page.id], part)
+        assert isinstance(opened, Expanded)
+        assert len(render(opened)) <= 6_000
+        section = opened.sections[0]
+        parts, part, read = section.parts, part + 1, read + section.text
+        seen |= {listed.id: listed.title for listed in section.listed}
+    assert parts > 1
+    assert read == whole[: len(read)]
+    assert len(seen) + read.count("\n## ") == 400
+    assert all(id_.startswith(f"{LONG_NAME}:") for id_ in seen)
+    outline = SitesNavigator(collection, cap=6_000).read_outline(LONG_NAME)
+    assert len(render(outline)) <= 6_000
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    """A store of which the sites change."""
+    return _made(tmp_path)
+
+
+def test_a_new_crawl_is_noticed(moving: Path) -> None:
+    """Whoever goes on with a store for days is told what it holds now: new texts, new dates, sites that are gone."""
+    now = [0.0]
+    walk = SitesNavigator(Collection(moving, clock=lambda: now[0]))
+    assert "Blue" in _text(walk.search_sections("boats: colour of the hull"))
+    _write(
+        moving.parent / "built" / "boats", {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]}
+    )
+    _crawl(moving.parent, "--refresh")
+    bucket = FolderBucket(moving)
+    bucket.delete([f"{RECORDS}/trains.json"])
+    rebuild(bucket)
+    now[0] += 61
+    again = walk.anew(CAP)
+    assert "Green" in _text(again.search_sections("boats: colour of the hull"))
+    assert "2 sites" in _text(again.read_outline())
+    assert "there is no site 'trains'" in _text(again.read_outline("trains"))
+
+
+def test_a_site_that_is_being_written_answers_as_it_was(moving: Path) -> None:
+    """A manifest that cannot be read a moment is no reason to say nothing."""
+    now = [0.0]
+    collection = Collection(moving, clock=lambda: now[0])
+    before = collection.open("boats").library
+    record = read_record(FolderBucket(moving), "boats")
+    assert record
+    manifest = moving / "boats/roaming/manifest.json"
+    manifest.rename(manifest.with_suffix(".away"))
+    object.__setattr__(record.entry, "digest", "sha256:other")
+    write_record(FolderBucket(moving), record)
+    now[0] += 61
+    assert collection.open("boats").library is before
+    manifest.with_suffix(".away").rename(manifest)
+
+
+# By the protocol
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_an_agent_starts_it_as_a_program(shelf: Path) -> None:
+    """`roaming mcp STORE` tells what it offers, and gives sources that people can follow."""
+    command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(shelf)])
+    async with Client(command) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["search_sections"].title == "Search: 3 sites"
+        assert "“NAME: words” searches that one alone" in (tools["search_sections"].description or "")
+        found = await client.call_tool("search_sections", {"query": "when do doors close"})
+        assert isinstance(found.content[0], TextContent)
+        id_ = re.search(r"\[(trains:[0-9a-f]{8})\]", found.content[0].text)
+        assert id_
+        opened = await client.call_tool("expand_sections", {"ids": [id_[1], "boats"]})
+        assert isinstance(opened.content[0], TextContent)
+        assert "12:04" in opened.content[0].text
+        assert "boats: a site: read_outline(boats)" in opened.content[0].text
+
+
+async def test_results_keep_within_the_cap(shelf: Path) -> None:
+    """Frame and all, whatever is asked for at once."""
+    collection = Collection(shelf)
+    ids = [place.id for place in collection.open(LONG_NAME).library.places]
+    async with Client(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES)) as client:
+        for wanted in (ids[:1], ids[1:9], [ids[0], *ids[5:20]], ["nothing:00000000"] * 9):
+            result = await client.call_tool("expand_sections", {"ids": wanted})
+            assert isinstance(result.content[0], TextContent)
+            assert len(result.content[0].text) <= CAP
+        outline = await client.call_tool("read_outline", {"id": LONG_NAME})
+        assert isinstance(outline.content[0], TextContent)
+        assert len(outline.content[0].text) <= CAP
