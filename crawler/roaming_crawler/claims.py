@@ -8,8 +8,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
+from typing import Protocol
 
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing
 from mkdocs_roaming.catalogue.records import FLEET
@@ -24,17 +25,34 @@ class ClaimedError(StoreError):
     """Somebody else has a site, and does not let go of it."""
 
 
-class Claim:
-    """A claim while it is held."""
+class LostError(ClaimedError):
+    """Somebody else took a claim over while this process stood still."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lost = False
+
+class Stopped(BaseException):
+    """The crawl of many sites is to end."""
+
+
+class Stop(Protocol):
+    """Tells whether a crawl of many sites is to end; an event of threading does."""
+
+    def is_set(self) -> bool:
+        """Tell whether it is."""
+        ...
+
+
+class Claim(Protocol):
+    """A claim while it is held; it is `lost` once somebody else was seen to have it."""
+
+    lost: bool
 
     def check(self) -> None:
-        """Raise ClaimedError where somebody else took it meanwhile."""
-        if self.lost:
-            raise ClaimedError(f"{self.name}: somebody else took it over while this process stood still")
+        """Raise LostError where it may be somebody else's by now. Asks nobody while that cannot be."""
+        ...
+
+    def confirm(self) -> None:
+        """Ask the store whether it is still held. Raises LostError where it is not."""
+        ...
 
 
 @contextmanager
@@ -45,8 +63,12 @@ def claimed(
     patience: float = 2 * SECONDS,
     seconds: float = SECONDS,
     wall: Callable[[], float] = time.time,
+    stop: Stop | None = None,
 ) -> Iterator[Claim]:
-    """Hold a name in a store alone. Raises ClaimedError where somebody else goes on holding it."""
+    """Hold a name in a store alone. Raises ClaimedError where somebody else goes on holding it.
+
+    Raises Stopped where that is to end while it waits.
+    """
     end = time.monotonic() + patience
     taken: _File | _Object | None = None
     while taken is None:
@@ -58,17 +80,20 @@ def claimed(
         if taken is None:
             if time.monotonic() > end:
                 raise ClaimedError(f"{bucket.where}/{name}: another process is at it; try again later")
+            if stop and stop.is_set():
+                raise Stopped
             time.sleep(min(0.2 if not bucket.distant else seconds / 20, patience / 4))
-    claim = Claim(f"{bucket.where}/{name}")
     try:
-        with taken.kept(claim):
-            yield claim
+        with taken.kept():
+            yield taken
     finally:
         taken.release()
 
 
 class _File:
     """A locked file: the system lets go of it when a process dies, however that happens."""
+
+    lost = False
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -87,8 +112,12 @@ class _File:
         return None
 
     @contextmanager
-    def kept(self, claim: Claim) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
         yield
+
+    def check(self) -> None: ...
+
+    def confirm(self) -> None: ...
 
     def release(self) -> None:
         os.close(self._handle)
@@ -97,12 +126,14 @@ class _File:
 class _Object:
     """The highest of the numbered objects of a name, until the time that it says.
 
-    An object is made by one alone, and only where the one before has run out; so whoever makes it has the name.
+    An object is made by one alone, and only where the one before has run out; so whoever made the highest has the name.
     """
 
     def __init__(self, bucket: Bucket, path: str, seconds: float, wall: Callable[[], float]) -> None:
         self._bucket, self._path, self._seconds, self._wall = bucket, path, seconds, wall
         self._owner = secrets.token_hex(8)
+        self._until = wall() + seconds
+        self.lost = False
         self._over = threading.Event()
 
     @classmethod
@@ -112,15 +143,18 @@ class _Object:
             return None
         number = int(PurePosixPath(there[-1]).name) + 1 if there else 1
         lease = cls(bucket, f"{LOCKS}/{name}/{number:08}", seconds, wall)
-        if not bucket.create(lease._path, lease._told(seconds)):
+        if not bucket.create(lease._path, lease._told()):
+            return None
+        if not lease._newest():  # it was looked at long ago: others have come, and gone, since
+            bucket.delete([lease._path])
             return None
         bucket.delete(there)
         return lease
 
     @contextmanager
-    def kept(self, claim: Claim) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
         """Renew it while it is held."""
-        thread = threading.Thread(target=self._renew, args=(claim,), daemon=True)
+        thread = threading.Thread(target=self._renewing, daemon=True)
         thread.start()
         try:
             yield
@@ -128,32 +162,40 @@ class _Object:
             self._over.set()
             thread.join()
 
+    def check(self) -> None:
+        """Nobody takes it before the time that was written last; by the wall's clock, which goes on in sleep."""
+        if self.lost or self._wall() >= self._until:
+            self.confirm()
+
+    def confirm(self) -> None:
+        if self.lost or not self._newest():
+            self.lost = True
+            name = PurePosixPath(self._path).parent.name
+            raise LostError(f"{self._bucket.where}/{name}: another process took it over while this one stood still")
+
     def release(self) -> None:
         """Let go of it; the object stays, so that numbers only grow."""
-        try:
+        with suppress(BucketError):  # it runs out by itself
             if self._newest():
-                self._bucket.put(self._path, self._told(0))
-        except BucketError:
-            pass  # it runs out by itself
+                self._until = 0.0
+                self._bucket.put(self._path, self._told())
 
-    def _renew(self, claim: Claim) -> None:
-        until = self._wall() + self._seconds
+    def _renewing(self) -> None:
         while not self._over.wait(self._seconds / 4):
-            try:
+            with suppress(BucketError):  # tried again; `check` knows when it has run out
                 if not self._newest():
-                    claim.lost = True
+                    self.lost = True
                     return
-                self._bucket.put(self._path, self._told(self._seconds))
                 until = self._wall() + self._seconds
-            except BucketError:
-                claim.lost = claim.lost or self._wall() > until
+                self._bucket.put(self._path, self._told(until))
+                self._until = until
 
     def _newest(self) -> bool:
         there = _numbers(self._bucket, PurePosixPath(self._path).parent.name)
         return not there or there[-1] <= self._path
 
-    def _told(self, seconds: float) -> bytes:
-        return json.dumps({"owner": self._owner, "until": self._wall() + seconds if seconds else 0.0}).encode()
+    def _told(self, until: float | None = None) -> bytes:
+        return json.dumps({"owner": self._owner, "until": self._until if until is None else until}).encode()
 
 
 def _numbers(bucket: Bucket, name: str) -> list[str]:

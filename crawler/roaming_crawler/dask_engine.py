@@ -1,25 +1,23 @@
-"""Many sites, crawled by workers of Dask: a task for the sites of a host, and only a small record back.
+"""Many sites, crawled by workers of Dask: a task for each site, of a host one at a time, and only a small record back.
 
 A task whose worker dies is given to another one, which goes on where the store, or the folder, says.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.buckets import Bucket, open_bucket
 from mkdocs_roaming.catalogue import Record, read_record, write_record
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_crawler.fleet import Engine, Plan, crawl_group
+from roaming_crawler.fleet import Engine, Plan, Turns, crawl_listed
 from roaming_crawler.listing import Listed
 from roaming_crawler.single import failed_record
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, Worker
 
 _AHEAD = 3
 """Tasks that are known to the scheduler, for each that can be worked on at once: its memory stays the same."""
@@ -35,7 +33,7 @@ def in_dask(address: str, at_once: int) -> Engine:
         ) from None
     del distributed
 
-    def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]], stop: threading.Event) -> Iterator[Record]:
+    def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]]) -> Generator[Record]:
         if not groups:
             return
         with ExitStack() as stack:
@@ -43,6 +41,25 @@ def in_dask(address: str, at_once: int) -> Engine:
             yield from _results(client, plan, groups, at_once)
 
     return engine
+
+
+def crawl_as_task(site: Listed, plan: Plan) -> Record:
+    """Crawl a site in a worker, until nobody waits for it any more."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    return crawl_listed(site, plan, _Wanted(worker, worker.get_current_task()))
+
+
+class _Wanted:
+    """Tells whether a task is wanted no more: whoever gave it is gone, or took it back."""
+
+    def __init__(self, worker: Worker, task: str) -> None:
+        self._worker, self._task = worker, task
+
+    def is_set(self) -> bool:
+        task = self._worker.state.tasks.get(self._task)
+        return task is None or task.state == "cancelled"
 
 
 def _client(stack: ExitStack, address: str, at_once: int) -> Client:
@@ -70,33 +87,39 @@ def _client(stack: ExitStack, address: str, at_once: int) -> Client:
 def _results(client: Client, plan: Plan, groups: Sequence[tuple[Listed, ...]], at_once: int) -> Iterator[Record]:
     from distributed import as_completed
 
-    todo = iter(groups)
-    running: dict[str, tuple[Listed, ...]] = {}
+    turns = Turns(groups)
+    running: dict[str, tuple[Listed, Iterator[Listed]]] = {}
     found = as_completed()
 
-    def submit() -> None:
+    def submit(host: Iterator[Listed] | None = None) -> bool:
+        if (turn := turns.next(host)) is None:
+            return False
+        future = client.submit(crawl_as_task, turn[0], plan, key=f"{plan.run}-{turn[0].key}", pure=False)
+        running[future.key] = turn
+        found.add(future)
+        return True
+
+    def fill() -> None:
         places = max(at_once, sum(client.ncores().values()))
-        for group in islice(todo, max(0, _AHEAD * places - len(running))):
-            future = client.submit(crawl_group, group, plan, key=f"{plan.run}-{group[0].key}", pure=False)
-            running[future.key] = group
-            found.add(future)
+        while len(running) < _AHEAD * places and submit():
+            pass
 
-    submit()
+    fill()
     for future in found:
-        group = running.pop(future.key)
-        yield from _records(future, group, plan)
+        site, host = running.pop(future.key)
+        yield _record(future, site, plan)
         future.release()
-        submit()
+        submit(host)
+        fill()
 
 
-def _records(future: Future, group: tuple[Listed, ...], plan: Plan) -> Sequence[Record]:
+def _record(future: Future, site: Listed, plan: Plan) -> Record:
     from distributed.scheduler import KilledWorker
 
     try:
-        records: list[Record] = future.result()
+        record: Record = future.result()
     except KilledWorker:
-        bucket = open_bucket(plan.store)
-        return [_written(bucket, site, plan) for site in group]
+        return _written(open_bucket(plan.store), site, plan)
     except RoamingError:
         raise
     except Exception as error:
@@ -104,11 +127,11 @@ def _records(future: Future, group: tuple[Listed, ...], plan: Plan) -> Sequence[
             f"--engine dask: a worker cannot do its task ({type(error).__name__}: {_line(error)}); "
             "is the same mkdocs-roaming installed there?"
         ) from None
-    return records
+    return record
 
 
 def _written(bucket: Bucket, site: Listed, plan: Plan) -> Record:
-    """Give the record of a site some of whose workers died, each time at the same group of sites."""
+    """Give the record of a site whose workers died, each time at it."""
     last = read_record(bucket, site.key)
     if last is not None and last.run == plan.run:
         return last

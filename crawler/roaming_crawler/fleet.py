@@ -11,29 +11,36 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mkdocs_roaming import __version__
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
 from mkdocs_roaming.catalogue import Record, rebuild, records_in
-from mkdocs_roaming.catalogue.records import FLEET
+from mkdocs_roaming.catalogue.records import FLEET, RECORDS
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
-from roaming_crawler.claims import SECONDS, ClaimedError, claimed
+from roaming_crawler.claims import SECONDS, ClaimedError, Stop, claimed
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.listing import Listed, by_host
-from roaming_crawler.single import Stopped, crawl_site, failed_record
+from roaming_crawler.readings import READER_VERSION
+from roaming_crawler.scratch import sweep
+from roaming_crawler.single import crawl_site, failed_record
 
 STORE = f"{FLEET}/store.json"
+RUNS = f"{FLEET}/runs"
+CATALOGUE = "_catalogue"
+"""What is claimed by whoever brings the catalogue up to date; no site has such a name."""
 
 Tell = Callable[[str, dict[str, Any]], None]
-Engine = Callable[["Plan", Sequence[tuple[Listed, ...]], threading.Event], Iterator[Record]]
-"""Crawls groups of sites, each group one site after the other, and gives what became of each."""
+Engine = Callable[["Plan", Sequence[tuple[Listed, ...]]], Generator[Record]]
+"""Crawls groups of sites, each group one site after the other, and gives what became of each. Ends when closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,10 @@ class Plan:
     run: str
     config: str
     scratch: str
+    began: float = field(default_factory=time.time)
+    version: str = __version__
+    lease: float = SECONDS
+    """How long a claim in a bucket lasts where nobody renews it."""
     patience: float = 2 * SECONDS
     """How long a site is waited for that another process is at: longer than a claim of one that died lasts."""
 
@@ -59,6 +70,8 @@ class Report:
     """Sites that were not asked: done before, and not old enough."""
     waiting: int = 0
     """Sites that failed before, whose next try is not due."""
+    busy: int = 0
+    """Sites that another process was at, for longer than they were waited for."""
     new: int = 0
     changed: int = 0
     same: int = 0
@@ -75,7 +88,11 @@ class Report:
 
     def add(self, record: Record) -> None:
         """Count a site."""
+        if record.result not in _RESULTS:
+            return
         setattr(self, record.result, getattr(self, record.result) + 1)
+        if record.result in ("fresh", "waiting", "busy"):
+            return  # whoever crawled it tells of it
         self.requests += record.requests
         self.bytes += record.bytes
         if record.result == "failed":
@@ -108,16 +125,15 @@ def crawl_many(
     bucket = open_bucket(store)
     _ready(bucket)
     began = time.monotonic()
-    known = {record.key: record for record in _catalogued(bucket)}
-    for site in sites:
-        if (last := known.get(site.key)) and last.url != site.url:
-            raise UsageError(f"{store}: {site.key} is {last.url} there; give {site.url} another name")
-    config = config_of(how)
+    known = _catalogued(bucket)
+    _check_names(bucket, sites, known)
+    _report_killed(bucket, known.values())
     run = time.strftime("%Y%m%dT%H%M%S", time.gmtime(wall())) + "-" + secrets.token_hex(3)
+    plan = Plan(store, how, run, config_of(how), str(scratch), began=wall())
     report = Report(run, len(sites))
     due = []
     for site in sites:
-        match standing(known.get(site.key), config, wall(), older_than, refresh=how.refresh):
+        match standing(known.get(site.key), plan.config, wall(), older_than, refresh=how.refresh):
             case "due":
                 due.append(site)
             case "fresh":
@@ -125,28 +141,29 @@ def crawl_many(
             case _:
                 report.waiting += 1
     tell("start", {"run": run, "sites": len(sites), "due": len(due), "fresh": report.fresh, "waiting": report.waiting})
-    plan = Plan(store, how, run, config, str(scratch))
-    stop = threading.Event()
+    homes = {key: record.home for key, record in known.items() if record.home}
+    known.clear()
     try:
-        for record in engine(plan, by_host(due), stop):
-            report.add(record)
-            tell("site", _told(record))
+        with closing(engine(plan, by_host(due, homes))) as records:
+            for record in records:
+                report.add(record)
+                tell("site", _told(record))
     except KeyboardInterrupt:
-        stop.set()
         report.stopped = "interrupted; the same command goes on"
     except BucketError as error:
-        stop.set()
         report.stopped = str(error)
     report.seconds = round(time.monotonic() - began, 1)
-    with suppress(BucketError):
+    try:
         _close(bucket, report)
+    except (BucketError, ClaimedError) as error:
+        report.stopped = report.stopped or str(error)
     tell("done", asdict(report))
     return report
 
 
 def standing(record: Record | None, config: str, now: float, older_than: float | None, *, refresh: bool) -> str:
     """Tell whether a site is `due`, `fresh`, or `waiting` for its next try."""
-    if record is None or refresh or record.config != config:
+    if record is None or refresh or not _made_so(record.config, config):
         return "due"
     if record.state == "failed":
         return "due" if now >= record.next_try else "waiting"
@@ -155,16 +172,50 @@ def standing(record: Record | None, config: str, now: float, older_than: float |
 
 
 def config_of(how: Crawl) -> str:
-    """Give the digest of what decides what is published of a site; pace and processes do not."""
-    said = asdict(replace(how, options=replace(how.options, meaning=None)))
+    """Give what decides what is published of a site: who reads and converts it, and a digest of what was asked for.
+
+    Pace and processes decide nothing. Neither does what stands as it does by default: so an option that comes with a
+    later version changes nothing for whoever does not use it.
+    """
+    said = _said(how)
     for name in ("manners", "resume", "refresh", "allow_private", "workers"):
-        del said[name]
-    text = json.dumps([CONVERTER_VERSION, said], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        said = {key: value for key, value in said.items() if key.partition(".")[0] != name}
+    text = json.dumps(said, sort_keys=True, default=str)
+    return f"{CONVERTER_VERSION}.{READER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def crawl_group(group: Iterable[Listed], plan: Plan, stop: threading.Event | None = None) -> list[Record]:
-    """Crawl sites of one host, one after the other; give what became of each, without the words it is found by."""
+def _said(how: Crawl) -> dict[str, Any]:
+    plain = replace(how, options=replace(how.options, meaning=None))
+    default = _leaves(asdict(Crawl()))
+    said = {name: value for name, value in _leaves(asdict(plain)).items() if default.get(name) != value}
+    return said | ({"meaning": how.options.meaning.model} if how.options.meaning else {})
+
+
+def _leaves(data: dict[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        found |= _leaves(value, f"{above}{name}.") if isinstance(value, dict) else {above + name: value}
+    return found
+
+
+def _made_so(made: str, config: str) -> bool:
+    """Tell whether what was published is what is asked for now. What a newer version has made is: else two versions
+    that crawl one store would crawl it all in turns.
+    """
+    (theirs, _, said), (ours, _, asked) = made.partition("-"), config.partition("-")
+    try:
+        return said == asked and [int(one) for one in theirs.split(".")] >= [int(one) for one in ours.split(".")]
+    except ValueError:
+        return False
+
+
+def crawl_listed(site: Listed, plan: Plan, stop: Stop | None = None) -> Record:
+    """Crawl a site; give what became of it, without the words it is found by. Whatever it runs on needs no more."""
+    if plan.version != __version__:
+        raise UsageError(
+            f"this worker has mkdocs-roaming {__version__}, whoever started the crawl has {plan.version}; "
+            "install the same version on both"
+        )
     bucket = open_bucket(plan.store)
     try:
         bucket.get(STORE)
@@ -172,40 +223,50 @@ def crawl_group(group: Iterable[Listed], plan: Plan, stop: threading.Event | Non
         raise BucketError(
             f"{plan.store}: not seen from this machine; give a store that all workers reach", lasting=True
         ) from None
-    records = []
-    for site in group:
-        try:
-            records.append(crawl_site(bucket, site, plan, stop))
-        except ClaimedError as error:  # whoever has it writes down what becomes of it
-            records.append(failed_record(site, plan, None, str(error)))
-    return records
+    if bucket.distant:
+        sweep(Path(plan.scratch))
+    try:
+        return crawl_site(bucket, site, plan, stop)
+    except ClaimedError as error:  # whoever has it writes down what becomes of it
+        return replace(failed_record(site, plan, None, str(error)), result="busy", tries=0, next_try=0.0)
 
 
 def in_threads(at_once: int) -> Engine:
     """Give the engine that crawls so many hosts at once, each in a thread of this process."""
 
-    def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]], stop: threading.Event) -> Iterator[Record]:
-        todo = iter(groups)
+    def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]]) -> Generator[Record]:
+        turns, stop = Turns(groups), threading.Event()
         with ThreadPoolExecutor(at_once, "site") as threads:
-            running: set[Future[list[Record]]] = set()
+            running: dict[Future[Record], Iterator[Listed]] = {}
+            free: list[Iterator[Listed] | None] = [None] * at_once
             try:
                 while True:
-                    while len(running) < at_once and (group := next(todo, None)):
-                        running.add(threads.submit(crawl_group, group, plan, stop))
+                    while free and (turn := turns.next(free.pop())):
+                        site, host = turn
+                        running[threads.submit(crawl_listed, site, plan, stop)] = host
                     if not running:
                         return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for each in done:
-                        yield from each.result()
-            except BaseException:
-                stop.set()
-                for each in running:
-                    each.cancel()
-                    with suppress(Exception, Stopped):
-                        each.result()
-                raise
+                    for done in wait(running, return_when=FIRST_COMPLETED).done:
+                        free.append(running.pop(done))
+                        yield done.result()
+            finally:
+                stop.set()  # whoever is at a site still, since this is given up, leaves it
 
     return engine
+
+
+class Turns:
+    """Whose turn it is: of each group one site at a time."""
+
+    def __init__(self, groups: Iterable[Iterable[Listed]]) -> None:
+        self._groups = map(iter, groups)
+
+    def next(self, group: Iterator[Listed] | None = None) -> tuple[Listed, Iterator[Listed]] | None:
+        """Give a site, and the rest of its group to come back with: that of the group given, where there is one."""
+        for rest in chain([group or iter(())], self._groups):
+            if (site := next(rest, None)) is not None:
+                return site, rest
+        return None
 
 
 def _ready(bucket: Bucket) -> None:
@@ -224,18 +285,58 @@ def _ready(bucket: Bucket) -> None:
     bucket.create(STORE, json.dumps({"version": 1}).encode())
 
 
-def _catalogued(bucket: Bucket) -> Iterator[Record]:
-    with claimed(bucket, "catalogue"):
+def _catalogued(bucket: Bucket) -> dict[str, Record]:
+    with claimed(bucket, CATALOGUE):
         rebuild(bucket)
-    return records_in(bucket)
+    return {record.key: record for record in records_in(bucket)}
+
+
+def _check_names(bucket: Bucket, sites: Sequence[Listed], known: Mapping[str, Record]) -> None:
+    """Raise UsageError where the store has another site by a name, or a site by another name."""
+    names = {record.url: record.key for record in known.values()}
+    for site in sites:
+        last, name = known.get(site.key), names.get(site.url, site.key)
+        if last and last.url != site.url:
+            said, other = (
+                f"{site.key} is {last.url} there, not {site.url}; give that another name in the list",
+                site.key,
+            )
+        elif last is None and name != site.key:
+            said, other = f"{site.url} is there by the name {name}; list it by that", name
+        else:
+            continue
+        both = f"{bucket.where}/{other} and {bucket.where}/{RECORDS}/{other}.json"
+        raise UsageError(f"{bucket.where}: {said}, or remove {both} to have it crawled anew")
+
+
+def _report_killed(bucket: Bucket, known: Iterable[Record]) -> None:
+    """Write the reports of runs that were killed before they wrote one, from what they wrote down of each site.
+
+    A run that is still going on elsewhere writes its own over it.
+    """
+    written = {PurePosixPath(kept.path).stem for kept in bucket.list(RUNS)}
+    killed: dict[str, Report] = {}
+    for record in known:
+        if record.run not in written:
+            report = killed.setdefault(
+                record.run, Report(record.run, 0, stopped="no report came of it: its sites tell")
+            )
+            report.sites += 1
+            report.add(record)
+    for report in killed.values():
+        _write_report(bucket, report)
 
 
 def _close(bucket: Bucket, report: Report) -> None:
-    """Bring the catalogue up to date, and turn what was kept of each site in this run into one report."""
-    with claimed(bucket, "catalogue"):
+    """Bring the catalogue up to date, and write what came of the run."""
+    _write_report(bucket, report)
+    with claimed(bucket, CATALOGUE):
         rebuild(bucket)
-    bucket.put(f"{FLEET}/runs/{report.run}.json", json.dumps(asdict(report), ensure_ascii=False).encode())
-    bucket.delete([kept.path for kept in bucket.list(f"{FLEET}/runs/{report.run}")])
+
+
+def _write_report(bucket: Bucket, report: Report) -> None:
+    told = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    bucket.put(f"{RUNS}/{report.run}.json", told)
 
 
 def _told(record: Record) -> dict[str, Any]:
@@ -243,3 +344,6 @@ def _told(record: Record) -> dict[str, Any]:
     told = asdict(record)
     entry = told.pop("entry") or {}
     return {**told, "pages": entry.get("pages", 0), "sections": entry.get("sections", 0)}
+
+
+_RESULTS = ("fresh", "waiting", "busy", "new", "changed", "same", "failed")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -55,13 +55,35 @@ def read_listing(file: Path) -> tuple[Listed, ...]:
     return tuple(found)
 
 
-def by_host(sites: Iterable[Listed]) -> tuple[tuple[Listed, ...], ...]:
-    """Give sites that share a host together, in the order of the first of each: a host is asked for one at a time."""
-    hosts: dict[str, list[Listed]] = {}
-    for site in sites:
-        host = urlsplit(site.url).netloc if site.url.startswith(("http://", "https://")) else site.url
-        hosts.setdefault(host, []).append(site)
-    return tuple(map(tuple, hosts.values()))
+def by_host(sites: Iterable[Listed], homes: Mapping[str, str] = {}) -> tuple[tuple[Listed, ...], ...]:
+    """Give sites that share a host together, in the order of the first of each: a host is asked for one at a time.
+
+    `homes` tells by their names where sites were found to live, which may be on another host than is listed.
+    """
+    above: dict[str, str] = {}
+
+    def first(host: str) -> str:
+        while above.setdefault(host, host) != host:
+            above[host] = host = above[above[host]]
+        return host
+
+    found = list(sites)
+    for site in found:
+        home = homes.get(site.key, "")
+        if home.startswith(("http://", "https://")):
+            above[first(_host(home))] = first(_host(site.url))
+    groups: dict[str, list[Listed]] = {}
+    for site in found:
+        groups.setdefault(first(_host(site.url)), []).append(site)
+    return tuple(map(tuple, groups.values()))
+
+
+def _host(url: str) -> str:
+    """Give who is asked: `www.` and the scheme make no other host, a port does."""
+    if not url.startswith(("http://", "https://")):
+        return url
+    parts = urlsplit(canonical(url) or url)
+    return parts.netloc.removeprefix("www.")
 
 
 def _words(line: str, where: str) -> list[str]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import threading
+import errno
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket
 from mkdocs_roaming.catalogue import Record, entry_of, read_record, write_record
-from mkdocs_roaming.catalogue.records import FLEET
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH, load
-from roaming_crawler.claims import Claim, claimed
+from roaming_crawler.claims import Claim, LostError, Stop, Stopped, claimed
 from roaming_crawler.crawl import crawl
 from roaming_crawler.listing import Listed
 from roaming_crawler.publishing import Outcome
+from roaming_crawler.scratch import place_for
 from roaming_crawler.uploading import bring_down, bring_up
 
 if TYPE_CHECKING:
@@ -31,61 +29,75 @@ PAUSE = 3_600.0
 LONGEST_PAUSE = 7 * 24 * 3_600.0
 
 
-class Stopped(BaseException):
-    """The crawl of many sites is to end."""
-
-
 class _FailedError(RoamingError):
     """Nothing of a site could be had."""
 
 
-def crawl_site(bucket: Bucket, site: Listed, plan: Plan, stop: threading.Event | None = None) -> Record:
+def crawl_site(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None = None) -> Record:
     """Crawl a site into the store, and give its record without the words that it is found by.
 
-    What fails is written down, and the last good copy stays. Raises BucketError where the store cannot be used at all.
+    What fails is written down, and the last good copy stays. Raises ClaimedError where somebody else has the site, and
+    BucketError where the store, or this machine's disk, cannot be used at all.
     """
+    try:
+        return _small(_claimed(bucket, site, plan, stop, again=False))
+    except LostError:  # what was under way then may have come after what the other one wrote: all is looked at again
+        return _small(_claimed(bucket, site, plan, stop, again=True))
+
+
+def _claimed(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None, *, again: bool) -> Record:
     if stop and stop.is_set():
         raise Stopped
     began = time.monotonic()
-    with claimed(bucket, site.key, patience=plan.patience) as claim:
+    with claimed(bucket, site.key, patience=plan.patience, seconds=plan.lease, stop=stop) as claim:
         last = read_record(bucket, site.key)
-        if last is not None and last.run == plan.run:
-            return _small(last)  # whoever had this task before came to its end
+        if last is not None and not again:
+            if last.run == plan.run:
+                return last  # whoever had this task before came to its end
+            if last.config == plan.config and last.at >= plan.began:  # another run, at the same time as this one
+                return replace(last, result="waiting" if last.state == "failed" else "fresh")
         try:
             record = _crawled(bucket, site, plan, last, claim, stop)
-        except BucketError as error:
-            if error.lasting:
-                raise
-            record = failed_record(site, plan, last, str(error))
+        except LostError:
+            raise
+        except OSError as error:
+            if error.errno in _NO_ROOM:  # the next site will fare no better
+                where = error.filename2 or error.filename or plan.scratch
+                raise BucketError(
+                    f"{where}: cannot be written to ({error.strerror}); see to that, and give the command again",
+                    lasting=True,
+                ) from None
+            record = failed_record(site, plan, last, f"{type(error).__name__}: {error}")
         except RoamingError as error:
+            if isinstance(error, BucketError) and error.lasting:
+                raise
             record = failed_record(site, plan, last, str(error))
         except Exception as error:  # one site that breaks the crawler is no reason to leave the others
             record = failed_record(site, plan, last, f"{type(error).__name__}: {error}")
         record = replace(record, seconds=round(time.monotonic() - began, 2))
-        claim.check()
+        claim.confirm()
         write_record(bucket, record)
-        told = json.dumps(asdict(_small(record)), ensure_ascii=False).encode("utf-8", "surrogatepass")
-        bucket.create(f"{FLEET}/runs/{plan.run}/{site.key}.json", told)
-    return _small(record)
+        claim.confirm()
+    return record
 
 
-def _crawled(
-    bucket: Bucket, site: Listed, plan: Plan, last: Record | None, claim: Claim, stop: threading.Event | None
-) -> Record:
+def _crawled(bucket: Bucket, site: Listed, plan: Plan, last: Record | None, claim: Claim, stop: Stop | None) -> Record:
     if isinstance(bucket, FolderBucket):
-        folder = bucket.root / site.key
-    else:
-        folder = Path(plan.scratch) / site.key
+        return _crawled_into(bucket.root / site.key, site, plan, last, stop)
+    with place_for(Path(plan.scratch), plan.store, site.key) as folder:
         bring_down(bucket, site.key, folder, last)
-    outcome = anyio.run(_unless_stopped, site.url, folder, plan, stop)
+        record = _crawled_into(folder, site, plan, last, stop)
+        bring_up(bucket, site.key, folder, plan.run, claim, stop)
+        return record
+
+
+def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, stop: Stop | None) -> Record:
+    outcome, home = anyio.run(_unless_stopped, site.url, folder, plan, stop)
     if outcome.kept and len(outcome.kept) >= outcome.pages:
         raise _FailedError(f"{site.url}: none of its pages could be had; {outcome.kept[0]}")
-    if not isinstance(bucket, FolderBucket):
-        bring_up(bucket, site.key, folder, plan.run, claim)
     now = time.time()
-    entry = entry_of(site.key, load((folder / PATH).read_bytes()), now)
     changed = len(outcome.new) + len(outcome.changed) + len(outcome.gone)
-    record = Record(
+    return Record(
         site.key,
         site.url,
         "done",
@@ -94,6 +106,7 @@ def _crawled(
         now,
         result="new" if last is None or last.entry is None else "changed" if changed else "same",
         published=plan.run,
+        home=home,
         new=len(outcome.new),
         changed=len(outcome.changed),
         same=outcome.same,
@@ -101,19 +114,21 @@ def _crawled(
         requests=outcome.requests,
         bytes=outcome.bytes,
         stopped=outcome.stopped.partition(";")[0],
-        entry=entry,
+        entry=entry_of(site.key, load((folder / PATH).read_bytes()), now),
     )
-    if not isinstance(bucket, FolderBucket):
-        shutil.rmtree(folder, ignore_errors=True)  # the store has it all
-    return record
 
 
-async def _unless_stopped(url: str, folder: Path, plan: Plan, stop: threading.Event | None) -> Outcome:
-    """Crawl, and look now and then whether that is to end."""
+async def _unless_stopped(url: str, folder: Path, plan: Plan, stop: Stop | None) -> tuple[Outcome, str]:
+    """Crawl, and look now and then whether that is to end; give what it came to, and where the site really is."""
     found: list[Outcome] = []
+    homes = [url]
+
+    def tell(name: str, data: dict[str, Any]) -> None:
+        if name == "start":
+            homes.append(data["scope"])
 
     async def work() -> None:
-        found.append(await crawl(url, folder, plan.how))
+        found.append(await crawl(url, folder, plan.how, tell=tell))
         group.cancel_scope.cancel()
 
     try:
@@ -126,7 +141,7 @@ async def _unless_stopped(url: str, folder: Path, plan: Plan, stop: threading.Ev
         raise _first(several) from None
     if not found:
         raise Stopped
-    return found[0]
+    return found[0], homes[-1]
 
 
 def _first(error: BaseException) -> BaseException:
@@ -148,6 +163,7 @@ def failed_record(site: Listed, plan: Plan, last: Record | None, error: str) -> 
         now,
         result="failed",
         published=last.published if last else "",
+        home=last.home if last else "",
         error=" ".join(error.split())[:_LONGEST],
         tries=tries,
         next_try=now + min(PAUSE * 4 ** (tries - 1), LONGEST_PAUSE),
@@ -160,4 +176,5 @@ def _small(record: Record) -> Record:
 
 
 _LOOKED = 0.3
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _LONGEST = 500

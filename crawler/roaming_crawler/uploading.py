@@ -1,100 +1,168 @@
 """A crawled site's folder and its place in an object store: up after a crawl, down where another machine goes on.
 
 Pages go up first, the manifest after them, and what is no more is removed last: a reader in between gets a right slice
-or tries again. What the crawl remembers goes into one archive beside the sites.
+or tries again. What the next crawl needs goes into archives beside the sites; what is in them already stays.
+
+    .fleet/state/<key>/known.tar.gz        what was asked, and what was uploaded; written last
+    .fleet/state/<key>/<of>-<at>.tar.gz    what was answered, read and published: a part of these files each
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import shutil
 import tarfile
-import tempfile
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming.buckets import Bucket, Nothing
 from mkdocs_roaming.catalogue.records import FLEET, Record
 from mkdocs_roaming.manifest import PATH
-from mkdocs_roaming.publish.files import inside, write_atomically
-from roaming_crawler.claims import Claim
+from mkdocs_roaming.publish.files import write_atomically
+from roaming_crawler.claims import Claim, Stop, Stopped
+from roaming_crawler.publishing import pages_in
 from roaming_crawler.store import STATE
 
-_AT_ONCE = 8
-_UPLOADED = "uploaded.json"
-_REMEMBERED = ("state.json", "journal.jsonl", "bodies", _UPLOADED)
+
+@dataclass(frozen=True, slots=True)
+class _Uploaded:
+    """What a run left in the store: each file's digest and its tag there, and the digests of the archives."""
+
+    run: str = ""
+    files: dict[str, list[str]] = field(default_factory=dict)
+    archives: dict[str, str] = field(default_factory=dict)
 
 
 def bring_down(bucket: Bucket, key: str, folder: Path, last: Record | None) -> None:
     """Make a folder what the last crawl left, whichever machine that ran on; one that is as far already stays."""
-    if last is None or not last.published or _known(folder).get("run") == last.published:
+    if last is None or not last.published or _uploaded(folder).run == last.published:
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    _emptied(folder)
     try:
-        archive = bucket.get(_archive(key))
-    except Nothing:
-        return  # what it remembers is lost: everything is asked for anew
-    (folder / STATE).mkdir(parents=True)
+        _unpack(bucket.get(f"{_state(key)}/{_KNOWN}"), folder)
+        for name in _uploaded(folder).archives:
+            _unpack(bucket.get(f"{_state(key)}/{name}"), folder)
+    except (Nothing, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error):
+        _emptied(folder)  # what it remembers is lost: everything is asked for anew
+
+
+def bring_up(bucket: Bucket, key: str, folder: Path, run: str, claim: Claim, stop: Stop | None = None) -> None:
+    """Upload what changed since the last upload from this folder's state.
+
+    Raises LostError once the claim is lost, and Stopped between files.
+    """
+    there = {kept.path.removeprefix(f"{key}/"): kept.tag for kept in bucket.list(key)}
+    known = _uploaded(folder)
+    digests = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in _published(folder)}
+    wanted = [path for path, digest in digests.items() if known.files.get(path) != [digest, there.get(path)]]
+
+    def send(path: str) -> None:
+        claim.check()
+        if stop and stop.is_set():
+            raise Stopped
+        bucket.put(f"{key}/{path}", (folder / path).read_bytes())
+
+    if wanted:
+        claim.confirm()
+        with ThreadPoolExecutor(_AT_ONCE) as several:
+            list(several.map(send, (path for path in wanted if path != PATH)))
+        claim.confirm()
+        if PATH in wanted:
+            send(PATH)
+    if gone := [f"{key}/{path}" for path in there if path not in digests]:
+        claim.confirm()
+        bucket.delete(gone)
+    if wanted:
+        there = {kept.path.removeprefix(f"{key}/"): kept.tag for kept in bucket.list(key)}
+    archives = _archived(bucket, key, folder, known.archives, claim)
+    files = {path: [digest, there.get(path, "")] for path, digest in digests.items()}
+    told = json.dumps(asdict(_Uploaded(run, files, archives)), ensure_ascii=False)
+    write_atomically(folder / STATE / _UPLOADED, told.encode("utf-8", "surrogatepass"))
+    claim.confirm()
+    paths = [path for name in (*_ASKED, _UPLOADED) if (folder / (path := f"{STATE}/{name}")).exists()]
+    bucket.put(f"{_state(key)}/{_KNOWN}", gzip.compress(_packed(folder, paths), _LEVEL, mtime=0))
+    stale = [name for name in known.archives if name not in archives]
+    bucket.delete(f"{_state(key)}/{name}" for name in stale)
+
+
+def _archived(bucket: Bucket, key: str, folder: Path, known: dict[str, str], claim: Claim) -> dict[str, str]:
+    """Upload those archives whose files have changed; give the digest of each."""
+    found = {}
+    for name, paths in _parts(folder).items():
+        data = _packed(folder, paths)
+        found[name] = hashlib.sha256(data).hexdigest()
+        if known.get(name) != found[name]:
+            claim.check()
+            bucket.put(f"{_state(key)}/{name}", gzip.compress(data, _LEVEL, mtime=0))
+    return found
+
+
+def _parts(folder: Path) -> dict[str, list[str]]:
+    """Give what goes into which archive: by the files' names, so that each holds the same ones next time."""
+    remembered = (file for name in _REMEMBERED for file in (folder / STATE / name).rglob("*") if file.is_file())
+    paths = {file.relative_to(folder).as_posix() for file in remembered}
+    paths |= {path for path in (PATH, *(page.markdown for page in pages_in(folder))) if (folder / path).is_file()}
+    size = sum((folder / path).stat().st_size for path in paths)
+    parts = 1 << max(0, (size - 1) // _TOGETHER).bit_length()
+    found: dict[str, list[str]] = {f"{parts}-{at}.tar.gz": [] for at in range(parts)}
+    for path in sorted(paths):
+        at = zlib.crc32(path.encode("utf-8", "surrogatepass")) % parts
+        found[f"{parts}-{at}.tar.gz"].append(path)
+    return found
+
+
+def _packed(folder: Path, paths: Sequence[str]) -> bytes:
+    """Give files as an archive that is the same bytes where they are."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path in paths:
+            data = (folder / path).read_bytes()
+            told = tarfile.TarInfo(path)
+            told.size = len(data)
+            tar.addfile(told, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def _unpack(archive: bytes, folder: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder / STATE, filter="data")
-    paths = [kept.path for kept in bucket.list(key)]
-    with ThreadPoolExecutor(_AT_ONCE) as several:
-        list(several.map(lambda path: _fetch(bucket, path, inside(folder, path.removeprefix(f"{key}/"))), paths))
+        tar.extractall(folder, filter="data")
 
 
-def bring_up(bucket: Bucket, key: str, folder: Path, run: str, claim: Claim) -> None:
-    """Upload what changed since the last upload from this folder's state."""
-    there = {kept.path.removeprefix(f"{key}/"): kept.size for kept in bucket.list(key)}
-    known = _known(folder).get("files", {})
-    digests = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in _files(folder)}
-    wanted = [
-        path
-        for path, digest in digests.items()
-        if path not in there or known.get(path) != digest or there[path] != (folder / path).stat().st_size
-    ]
-    with ThreadPoolExecutor(_AT_ONCE) as several:
-        list(several.map(lambda path: _send(bucket, key, folder, path), (path for path in wanted if path != PATH)))
-    claim.check()
-    if PATH in wanted:
-        _send(bucket, key, folder, PATH)
-    bucket.delete(f"{key}/{path}" for path in there if path not in digests)
-    told = json.dumps({"run": run, "files": digests}).encode("utf-8", "surrogatepass")
-    write_atomically(folder / STATE / _UPLOADED, told)
-    with tempfile.TemporaryFile() as file:
-        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as tar:
-            for name in _REMEMBERED:
-                if (folder / STATE / name).exists():
-                    tar.add(folder / STATE / name, name)
-        file.seek(0)
-        bucket.put(_archive(key), file.read())
+def _emptied(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
 
 
-def _files(folder: Path) -> Iterable[str]:
+def _published(folder: Path) -> Iterable[str]:
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
         if path.parts[0] != STATE and file.is_file():
             yield path.as_posix()
 
 
-def _send(bucket: Bucket, key: str, folder: Path, path: str) -> None:
-    bucket.put(f"{key}/{path}", (folder / path).read_bytes())
-
-
-def _fetch(bucket: Bucket, path: str, file: Path) -> None:
-    write_atomically(file, bucket.get(path))
-
-
-def _known(folder: Path) -> dict[str, Any]:
+def _uploaded(folder: Path) -> _Uploaded:
     try:
-        found = json.loads((folder / STATE / _UPLOADED).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        found: dict[str, Any] = json.loads((folder / STATE / _UPLOADED).read_bytes())
+        return _Uploaded(**found)
+    except (OSError, ValueError, TypeError):
+        return _Uploaded()
 
 
-def _archive(key: str) -> str:
-    return f"{FLEET}/state/{key}.tar.gz"
+def _state(key: str) -> str:
+    return f"{FLEET}/state/{key}"
+
+
+_AT_ONCE = 8
+_LEVEL = 3
+_TOGETHER = 8 * 2**20
+_KNOWN = "known.tar.gz"
+_UPLOADED = "uploaded.json"
+_ASKED = ("state.json", "journal.jsonl")
+_REMEMBERED = ("bodies", "read", "cache")

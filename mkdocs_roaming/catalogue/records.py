@@ -42,7 +42,8 @@ class Record:
     """What became of a site at last. `state` is `done` or `failed`; `entry` stays where a later crawl fails.
 
     `config` is the digest of what was asked for, `run` the crawl of many sites that this was a part of, `at` its time.
-    `result` is what that brought: `new`, `changed`, `same` or `failed`; `published` is the run of the last good copy.
+    `result` is what that brought: `new`, `changed`, `same` or `failed`; `published` is the run of the last good copy,
+    `home` the address that `url` led to then.
     A site that failed `tries` times in a row is not asked again before `next_try`.
     """
 
@@ -54,6 +55,7 @@ class Record:
     at: float
     result: str = ""
     published: str = ""
+    home: str = ""
     seconds: float = 0.0
     new: int = 0
     changed: int = 0

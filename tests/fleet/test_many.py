@@ -13,7 +13,7 @@ from click.testing import Result
 from roaming_crawler.claims import claimed
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan, crawl_group
+from roaming_crawler.fleet import STORE, Plan, crawl_listed
 from roaming_crawler.listing import Listed
 
 from mkdocs_roaming.buckets import FolderBucket
@@ -161,13 +161,14 @@ def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: P
     bucket.create(STORE, b"{}")
     how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
     plan = Plan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
+    one, two = Listed(sites.url(0), "one"), Listed(sites.url(1), "two")
     with claimed(bucket, "one"):
-        records = crawl_group([Listed(sites.url(0), "one"), Listed(sites.url(1), "two")], plan)
-    assert [(record.key, record.result) for record in records] == [("one", "failed"), ("two", "new")]
+        records = [crawl_listed(site, plan) for site in (one, two)]
+    assert [(record.key, record.result) for record in records] == [("one", "busy"), ("two", "new")]
     assert "another process is at it" in records[0].error
     assert read_record(bucket, "one") is None
-    again = crawl_group([Listed(sites.url(0), "one"), Listed(sites.url(1), "two")], plan)
+    again = [crawl_listed(site, plan) for site in (one, two)]
     assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
     asked = sites.asked.total()
-    assert crawl_group([Listed(sites.url(1), "two")], plan)[0].at == records[1].at
+    assert crawl_listed(two, plan).at == records[1].at
     assert sites.asked.total() == asked

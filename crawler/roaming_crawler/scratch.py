@@ -1,0 +1,86 @@
+"""Where sites are crawled before they are uploaded: a folder for each, that one process has at a time.
+
+SCRATCH/<store>/<key>/lock     locked while somebody is at it
+SCRATCH/<store>/<key>/site     goes on to be crawled where a process was killed; gone once it is uploaded
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from roaming_crawler.store import StoreError, take_lock
+
+KEPT = 7 * 24 * 3_600.0
+"""How long what a killed process left is kept, for one that goes on with it."""
+
+
+@contextmanager
+def place_for(scratch: Path, store: str, key: str) -> Iterator[Path]:
+    """Give the folder to crawl a site of a store in. What was left there is kept, unless the block comes to its end.
+
+    Raises StoreError where the scratch folder is somebody else's or cannot be written to.
+    """
+    above = scratch / hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    try:
+        for folder in (scratch, above):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check(folder)
+        # Another process may be at one, or stand still.
+        handle, place = next(filter(None, (_locked(above / (f"{key}~{at}" if at else key)) for at in count())))
+    except OSError as error:
+        raise StoreError(f"{error.filename or scratch}: cannot be written to ({error.strerror or error})") from None
+    try:
+        yield place / "site"
+        shutil.rmtree(place, ignore_errors=True)
+    finally:
+        os.close(handle)
+
+
+def sweep(scratch: Path, now: float | None = None) -> None:
+    """Remove what killed processes left long ago, of whatever store."""
+    with suppress(OSError):
+        for place in [place for above in scratch.iterdir() for place in above.iterdir()]:
+            with suppress(OSError):
+                if (now or time.time()) - (place / _LOCK).stat().st_mtime > KEPT and (lock := _locked(place)):
+                    shutil.rmtree(place, ignore_errors=True)
+                    os.close(lock[0])
+
+
+def _locked(place: Path) -> tuple[int, Path] | None:
+    """Lock a place; None where another process has it."""
+    while True:
+        with suppress(FileNotFoundError):  # whoever had it removes it just now
+            place.mkdir(exist_ok=True)
+            handle = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            if not take_lock(handle):
+                os.close(handle)
+                return None
+            if _same(handle, place / _LOCK):
+                os.utime(handle)
+                return handle, place
+            os.close(handle)
+
+
+def _same(handle: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _check(folder: Path) -> None:
+    """Raise StoreError for a folder into which somebody else may put what we would upload."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return
+    if folder.stat().st_uid not in (os.geteuid(), 0):
+        raise StoreError(f"{folder}: is somebody else's; give a folder of your own: --scratch")
+
+
+_LOCK = "lock"
