@@ -7,8 +7,8 @@ again. Three kinds of questions, as `rankings.py` has them: those of question fi
 sentences that links stand in without the links' words; words search without the words of links.
 
 For each way the table gives hit@1/5/12 of pages and of sections and the mean of 1 / rank, as means over sites, then
-what it gains in 1 / rank beside words alone, with the interval in which 95 of 100 draws of as many questions lie
-(bootstrap, by site, paired).
+what it gains in 1 / rank beside words alone and beside search as it is built, with the intervals in which 95 of 100
+draws of as many questions lie (bootstrap, by site, paired).
 """
 
 from __future__ import annotations
@@ -65,10 +65,11 @@ def by_rank(words: Scores, meaning: Scores, share: float = 0.5) -> Scores:
     return scores
 
 
+BUILT = f"scores, {MEANING:g} by meaning"
 WAYS: dict[str, Way] = {
     "words": lambda words, meaning: words,
     "meaning": lambda words, meaning: meaning,
-    **{f"scores, {share:g} by meaning": shared(share) for share in SHARES},
+    **{f"scores, {share:g} by meaning": shared(share) for share in sorted({*SHARES, MEANING})},
     "ranks, half and half": by_rank,
     "ranks, 0.3 by meaning": lambda words, meaning: by_rank(words, meaning, 0.3),
 }
@@ -110,24 +111,22 @@ def questions_of(library: Library, file: Path | None, most: int, least: int) -> 
 def table(title: str, sites: Sequence[tuple[Library, Sequence[Asked]]]) -> Iterator[str]:
     """Give the table of the ways for one kind of questions, as means over sites."""
     yield f"\n{title}\n"
-    yield (
-        "| way |"
-        + "".join(f" {what} @{depth} |" for what in ("page", "section") for depth in DEPTHS)
-        + " 1/rank | gain |"
-    )
-    yield "| --- |" + " --: |" * (2 * len(DEPTHS) + 2)
-    beside: list[list[tuple[int, int]]] = []
-    for name, way in WAYS.items():
-        ranks = [[_found(library, each, way) for each in some] for library, some in sites]
-        beside = beside or ranks
+    heads = [f"{what} @{depth}" for what in ("page", "section") for depth in DEPTHS]
+    yield "| way |" + "".join(f" {head} |" for head in (*heads, "1/rank", "beside words", "beside what is built"))
+    yield "| --- |" + " --: |" * (len(heads) + 3)
+    found = {
+        name: [[_found(library, each, way) for each in some] for library, some in sites] for name, way in WAYS.items()
+    }
+    for name, ranks in found.items():
         cells = [
             mean([mean([float(one[at] < depth) for one in each]) for each in ranks])
             for at in (0, 1)
             for depth in DEPTHS
         ]
         cells.append(mean([mean([_reciprocal(*one) for one in each]) for each in ranks]))
+        gains = [gain(ranks, found[other], _reciprocal) if name != other else "" for other in ("words", BUILT)]
         yield (
-            f"| {name} |" + "".join(f" {100 * cell:.1f} |" for cell in cells) + f" {gain(ranks, beside, _reciprocal)} |"
+            f"| {name} |" + "".join(f" {100 * cell:.1f} |" for cell in cells) + "".join(f" {each} |" for each in gains)
         )
 
 
@@ -164,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = answers(library, queries, questions_of(library, file, options.most, options.least))
         for kind, some in found.items():
             kinds.setdefault(kind, []).append((name, library, some))
-    print(f"as built: {MEANING:g} by meaning")
+    print(f"as built: {BUILT}")
     for kind, those in kinds.items():
         named = ", ".join(f"{name} {len(some)}" for name, _, some in those)
         tables = [(f"{kind}: {named}", those)]
