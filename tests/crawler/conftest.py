@@ -7,8 +7,10 @@ import mimetypes
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -187,6 +189,19 @@ def site() -> Iterator[WebSite]:
     yield server
     server.shutdown()
     server.server_close()
+
+
+@cache
+def packed(megabytes: int, wbits: int = 31) -> bytes:
+    """Pack so many megabytes of one letter; made once, since it takes seconds."""
+    packing = zlib.compressobj(9, wbits=wbits)
+    return b"".join([packing.compress(b"a" * 1_000_000) for _ in range(megabytes)]) + packing.flush()
+
+
+@pytest.fixture
+def bomb() -> Callable[..., bytes]:
+    """Give what unpacks to many megabytes, in gzip or as other window bits say."""
+    return packed
 
 
 @dataclass

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+Bomb = Callable[..., bytes]
 MEGABYTES = 400
 _MEASURE = """
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, status)
 """
-
-
-def _bomb(wbits: int, filler: bytes) -> bytes:
-    packing = zlib.compressobj(9, wbits=wbits)
-    return b"".join([packing.compress(filler * 1_000_000) for _ in range(MEGABYTES)]) + packing.flush()
 
 
 def _peak(url: str, folder: Path) -> int:
@@ -41,7 +37,9 @@ def _peak(url: str, folder: Path) -> int:
         pytest.param("deflate", -15, marks=pytest.mark.slow),
     ],
 )
-def test_packed_bombs_are_given_up_while_they_unpack(coding: str, wbits: int, site: Any, tmp_path: Path) -> None:
+def test_packed_bombs_are_given_up_while_they_unpack(
+    coding: str, wbits: int, site: Any, tmp_path: Path, bomb: Bomb
+) -> None:
     """Pages that unpack to 400 MB, as HTML or as Markdown, are read up to 10 MB, two of them at once."""
     pages = tuple(f"/p{at}/" for at in range(6))
     site.page("/", "Home", links=pages)
@@ -49,18 +47,17 @@ def test_packed_bombs_are_given_up_while_they_unpack(coding: str, wbits: int, si
         site.page(path, f"Page {path[2]}")
     without = _peak(site.url, tmp_path / "without")
     for path in (*pages[:4], "/p4.md", "/p4/index.md"):
-        site.put(path, _bomb(wbits, b"a"), headers={"Content-Encoding": coding}, etag=False)
+        site.put(path, bomb(MEGABYTES, wbits), headers={"Content-Encoding": coding}, etag=False)
     with_bombs = _peak(site.url, tmp_path / "with")
     print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")  # noqa: T201 -- with -s
     assert with_bombs < without + 40
 
 
-def test_packed_lists_are_given_up_while_they_unpack(site: Any, tmp_path: Path) -> None:
+def test_packed_lists_are_given_up_while_they_unpack(site: Any, tmp_path: Path, bomb: Bomb) -> None:
     """llms.txt, llms-full.txt, sitemap and manifest may be larger than pages, up to 100 MB; no more is unpacked."""
     site.page("/", "Home")
-    bomb = _bomb(31, b"a")
     for path in ("/llms.txt", "/llms-full.txt", "/sitemap.xml", "/roaming/manifest.json"):
-        site.put(path, bomb, headers={"Content-Encoding": "gzip"}, etag=False)
+        site.put(path, bomb(MEGABYTES), headers={"Content-Encoding": "gzip"}, etag=False)
     peak = _peak(site.url, tmp_path / "out")
     print(f"lists: {peak} MB")  # noqa: T201 -- with -s
     assert peak < 250
