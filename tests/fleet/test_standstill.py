@@ -1,0 +1,173 @@
+"""A process that stood still while another took its site over does no harm when it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roaming_crawler.claims import LOCKS, ClaimedError, LostError, claimed
+from roaming_crawler.fleet import STORE
+
+from fleet.one_site import crawl_once
+from mkdocs_roaming.buckets import Bucket, open_bucket
+from mkdocs_roaming.catalogue import Record, read_record
+from mkdocs_roaming.manifest import PATH, load
+
+LEASE = 1.5
+KEY = "site-000"
+
+
+def _check(bucket: Bucket) -> None:
+    """See that every page of the site is the one that its manifest speaks of, and that its record speaks of that."""
+    manifest = load(bucket.get(f"{KEY}/{PATH}"))
+    for page in manifest.pages:
+        digest = hashlib.sha256(bucket.get(f"{KEY}/{page.markdown}")).hexdigest()
+        assert page.digest == f"sha256:{digest}", page.path
+    record = read_record(bucket, KEY)
+    assert record
+    assert record.entry
+    assert record.entry.digest == manifest.digest
+
+
+def _edition(bucket: Bucket) -> set[int]:
+    """Give which editions of the site its pages are of."""
+    pages = load(bucket.get(f"{KEY}/{PATH}")).pages
+    texts = [bucket.get(f"{KEY}/{page.markdown}").decode() for page in pages]
+    return {int(text.partition("edition ")[2].partition(".")[0]) for text in texts}
+
+
+@pytest.fixture
+def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., Record]:
+    """Crawl the site into the bucket, as another machine would for each scratch folder."""
+    open_bucket(s3.where).create(STORE, b"{}")
+    sites.pages = 12
+
+    def run(name: str, scratch: str = "here") -> Record:
+        return crawl_once(s3.where, sites.url(0), KEY, name, str(tmp_path / scratch), LEASE)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("files", "late"),
+    [
+        (8, True),
+        pytest.param(1, True, marks=pytest.mark.slow),
+        pytest.param(16, True, marks=pytest.mark.slow),
+        pytest.param(1, False, marks=pytest.mark.slow),
+        pytest.param(8, False, marks=pytest.mark.slow),
+        pytest.param(16, False, marks=pytest.mark.slow),
+    ],
+)
+def test_whoever_stood_still_leaves_a_right_site(
+    files: int, late: bool, s3: Any, sites: Any, crawl: Any, tmp_path: Path
+) -> None:
+    """It is stopped after so many of its files, and goes on after the other has ended, or in the middle of it."""
+    bucket = open_bucket(s3.where)
+    crawl("zero")
+    before = {kept.path: kept.tag for kept in bucket.list(KEY)}
+    sites.edition["127.0.1.1/a"] = 1
+    s3.faults(delay=0.05)
+    command = [sys.executable, "-m", "fleet.one_site", s3.where, sites.url(0), KEY, "one", str(tmp_path / "there")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
+    with subprocess.Popen([*command, str(LEASE)], stdout=subprocess.PIPE, env=env, text=True) as other:
+        while sum(1 for kept in bucket.list(KEY) if before.get(kept.path) != kept.tag) < files:
+            assert other.poll() is None
+        other.send_signal(signal.SIGSTOP)
+        sites.edition["127.0.1.1/a"] = 2
+        ours: list[Record] = []
+        thread = threading.Thread(target=lambda: ours.append(crawl("two")))
+        thread.start()
+        if not late:
+            while max(kept.path for kept in bucket.list(f"{LOCKS}/{KEY}")) < f"{LOCKS}/{KEY}/00000003":
+                time.sleep(0.02)
+            time.sleep(0.3)
+        else:
+            thread.join()
+        other.send_signal(signal.SIGCONT)
+        thread.join()
+        said, _ = other.communicate()
+    assert ours[0].result == "changed"
+    assert said in ("same", "changed")
+    _check(bucket)
+    assert _edition(bucket) == {2}
+    s3.faults()
+    assert crawl("three").result == "same"
+    _check(bucket)
+
+
+def test_what_somebody_else_wrote_is_put_right(s3: Any, sites: Any, crawl: Any) -> None:
+    """A file that is not the one that was uploaded last, or that is gone, is uploaded by the next crawl."""
+    bucket = open_bucket(s3.where)
+    crawl("zero")
+    right = {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)}
+    page, gone = f"{KEY}/p1.md", f"{KEY}/p2.md"
+    bucket.put(page, right[page].replace(b"edition 0", b"edition 7"))
+    bucket.delete([gone])
+    bucket.put(f"{KEY}/stray.md", b"of another time")
+    assert crawl("one", "elsewhere").result == "same"
+    assert {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)} == right
+
+
+def test_a_lost_claim_says_so_at_once(s3: Any) -> None:
+    """A claim that was not renewed in time is asked about; while its time goes on, nobody is asked."""
+    bucket = open_bucket(s3.where)
+    clock = [0.0]
+    with claimed(bucket, "site", seconds=1000, wall=lambda: clock[0]) as first:
+        s3.faults()
+        first.check()
+        assert s3.faults()["requests"] == 0
+        clock[0] = 2000.0
+        first.check()  # nobody came meanwhile
+        with claimed(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:
+            for checked in (first.check, first.confirm, first.check):
+                with pytest.raises(LostError, match="took it over while this one stood still"):
+                    checked()
+            second.confirm()
+    with claimed(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]):
+        pass
+
+
+class _Slow:
+    """A bucket for one who looks at a name, and stands still before it takes that."""
+
+    def __init__(self, bucket: Bucket, meanwhile: Callable[[], None]) -> None:
+        self._bucket, self._meanwhile = bucket, meanwhile
+        self.where, self.distant = bucket.where, True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bucket, name)
+
+    def create(self, path: str, data: bytes) -> bool:
+        meanwhile, self._meanwhile = self._meanwhile, lambda: None
+        meanwhile()
+        return self._bucket.create(path, data)
+
+
+def test_an_old_number_is_no_claim(s3: Any) -> None:
+    """Who looked long ago, and makes the number that was next then, does not have what somebody holds by now."""
+    bucket = open_bucket(s3.where)
+    with claimed(bucket, "site"):
+        pass
+    held = []
+
+    def meanwhile() -> None:
+        with claimed(bucket, "site"):
+            pass
+        held.append(claimed(bucket, "site"))
+        held[0].__enter__()
+
+    with pytest.raises(ClaimedError), claimed(_Slow(bucket, meanwhile), "site", patience=0.3):  # type: ignore[arg-type]  # by its attributes
+        pass
+    held[0].__exit__(None, None, None)
+    assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS}/site")] == [0.0]
