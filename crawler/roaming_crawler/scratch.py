@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,11 @@ from roaming_crawler.store import StoreError, take_lock
 
 KEPT = 7 * 24 * 3_600.0
 """How long what a killed process left is kept, for one that goes on with it."""
+
+
+def default_scratch() -> Path:
+    """Give where sites are crawled where nobody says otherwise: a folder of this user's."""
+    return Path(tempfile.gettempdir()) / f"roaming-crawl-{getattr(os, 'getuid', int)()}"
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +51,7 @@ def many_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--scratch",
             type=click.Path(file_okay=False, path_type=Path),
-            help="With --many and a bucket: crawl here before it is uploaded. Else the temporary folder.",
+            help="With --many and a bucket: crawl here before it is uploaded. Else in the temporary folder.",
         ),
     )
     for option in reversed(options):
@@ -59,10 +61,9 @@ def many_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def crawl_sites(file: Path, store: str, how: Crawl, given: dict[str, Any], *, as_json: bool) -> None:
     """Crawl the sites of a file into a store, and show what came of it."""
-    import tempfile
-
     from roaming_crawler.fleet import crawl_many
     from roaming_crawler.listing import read_listing
+    from roaming_crawler.scratch import default_scratch
 
     from mkdocs_roaming.cli.crawl_progress import told
 
@@ -72,10 +73,10 @@ def crawl_sites(file: Path, store: str, how: Crawl, given: dict[str, Any], *, as
         how, options=replace(how.options, section_files=False)
     )  # nine in ten of the files, for no reader here
     sites = read_listing(file)
-    scratch = given["scratch"] or Path(tempfile.gettempdir()) / "roaming-crawl"
+    scratch = (given["scratch"] or default_scratch()).absolute()
     age = _age(given["refresh_older_than"])
     engine = _engine(given["engine"], given["at_once"], how)
-    with told(as_json) as tell:
+    with told(as_json) as tell, _interrupted_by_signals():
         show = tell if as_json else _tell
         report = crawl_many(sites, store, how, engine, scratch=scratch, older_than=age, tell=show)
     if not as_json:
@@ -84,6 +85,21 @@ def crawl_sites(file: Path, store: str, how: Crawl, given: dict[str, Any], *, as
         raise UsageError(report.stopped)
     if report.failed and not report.new + report.changed + report.same + report.fresh:
         sys.exit(NOTHING_FOUND)
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Take a request to end, and a terminal that was closed, for Ctrl-C: what is under way is left in order."""
+    named = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {each: signal.getsignal(each) for each in named}
+    for each in named:
+        if before[each] is not signal.SIG_IGN:  # nohup
+            signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for each in named:
+            signal.signal(each, before[each])
 
 
 def _engine(named: str | None, at_once: int, how: Crawl) -> Engine:
@@ -117,7 +133,7 @@ def _tell(name: str, data: dict[str, Any]) -> None:
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
     elif name == "site":
-        count = f"{data['pages']} pages" if data["result"] != "failed" else one_line(data["error"])
+        count = one_line(data["error"]) if data["result"] in ("failed", "busy") else f"{data['pages']} pages"
         click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s", err=True)
 
 
@@ -125,7 +141,7 @@ def _show(report: Report, store: str) -> None:
     from mkdocs_roaming.terminal import one_line
 
     click.echo(f"{store}: {report.sites} sites")
-    for name in ("new", "changed", "same", "failed", "fresh", "waiting"):
+    for name in ("new", "changed", "same", "failed", "fresh", "waiting", "busy"):
         count = getattr(report, name)
         if count or name in ("new", "changed", "same", "failed"):
             click.echo(f"  {name:<8}{count:>6}")
