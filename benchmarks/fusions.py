@@ -35,7 +35,6 @@ from mkdocs_roaming.settings import read_settings
 
 Scores = Mapping[str, float]
 """What sections score, by their ids, the best first."""
-Way = Callable[[Scores, Scores], Scores]
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
@@ -46,6 +45,11 @@ class Asked:
     question: Question
     words: Scores
     meaning: Scores
+    telling: int
+    """How many of its words tell something."""
+
+
+Way = Callable[[Asked], Scores]
 
 
 # Ways to put both together
@@ -53,25 +57,35 @@ class Asked:
 
 def shared(share: float) -> Way:
     """Add up scores, as search does: so much by meaning, the rest by words."""
-    return lambda words, meaning: fused(words, meaning, share)
+    return lambda one: fused(one.words, one.meaning, share)
 
 
-def by_rank(words: Scores, meaning: Scores, share: float = 0.5) -> Scores:
+def by_length(few: float, many: float, telling: int = 4) -> Way:
+    """Add up scores, meaning counting otherwise for a question of so many words that tell, or more."""
+    return lambda one: fused(one.words, one.meaning, few if one.telling < telling else many)
+
+
+def by_rank(share: float) -> Way:
     """Add up 1 / (60 + rank): reciprocal rank fusion, each counting as its share."""
-    scores: dict[str, float] = {}
-    for weight, ranked in ((1 - share, words), (share, meaning)):
-        for at, id_ in enumerate(ranked, 1):
-            scores[id_] = scores.get(id_, 0.0) + weight / (60 + at)
-    return scores
+
+    def way(one: Asked) -> Scores:
+        scores: dict[str, float] = {}
+        for weight, ranked in ((1 - share, one.words), (share, one.meaning)):
+            for at, id_ in enumerate(ranked, 1):
+                scores[id_] = scores.get(id_, 0.0) + weight / (60 + at)
+        return scores
+
+    return way
 
 
 BUILT = f"scores, {MEANING:g} by meaning"
 WAYS: dict[str, Way] = {
-    "words": lambda words, meaning: words,
-    "meaning": lambda words, meaning: meaning,
+    "words": lambda one: one.words,
+    "meaning": lambda one: one.meaning,
     **{f"scores, {share:g} by meaning": shared(share) for share in sorted({*SHARES, MEANING})},
-    "ranks, half and half": by_rank,
-    "ranks, 0.3 by meaning": lambda words, meaning: by_rank(words, meaning, 0.3),
+    "scores, 0.5 from four telling words on, else 0.3": by_length(0.3, 0.5),
+    "ranks, half and half": by_rank(0.5),
+    "ranks, 0.3 by meaning": by_rank(0.3),
 }
 
 
@@ -88,8 +102,9 @@ def answers(library: Library, queries: Queries, kinds: Mapping[str, Sequence[Que
         near = search.meaning.nearest(question.ask)
         if near is None:
             raise SystemExit(f"no vector for {question.ask!r}")
-        words = search.words.rank(asked(question.ask, language))
-        return Asked(question, {place.id: score for place, score in words}, {one.place.id: one.cosine for one in near})
+        telling = asked(question.ask, language)
+        words = {place.id: score for place, score in search.words.rank(telling)}
+        return Asked(question, words, {one.place.id: one.cosine for one in near}, len(telling))
 
     return {
         kind: [ask(each, whole if kind == "asked" else hybrid) for each in questions]
@@ -131,7 +146,7 @@ def table(title: str, sites: Sequence[tuple[Library, Sequence[Asked]]]) -> Itera
 
 
 def _found(library: Library, one: Asked, way: Way) -> tuple[int, int]:
-    scores = way(one.words, one.meaning)
+    scores = way(one)
     order = sorted(scores, key=scores.__getitem__, reverse=True)[:DEEP]
     return found_at(one.question, [place for id_ in order if (place := library.places.get(id_))])
 
