@@ -6,8 +6,10 @@ The only module that imports `anthropic`, and only when a Claude is made: it tak
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
+
+import anyio
 
 from mkdocs_roaming.answer.models import Part, Request, Stop
 from mkdocs_roaming.answer.models.claude_reply import Reading
@@ -45,6 +47,7 @@ class Claude:
         thinking: str | None = None,
         retries: int = 2,
         patience: float = 20.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         try:
             import anthropic
@@ -59,7 +62,7 @@ class Claude:
         self._ttl: Ttl = ttl
         self._fixed = _fixed(model, thinking)
         self._room = 0 if _is_silent(model, self._fixed) else THINKING_ROOM
-        self._retries, self._patience = retries, patience
+        self._retries, self._patience, self._sleep = retries, patience, sleep
         self._anthropic, self._httpx2 = anthropic, httpx2
         # No connection outlives its reply: one client serves any number of event loops, and none is left open.
         http = anthropic.DefaultAsyncHttpxClient(
@@ -73,7 +76,7 @@ class Claude:
         Events are read as they come over the wire, not through the SDK's accumulating stream: that one gives up at
         arguments which are not JSON, and the tools forgive them.
         """
-        return trying(lambda: self._attempt(request), retries=self._retries, patience=self._patience)
+        return trying(lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         message = sent(request, ttl=self._ttl)

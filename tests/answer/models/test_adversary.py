@@ -37,15 +37,15 @@ Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
 
 CASES = yaml.safe_load((Path(__file__).parent / "behaviours.yml").read_text("utf-8"))
-SECONDS = 0.5
+SECONDS = 0.3
+"""What an answer may take that would go on for ever."""
+PLENTY = 10.0
 LOG = "Where does the log go that Kettle writes?"
 PASSING = (
     *("overloaded", "server error", "rate limit", "rate limit until a date"),
     *("error frame at once", "cut at once"),
 )
 """What may be over when one asks again."""
-PATIENT = {"flood of calls", "endless text", "endless arguments"}
-"""What ends by another budget than time, but takes a while on a slow machine."""
 
 
 def named(error: str, api: MessagesApi, model: Model) -> str:
@@ -72,7 +72,7 @@ def test_an_adversary_ends_as_it_should(ask: Ask, api: MessagesApi, make: Make, 
     model = make()
     wire = "claude" if model.name.startswith("claude") else "openai"
     case = {**case, **case.get(wire, {})}
-    seconds = 10.0 if case["behaviour"] in PATIENT else SECONDS
+    seconds = SECONDS if case.get("spent") == "seconds" else PLENTY  # a slow machine must not change how it ends
     begun = time.monotonic()
     events = ask(model, budget=Budget(seconds=seconds))
     took = time.monotonic() - begun
@@ -118,7 +118,7 @@ def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Ma
 def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     """Readers see nothing of it."""
     api.brain = Adversary(behaviour, fails=1, then=ByWords())
-    result = summarise(ask(make(retries=2), LOG))
+    result = summarise(ask(make(retries=2, sleep=Pauses()), LOG))
     assert (result.state, result.error) == ("answered", "")
     assert "/var/log/kettle.log" in result.text
     assert len(api.exchanges) == result.rounds + 1
@@ -143,8 +143,24 @@ def test_halves_of_characters_are_no_hindrance(ask: Ask, api: MessagesApi, make:
 def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     """Two more, then the error is told."""
     api.brain = Adversary(behaviour)
-    assert summarise(ask(make(retries=2))).state == "error"
+    assert summarise(ask(make(retries=2, sleep=Pauses()))).state == "error"
     assert len(api.exchanges) == 3
+
+
+def test_pauses_between_tries_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """Where the provider names none: half a second at most, then a whole one."""
+    api.brain = Adversary("error frame at once")
+    pauses = Pauses()
+    ask(make(retries=2, sleep=pauses))
+    first, second = pauses
+    assert 0.3 < first <= 0.5 < second <= 1.0
+
+
+class Pauses(list[float]):
+    """Notes what would have been waited for."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
 
 
 def test_nobody_waits_for_an_hour(ask: Ask, api: MessagesApi, make: Make) -> None:
