@@ -98,7 +98,7 @@ def _drip(view: View) -> Iterator[Part]:
 
 
 def _retry_date() -> str:
-    return email.utils.formatdate(time.time() + 2, usegmt=True)
+    return email.utils.formatdate(time.time() + 1, usegmt=True)  # the next full second
 
 
 def _status(code: int, kind: str, message: str, **headers: str) -> Status:
