@@ -25,8 +25,10 @@ from mkdocs_roaming.vectors import PATH, VectorsError, unpack
 from mkdocs_roaming.windows import MOST, windows
 from mkdocs_roaming.words import Word
 
-MEANING = 0.3
-"""What meaning counts, words the rest. Measured by benchmarks/meaning.py with models that rank worse than words do."""
+MEANING = 0.4
+"""What meaning counts, words the rest. Measured by benchmarks/fusions.py: more serves long questions in words that the
+docs do not have, less serves names that they do.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ def fused(by_words: Mapping[str, float], by_meaning: Mapping[str, float], meanin
 
     A section's score by words is its share of the best one's. Cosines of one model lie all near to 1, those of another
     near to 0, so they are measured from the least of those found to the greatest. By how much a section is ahead counts
-    therefore, and not its rank alone: where words tell sections apart clearly, a weak model puts none before the best.
+    therefore, and not its rank alone: what words put far ahead stays there, wherever a weak model has it.
     """
     most = max(by_words.values(), default=0.0)
     least, nearest = min(by_meaning.values(), default=0.0), max(by_meaning.values(), default=0.0)

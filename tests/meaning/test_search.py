@@ -77,21 +77,23 @@ def _words(query: str) -> Any:
 
 
 def test_scores_are_fused_whatever_their_scale() -> None:
-    """Seven tenths by words, three by meaning: the best of each has all, however near to 1 cosines lie."""
+    """Six tenths by words, four by meaning: the best of each has all, however near to 1 cosines lie."""
     words = {"a": 8.0, "b": 6.0}
-    expected = pytest.approx({"a": 0.7, "b": 0.525 + 0.3, "c": 0.15})
+    expected = pytest.approx({"a": 0.6, "b": 0.45 + 0.4, "c": 0.2})
     assert fused(words, {"b": 0.5, "c": 0.3, "a": 0.1}) == expected
     assert fused({"a": 80.0, "b": 60.0}, {"b": 0.95, "c": 0.93, "a": 0.91}) == expected
-    assert fused({}, {"b": 0.5, "c": 0.1}) == {"b": 0.3, "c": 0.0}
-    assert fused({}, {"b": 0.5}) == {"b": 0.3}
-    assert fused(words, {}) == pytest.approx({"a": 0.7, "b": 0.525})
+    assert fused({}, {"b": 0.5, "c": 0.1}) == {"b": 0.4, "c": 0.0}
+    assert fused({}, {"b": 0.5}) == {"b": 0.4}
+    assert fused(words, {}) == pytest.approx({"a": 0.6, "b": 0.45})
     assert fused({}, {}) == {}
 
 
 def test_a_weak_model_puts_nothing_before_what_words_find_clearly() -> None:
-    """A section that words put far ahead stays first, wherever meaning has it; where words waver, meaning decides."""
+    """A section with three times what others have by words stays first, wherever meaning has it; where words waver,
+    meaning decides.
+    """
     near = {"wrong": 0.9, "other": 0.5, "right": 0.1}
-    clear = fused({"right": 10.0, "wrong": 5.0, "other": 5.0}, near)
+    clear = fused({"right": 10.0, "wrong": 3.3, "other": 3.3}, near)
     assert max(clear, key=clear.__getitem__) == "right"
     close = fused({"right": 10.0, "wrong": 9.0, "other": 5.0}, near)
     assert max(close, key=close.__getitem__) == "wrong"
