@@ -77,11 +77,20 @@ def _client(stack: ExitStack, address: str, at_once: int) -> Client:
             silence_logs="ERROR",
         )
         stack.enter_context(cluster)
-        return stack.enter_context(Client(cluster))
+        client = stack.enter_context(Client(cluster))
+        client.run(_leave_interrupts)
+        return client
     try:
         return stack.enter_context(Client(address, timeout=_SECONDS))
     except (OSError, TimeoutError):
         raise UsageError(f"--engine dask={address}: no scheduler answers there; start one: dask scheduler") from None
+
+
+def _leave_interrupts() -> None:
+    """Have Ctrl-C, which a terminal sends to every process, heard by the one that ends the others."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _results(client: Client, plan: Plan, groups: Sequence[tuple[Listed, ...]], at_once: int) -> Iterator[Record]:

@@ -1,0 +1,128 @@
+"""A crawl of many sites that is told to end does so within seconds, in a line, and the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.workers import cluster
+
+Published = Callable[[Path], dict[str, bytes]]
+
+
+@pytest.fixture
+def command(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> list[str]:
+    """Give the command that crawls eight sites that take their time."""
+    sites.pages, sites.delay = 12, 0.05
+    listing = sites.listing(tmp_path / "sites.txt", 8)
+    store = str(tmp_path / "store")
+    return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
+
+
+def _ended(command: list[str], sites: Any, how: signal.Signals, *, everybody: bool = False) -> tuple[float, str]:
+    """Start it, end it in the middle; give how long that took, and what it said."""
+    sites.asked.clear()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as running:
+        while sites.asked.total() < 20:
+            assert running.poll() is None
+            time.sleep(0.02)
+        began = time.monotonic()
+        if everybody:
+            os.killpg(running.pid, how)
+        else:
+            running.send_signal(how)
+        said, _ = running.communicate(timeout=60)
+        took = time.monotonic() - began
+    assert not _left(running.pid)
+    return took, said
+
+
+def _left(session: int) -> list[str]:
+    """Give the processes of a session that still run a while later."""
+    for _ in range(50):
+        found = [
+            stat.parent.name
+            for stat in Path("/proc").glob("[0-9]*/stat")
+            if (told := _stat(stat)) and told[3] == str(session) and told[0] != "Z"
+        ]
+        if not found:
+            return []
+        time.sleep(0.1)
+    return found
+
+
+def _stat(file: Path) -> list[str]:
+    try:
+        return file.read_text("utf-8").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _goes_on(command: list[str], sites: Any, tmp_path: Path, published: Published) -> None:
+    """See that the same command brings what an uninterrupted one does."""
+    reports = [json.loads(file.read_text("utf-8")) for file in (tmp_path / "store/.fleet/runs").glob("*.json")]
+    assert [report["stopped"] for report in reports] == ["interrupted; the same command goes on"]
+    sites.delay = 0
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (last["new"] + last["fresh"], last["failed"]) == (8, 0)
+    alone = [str(tmp_path / "alone") if part == str(tmp_path / "store") else part for part in command]
+    subprocess.run(alone, capture_output=True, check=True)
+    assert published(tmp_path / "store") == published(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_ends_in_threads(
+    how: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
+) -> None:
+    """Whoever ends it: a supervisor, Ctrl-C, a terminal that is closed."""
+    took, said = _ended(command, sites, how)
+    assert took < 5
+    assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
+    assert "Traceback" not in said
+    _goes_on(command, sites, tmp_path, published)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "everybody"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)])
+def test_it_ends_in_processes(
+    how: signal.Signals, everybody: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
+) -> None:
+    """None of them stays, and none has anything to say: Ctrl-C, and some supervisors, tell every process."""
+    took, said = _ended([*command, "--engine", "dask"], sites, how, everybody=everybody)
+    assert took < 15
+    assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
+    assert "Traceback" not in said
+    _goes_on(command, sites, tmp_path, published)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_elsewhere_leave_their_sites(
+    how: signal.Signals, command: list[str], sites: Any, tmp_path: Path
+) -> None:
+    """Workers of a scheduler that is not ours stop asking, too, also where nobody could tell them; then all goes on."""
+    sites.pages = 200
+    with cluster(tmp_path, 2) as dask:
+        own = [*command, "--engine", f"dask={dask.address}"]
+        took, _ = _ended(own, sites, how)
+        assert took < 15
+        time.sleep(3)
+        asked = sites.asked.total()
+        time.sleep(2)
+        assert sites.asked.total() == asked
+        sites.pages, sites.delay = 4, 0
+        done = subprocess.run([*own, "--json"], capture_output=True, text=True, check=True)
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (last["new"], last["failed"]) == (8, 0)
