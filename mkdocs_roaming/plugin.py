@@ -287,7 +287,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.publish.meaning import meaning_of  # most sites are searched by words
 
         try:
-            return meaning_of(self.config.embeddings, os.environ, "embeddings")
+            return meaning_of(self.config.embeddings, os.environ, "embeddings", log.info)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
 

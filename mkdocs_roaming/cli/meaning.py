@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ def meaning(given: dict[str, Any]) -> Meaning | None:
             f"--search hybrid: {settings.where or 'roaming.toml'} names no model that makes vectors; "
             "add [embeddings] with model and base_url"
         )
-    return Meaning(embeddings.model, lambda: endpoint_of(embeddings, os.environ), embeddings.text_prefix)
+    tell = partial(click.echo, err=True)
+    return Meaning(embeddings.model, lambda: endpoint_of(embeddings, os.environ), embeddings.text_prefix, tell)
 
 
 def finding(config: Path | None) -> Callable[[Library], Finder]:

@@ -22,21 +22,29 @@ from mkdocs_roaming.windows import windows
 
 FILE = "vectors.bin"
 """What the vectors of the last build are kept in, beside the conversions."""
+MANY = 10 * BATCH
+"""So many vectors take a model on a processor ten seconds or more, so it is said that they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Whose vectors are published. The embedder is made when there is something to ask: often nothing is new."""
+    """Whose vectors are published. The embedder is made when there is something to ask: often nothing is new.
+
+    `tell` gets a line before so much is asked for that it takes a while.
+    """
 
     model: str
     embedder: Callable[[], Embedder]
     prefix: str = ""
+    tell: Callable[[str], None] = lambda line: None
 
 
-def meaning_of(said: object, environ: Mapping[str, str], where: str) -> Meaning:
+def meaning_of(
+    said: object, environ: Mapping[str, str], where: str, tell: Callable[[str], None] = lambda line: None
+) -> Meaning:
     """Give whose vectors a configuration asks for; raises UsageError in one line that starts with `where`."""
     embeddings = embeddings_of(said, where)
-    return Meaning(embeddings.model, lambda: endpoint_of(embeddings, environ), embeddings.text_prefix)
+    return Meaning(embeddings.model, lambda: endpoint_of(embeddings, environ), embeddings.text_prefix, tell)
 
 
 def with_vectors(
@@ -118,6 +126,8 @@ class _Made:
         if not left:
             return
         embedder = self._meaning.embedder()
+        if len(left) >= MANY:
+            self._meaning.tell(f"asking {embedder.model} for {len(left)} vectors; this may take minutes")
         for begin in range(0, len(left), BATCH):
             batch = left[begin : begin + BATCH]
             found = embedder.embed([texts[digest] for digest in batch])

@@ -40,6 +40,19 @@ def test_every_section_has_its_vectors(build: Any, configured: Meaning, api: Emb
     assert f"vectors of toy: {len(api.texts)} windows, {len(api.texts)} of them new" in report.notes[-1]
 
 
+def test_what_takes_a_while_is_told_before(build: Any, api: EmbeddingsApi) -> None:
+    """Many windows take a model minutes: nobody should think that the build hangs. Few are asked for without a word."""
+    asked_before: list[tuple[str, int]] = []
+    told = meaning_of(
+        {"model": "toy", "base_url": api.url}, {}, "e", lambda line: asked_before.append((line, len(api.texts)))
+    )
+    page = "# Home\n\n" + "".join(f"## Pump {at}\n\nIt has {at} valves.\n\n" for at in range(400))
+    build(told, {"": page})
+    assert asked_before == [("asking toy for 401 vectors; this may take minutes", 0)]
+    build(told, {"": page, "a/": "# A\n\nText.\n"})
+    assert len(asked_before) == 1
+
+
 def test_two_builds_give_the_same_bytes(build: Any, configured: Meaning, tmp_path: Path) -> None:
     """With a cache and without."""
     build(configured)
