@@ -16,7 +16,8 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from roaming_crawler.store import StoreError, take_lock
+from mkdocs_roaming.buckets import BucketError
+from roaming_crawler.store import take_lock
 
 KEPT = 7 * 24 * 3_600.0
 """How long what a killed process left is kept, for one that goes on with it."""
@@ -31,7 +32,7 @@ def default_scratch() -> Path:
 def place_for(scratch: Path, store: str, key: str) -> Iterator[Path]:
     """Give the folder to crawl a site of a store in. What was left there is kept, unless the block comes to its end.
 
-    Raises StoreError where the scratch folder is somebody else's or cannot be written to.
+    Raises BucketError where the scratch folder is somebody else's or cannot be written to: no site can be crawled then.
     """
     above = scratch / hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     try:
@@ -41,7 +42,8 @@ def place_for(scratch: Path, store: str, key: str) -> Iterator[Path]:
         # Another process may be at one, or stand still.
         handle, place = next(filter(None, (_locked(above / (f"{key}~{at}" if at else key)) for at in count())))
     except OSError as error:
-        raise StoreError(f"{error.filename or scratch}: cannot be written to ({error.strerror or error})") from None
+        where = error.filename or scratch
+        raise BucketError(f"{where}: cannot be written to ({error.strerror or error})", lasting=True) from None
     try:
         yield place / "site"
         shutil.rmtree(place, ignore_errors=True)
@@ -82,11 +84,11 @@ def _same(handle: int, file: Path) -> bool:
 
 
 def _check(folder: Path) -> None:
-    """Raise StoreError for a folder into which somebody else may put what we would upload."""
+    """Raise BucketError for a folder into which somebody else may put what we would upload."""
     if not hasattr(os, "geteuid"):  # Windows
         return
     if folder.stat().st_uid not in (os.geteuid(), 0):
-        raise StoreError(f"{folder}: is somebody else's; give a folder of your own: --scratch")
+        raise BucketError(f"{folder}: is somebody else's; give a folder of your own: --scratch", lasting=True)
 
 
 _LOCK = "lock"

@@ -62,7 +62,8 @@ def _claimed(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None, *, aga
             raise
         except OSError as error:
             if error.errno in _NO_ROOM:  # the next site will fare no better
-                where = error.filename2 or error.filename or plan.scratch
+                place = bucket.root / site.key if isinstance(bucket, FolderBucket) else plan.scratch
+                where = error.filename2 or error.filename or place
                 raise BucketError(
                     f"{where}: cannot be written to ({error.strerror}); see to that, and give the command again",
                     lasting=True,
@@ -176,5 +177,5 @@ def _small(record: Record) -> Record:
 
 
 _LOOKED = 0.3
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _LONGEST = 500

@@ -1,0 +1,93 @@
+"""Sites are crawled on this machine's disk before they are uploaded: what is there is one's own, and goes again."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roaming_crawler.scratch import KEPT, place_for, sweep
+
+from mkdocs_roaming.buckets import BucketError
+
+
+def _left_in(store: str, scratch: Path) -> None:
+    """Leave half a site there."""
+    with suppress(ZeroDivisionError), place_for(scratch, store, "site") as folder:
+        folder.mkdir()
+        (folder / "half").write_text("done")
+        raise ZeroDivisionError
+
+
+def test_what_was_left_is_gone_on_with(tmp_path: Path) -> None:
+    """Until a crawl comes to its end; then nothing of it is left."""
+    _left_in("s3://one", tmp_path)
+    with place_for(tmp_path, "s3://one", "site") as folder:
+        assert (folder / "half").read_text() == "done"
+    assert [path.name for path in tmp_path.rglob("*") if not path.is_dir()] == []
+
+
+def test_nobody_is_disturbed(tmp_path: Path) -> None:
+    """Two processes at one site, one that stands still say, have folders of their own; so have two stores."""
+    with (
+        place_for(tmp_path, "s3://one", "site") as one,
+        place_for(tmp_path, "s3://one", "site") as two,
+        place_for(tmp_path, "s3://two", "site") as three,
+    ):
+        assert len({one, two, three}) == 3
+        sweep(tmp_path, time.time() + 2 * KEPT)
+        assert one.parent.is_dir()
+
+
+def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
+    """After a week, whichever store it was for."""
+    for store in ("s3://one", "gs://two"):
+        _left_in(store, tmp_path)
+    sweep(tmp_path)
+    assert len(list(tmp_path.glob("*/site/site"))) == 2
+    sweep(tmp_path, time.time() + KEPT + 60)
+    assert list(tmp_path.glob("*/*")) == []
+    sweep(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives folders away")
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+    """Whoever can write there could have us upload what they like."""
+    os.chown(tmp_path, 12345, 12345)
+    with (
+        pytest.raises(BucketError, match="is somebody else's; give a folder of your own: --scratch") as error,
+        place_for(tmp_path, "s3://one", "site"),
+    ):
+        pass
+    assert error.value.lasting
+
+
+@pytest.mark.parametrize("into", ["folder", "bucket"])
+def test_a_full_disk_ends_the_run(
+    into: str, sites: Any, tmp_path: Path, haste: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    """In one line, and no site counts as failed for it; with room the same command goes on."""
+    sites.pages = 12
+    store = str(tmp_path / "store") if into == "folder" else request.getfixturevalue("s3").where
+    listing = sites.listing(tmp_path / "sites.txt", 3)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
+    command += ["--scratch", str(tmp_path / "scratch")]
+    full = subprocess.run(command, capture_output=True, text=True, preexec_fn=_no_room)
+    assert full.returncode == 1
+    assert "cannot be written to (File too large); see to that, and give the command again" in full.stderr
+    assert "failed" not in full.stderr
+    assert "Traceback" not in full.stderr
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1])["new"] == 3
+    assert [path for path in (tmp_path / "scratch").rglob("*") if path.is_file()] == []
+
+
+def _no_room() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
