@@ -54,13 +54,14 @@ TOPICS = [
 
 @dataclass
 class Sites:
-    """A server of many sites, one below each path of each host. What is `down` answers 403."""
+    """A server of many sites, one below each path of each host. What is `down` answers 403, what `moved` redirects."""
 
     port: int
     hosts: int
     pages: int = 3
     delay: float = 0.0
     down: set[str] = field(default_factory=set)
+    moved: dict[str, str] = field(default_factory=dict)
     edition: dict[str, int] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
@@ -112,7 +113,10 @@ class _Handler(BaseHTTPRequestHandler):
         failing = any(f"{host}{self.path}".startswith(one) for one in sites.down)
         with sites.lock:
             sites.open[host] -= 1
-        self.send_response(403 if failing else 200 if body else 404)
+        to = sites.moved.get(f"{host}{self.path}")
+        self.send_response(302 if to else 403 if failing else 200 if body else 404)
+        if to:
+            self.send_header("Location", to)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from roaming_crawler.listing import by_host, read_listing
+from roaming_crawler.listing import Listed, by_host, read_listing
 
 from mkdocs_roaming.errors import UsageError
 
@@ -53,11 +53,33 @@ def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -
 
 
 def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
-    """Ports are hosts of their own."""
+    """Ports are hosts of their own; `www.`, the scheme and capitals are not."""
     file = tmp_path / "sites.txt"
-    file.write_text("https://a.example/x/\nhttps://b.example/\nhttps://a.example/y/\nhttps://a.example:8443/\n")
+    file.write_text(
+        "https://a.example/x/\nhttps://b.example/\nhttps://WWW.A.example:443/y/ y\nhttps://a.example:8443/\n"
+        f"http://a.example/z/\n{tmp_path} here\n"
+    )
     assert [[site.key for site in group] for group in by_host(read_listing(file))] == [
-        ["a.example-x", "a.example-y"],
+        ["a.example-x", "y", "a.example-z"],
         ["b.example"],
         ["a.example-8443"],
+        ["here"],
+    ]
+
+
+def test_sites_that_lead_to_one_host_go_together() -> None:
+    """Where a site lives is known from its last crawl; that of a folder is no host that is asked."""
+    sites = [Listed(f"https://{name}.example/", name) for name in "abcde"] + [Listed("/srv/f", "f")]
+    homes = {
+        "a": "https://docs.one.example/a/",
+        "b": "https://b.example/",
+        "c": "https://www.docs.one.example/c/",
+        "d": "https://b.example/d/",
+        "f": "file:///srv/f/",
+    }
+    assert [[site.key for site in group] for group in by_host(sites, homes)] == [
+        ["a", "c"],
+        ["b", "d"],
+        ["e"],
+        ["f"],
     ]

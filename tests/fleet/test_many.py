@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +18,13 @@ from click.testing import Result
 from roaming_crawler.claims import claimed
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan, crawl_listed
+from roaming_crawler.fleet import STORE, Plan, config_of, crawl_listed, standing
 from roaming_crawler.listing import Listed
+from roaming_crawler.session import Limits
 
 from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import read_record, write_record
+from mkdocs_roaming.catalogue import Entry, Record, read_record, write_record
+from mkdocs_roaming.errors import UsageError
 
 Roaming = Callable[..., Result]
 
@@ -145,14 +152,117 @@ def test_a_site_that_fails_keeps_its_copy_and_is_tried_later(
     assert roaming("sites", tmp_path / "store", "--failed").exit_code == 3
 
 
-def test_a_name_stays_with_its_site(crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path) -> None:
-    """A file that gives a name of the store to another site is refused before anything is asked."""
+@pytest.mark.parametrize(
+    ("at", "name", "told"),
+    [
+        (9, "site-000", "site-000 is {old} there, not {new}; give that another name in the list, or remove {site-000}"),
+        (3, "other", "{new} is there by the name site-003; list it by that, or remove {site-003}"),
+    ],
+)
+def test_a_name_stays_with_its_site(
+    at: int, name: str, told: str, crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
+) -> None:
+    """A file that gives a name of the store to another site, or a site another name, is refused; the cure works."""
     crawl()
-    (tmp_path / "other.txt").write_text(f"{sites.url(9)} site-000\n")
-    done = roaming("crawl", "--many", tmp_path / "other.txt", "-o", tmp_path / "store")
+    sites.asked.clear()
+    store = tmp_path / "store"
+    (tmp_path / "other.txt").write_text(f"{sites.url(at)} {name}\n")
+    command = ("crawl", "--many", tmp_path / "other.txt", "-o", store, *haste)
+    done = roaming(*command)
     assert done.exit_code == 1
-    assert "give" in done.stderr
-    assert "another name" in done.stderr
+    told = told.replace("{old}", sites.url(0)).replace("{new}", sites.url(at))
+    told = re.sub(r"{(site-\d+)}", rf"{store}/\1 and {store}/.fleet/sites/\1.json to have it crawled anew", told)
+    assert done.stderr == f"roaming: {store}: {told}\n"
+    assert not sites.asked
+    for path in re.findall(rf"{store}/\S+", told):
+        shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+    assert _report(roaming(*command, "--json"))["new"] == 1
+    kept = {site["key"]: site["url"] for site in json.loads(roaming("sites", store, "--json").stdout)}
+    assert kept[name] == sites.url(at)
+    assert len(kept) == len(set(kept.values())) == 6
+
+
+def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, tmp_path: Path) -> None:
+    """Each site's record tells which run it was; a run without a report gets one from them."""
+    runs = tmp_path / "store" / ".fleet" / "runs"
+    crawl()
+    sites.edition["127.0.1.1/b"] = 1
+    sites.down = {"127.0.1.2/a"}
+    last = crawl("--refresh")["run"]
+    told = json.loads((runs / f"{last}.json").read_text())
+    (runs / f"{last}.json").unlink()
+    crawl()
+    again = json.loads((runs / f"{last}.json").read_text())
+    same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
+    assert {name: again[name] for name in same} == {name: told[name] for name in same}
+    assert again["stopped"] == "no report came of it: its sites tell"
+
+
+def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
+    """On one store, with lists that overlap: each site is crawled by one of them, and both tell the truth."""
+    sites.delay = 0.01
+    runs = []
+    for count in (8, 12):
+        listing = sites.listing(tmp_path / f"{count}.txt", count)
+        command = ["crawl", "--many", str(listing), "-o", str(tmp_path / "store"), *haste, "--json"]
+        runs.append(subprocess.Popen([sys.executable, "-m", "mkdocs_roaming", *command], stdout=subprocess.PIPE))
+    reports = [json.loads(run.communicate()[0].splitlines()[-1]) for run in runs]
+    assert [report["new"] + report["fresh"] for report in reports] == [8, 12]
+    assert sum(report["new"] for report in reports) == 12
+    assert not any(report["failed"] + report["busy"] + report["same"] for report in reports)
+    assert {count for path, count in sites.asked.items() if path.endswith("/p1/")} == {1}
+    assert max(sites.most_open.values()) == 1
+    assert len(list((tmp_path / "store" / ".fleet" / "runs").iterdir())) == 2
+
+
+def test_a_newer_version_is_not_undone() -> None:
+    """What a newer version published is left by an older one, else the two would crawl a store in turns."""
+    config = config_of(Crawl())
+    versions, _, asked = config.partition("-")
+    converter, reader = map(int, versions.split("."))
+    entry = Entry("", "", "", "en", 1, 1, "", crawled=50.0)
+    for made, found in (
+        (config, "fresh"),
+        (f"{converter + 1}.{reader}-{asked}", "fresh"),
+        (f"{converter}.{reader + 1}-{asked}", "fresh"),
+        (f"{converter}.{reader - 1}-{asked}", "due"),
+        (f"{converter - 1}.{reader + 1}-{asked}", "due"),
+        (config_of(Crawl(links=False)), "due"),
+        (config_of(Crawl(limits=Limits(pages=7))), "due"),
+        (config_of(Crawl(manners=Manners(delay=7), workers=0, refresh=True)), "fresh"),
+        ("another shape", "due"),
+    ):
+        record = Record("key", "url", "done", made, "run", 50.0, entry=entry)
+        assert standing(record, config, 60.0, None, refresh=False) == found, made
+
+
+def test_an_option_of_tomorrow_changes_nothing_today() -> None:
+    """What stands as it does by default is no part of a configuration."""
+    assert config_of(Crawl()).endswith(hashlib.sha256(b"{}").hexdigest()[:16])
+
+
+def test_a_worker_of_another_version_is_refused(tmp_path: Path) -> None:
+    """It would publish something else than whoever started the crawl writes down."""
+    plan = Plan(str(tmp_path), Crawl(), "run", "config", "", version="0.0.1")
+    with pytest.raises(UsageError, match=r"whoever started the crawl has 0\.0\.1; install the same version on both"):
+        crawl_listed(Listed("https://a.example/", "a"), plan)
+
+
+def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
+    """From the second run on: where an address leads is known by then."""
+    sites.delay = 0.01
+    elsewhere = f"http://127.0.9.9:{sites.port}"
+    for at in range(6):
+        here = sites.url(at).removeprefix("http://").replace(f":{sites.port}", "")
+        sites.moved[here] = f"{elsewhere}/{'ab'[at % 2]}/"
+    crawl()
+    assert sites.most_open["127.0.9.9"] > 1
+    record = read_record(FolderBucket(tmp_path / "store"), "site-003")
+    assert record
+    assert record.home == f"{elsewhere}/b/"
+    sites.most_open.clear()
+    crawl("--refresh")
+    assert sites.most_open["127.0.9.9"] == 1
 
 
 def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: Path) -> None:
