@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-PAGES = 500
+import pytest
 
 
-def _play(site: Any) -> None:
-    site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, PAGES, 10)))
-    for at in range(PAGES):
+def _play(site: Any, pages: int) -> None:
+    site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, pages, 10)))
+    for at in range(pages):
         start = at - at % 10
-        links = tuple(f"/p{to}/" for to in range(start, min(start + 10, PAGES)))
+        links = tuple(f"/p{to}/" for to in range(start, min(start + 10, pages)))
         site.page(f"/p{at}/", f"Page {at}", f"Number {at} of them. " * 20, links)
 
 
@@ -26,23 +26,24 @@ def _stands(folder: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(site: Any, crawled: Any) -> None:
-    """Of five hundred pages that are as they were, each is asked for by its ETag, and every file is left alone.
+@pytest.mark.parametrize("pages", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(pages: int, site: Any, crawled: Any) -> None:
+    """Of hundreds of pages that are as they were, each is asked for by its ETag, and every file is left alone.
 
     Where one page has changed, its own files are written, and those that speak of all pages.
     """
-    _play(site)
+    _play(site, pages)
     first = crawled(site.url)
-    assert len(first.paths) == PAGES + 1
+    assert len(first.paths) == pages + 1
     stood = _stands(first.folder)
     site.asked.clear()
 
     again = crawled(site.url)
     assert [asked.path for asked in site.asked if not asked.conditional] == []
     assert {asked.status for asked in site.asked} == {304}
-    assert len(site.asked) <= PAGES + 1 + 3  # three were asked for their Markdown, too
+    assert len(site.asked) <= pages + 1 + 3  # three were asked for their Markdown, too
     assert again.outcome.written == 0
-    assert (again.outcome.same, again.outcome.changed) == (PAGES + 1, ())
+    assert (again.outcome.same, again.outcome.changed) == (pages + 1, ())
     assert _stands(first.folder) == stood
 
     site.page("/p7/", "Page 7", "Nothing is as it was. " * 20, ("/p0/",))
