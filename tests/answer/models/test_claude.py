@@ -200,20 +200,21 @@ def _read(value: Any) -> None:
 # Its cache
 
 
-def test_rules_and_outline_are_read_from_the_cache_over_fifty_questions(
-    ask: Ask, api: MessagesApi, claude: Make, handbook: Library
+@pytest.mark.parametrize("count", [12, pytest.param(50, marks=pytest.mark.slow)])
+def test_rules_and_outline_are_read_from_the_cache_over_many_questions(
+    ask: Ask, api: MessagesApi, claude: Make, handbook: Library, count: int
 ) -> None:
     """Byte for byte the same prefix in every request; only the first one writes it."""
     api.brain = ByWords()
     model, budget = claude(), Budget(rounds=2)
     cited = 0
-    for question in QUESTIONS[:50]:
+    for question in QUESTIONS[:count]:
         navigator = Navigator(handbook)
         result = summarise(ask(model, question, navigator=navigator, budget=budget))
         assert {section.id for section in result.citations} <= set(navigator.opened)
         cited += len(result.citations)
-    assert cited > 10
-    assert len(api.requests) >= 90
+    assert cited > count / 5
+    assert len(api.requests) >= 1.8 * count
     assert len(api.prefixes()) == 1
     shared = api.exchanges[1].usage["cache_read_input_tokens"]
     assert shared > 5000
