@@ -16,7 +16,7 @@ from mkdocs_roaming.page import NavItem
 from mkdocs_roaming.places import Places
 from mkdocs_roaming.words import estimate_tokens
 
-BUDGETS = [200, 201, 230, 300, 420, 700, 1000, 1700, 2500, 4000, 8000, 12000, 30000, 200000]
+BUDGETS = [200, 201, 300, 700, 1700, 4000, 12000, 200000]  # any next one is tried below
 _MARK = re.compile(r"( \+\d+ inside| <!-- \+\d+ inside -->)$")
 _REST = re.compile(r"^\s*\[[0-9a-f]{8}\+\] \d+ more|^<!-- \d+ more - ")
 
