@@ -148,7 +148,8 @@ def table(title: str, sites: Sequence[tuple[Library, Sequence[Asked]]]) -> Itera
 def _found(library: Library, one: Asked, way: Way) -> tuple[int, int]:
     scores = way(one)
     order = sorted(scores, key=scores.__getitem__, reverse=True)[:DEEP]
-    return found_at(one.question, [place for id_ in order if (place := library.places.get(id_))])
+    page, section = found_at(one.question, [place for id_ in order if (place := library.places.get(id_))])
+    return (page, section) if one.question.gold & set(order) else (DEEP, DEEP)
 
 
 def _reciprocal(page: int, section: int) -> float:
