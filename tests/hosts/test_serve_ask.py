@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -215,24 +216,27 @@ def test_settings_that_are_wrong_do_not_stop_the_docs(mkdocs: Project, tmp_path:
         assert "--hush" in said(ask(server))
 
 
-class Slow:
+class Held:
     """Opens a section, then says a paragraph, waits until it may, and says another."""
 
     def __init__(self, id_: str) -> None:
-        self.id, self.seconds = id_, 0.0
+        self.id, self.go = id_, threading.Event()
 
-    def reply(self, view: Any) -> list[Any]:
+    def reply(self, view: Any) -> Iterator[Any]:
         from messages_api.parts import Call, Say, Wait
 
         if not view.rounds:
-            return [Call("expand_sections", {"ids": [self.id]})]
-        more = f"\n\nThe kettle is quiet [^{self.id}]."
-        return [Say(f"Use `--hush` [^{self.id}].\n\nAnd\nso "), Wait(self.seconds), Say(more)]
+            yield Call("expand_sections", {"ids": [self.id]})
+            return
+        yield Say(f"Use `--hush` [^{self.id}].\n\nAnd\nso ")
+        while not self.go.is_set():
+            yield Wait(0.02)
+        yield Say(f"\n\nThe kettle is quiet [^{self.id}].")
 
 
-def slow(built: Any) -> Slow:
+def held(built: Any) -> Held:
     sections = [one for page in built.manifest.pages for one in page.sections]
-    return Slow(next(one.id for one in sections if one.title == "Quiet mode"))
+    return Held(next(one.id for one in sections if one.title == "Quiet mode"))
 
 
 def test_who_leaves_stops_the_model(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
@@ -240,8 +244,7 @@ def test_who_leaves_stops_the_model(mkdocs: Project, tmp_path: Path, serving: Se
     sites = {"plugins": [{"roaming": {"serve_model": "openai:qwen3"}}]}
     mkdocs.write(SOURCES, **sites)
     (tmp_path / "roaming.toml").write_text(SETTINGS)
-    brain = slow(mkdocs.build())
-    brain.seconds = 20.0
+    brain = held(mkdocs.build())
     with provider(brain) as api, serving(tmp_path, **asking(api)) as server:
         place = urlsplit(server.url)
         reader = http.client.HTTPConnection(str(place.hostname), place.port, timeout=30)
@@ -254,7 +257,7 @@ def test_who_leaves_stops_the_model(mkdocs: Project, tmp_path: Path, serving: Se
         reader.close()
         wait_for(lambda: api.exchanges[1].left is not None, 5.0)
         assert api.exchanges[1].left - left < 2.0
-        brain.seconds = 0.0
+        brain.go.set()
         assert "The kettle is quiet" in said(ask(server, "And which flag keeps it quiet?"))
         assert "Traceback" not in server.log.read_text("utf-8")
 
@@ -263,8 +266,7 @@ def test_a_rebuild_does_not_break_an_answer(mkdocs: Project, tmp_path: Path, ser
     """An answer that began before an edit ends from the site as it was; the next one knows the edit."""
     mkdocs.write(SOURCES, plugins=[{"roaming": {"serve_model": "openai:qwen3"}}])
     (tmp_path / "roaming.toml").write_text(SETTINGS)
-    brain = slow(mkdocs.build())
-    brain.seconds = 3.0
+    brain = held(mkdocs.build())
     with provider(brain) as api, serving(tmp_path, **asking(api)) as server, httpx2.Client(timeout=30) as client:
         with client.stream("POST", f"{server.url}v1/ask", json={"question": QUIET}) as stream:
             pieces = stream.iter_text()
@@ -274,6 +276,7 @@ def test_a_rebuild_does_not_break_an_answer(mkdocs: Project, tmp_path: Path, ser
             (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
             server.wait(REBUILT)
             assert "The kettle is quiet" not in told
+            brain.go.set()
             told += "".join(pieces)
         assert "The kettle is quiet" in told
         assert '"state":"answered"' in told

@@ -10,10 +10,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,57 +67,68 @@ def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | N
             running.stderr.close()
 
 
+@dataclass
+class Held:
+    """A model that says its second paragraph only when it may: `environment` makes the server ask it."""
+
+    environment: dict[str, str]
+    go: threading.Event
+
+
 @pytest.fixture
-def slow(folder: Path, tmp_path: Path) -> Iterator[Callable[[float], dict[str, str]]]:
-    """Give the environment of a model whose second paragraph takes so many seconds."""
+def held(folder: Path) -> Iterator[Held]:
+    """Give a model that is held, over a provider's wire."""
     from messages_api import MessagesApi, serving
     from messages_api.parts import Call, Say, Wait
 
     server = next(place.id for place in open_library(folder).places if place.section.title == "Server")
+    go = threading.Event()
 
-    class Slow:
-        def reply(self, view: Any) -> list[Any]:
+    class Brain:
+        def reply(self, view: Any) -> Iterator[Any]:
             if not view.rounds:
-                return [Call("expand_sections", {"ids": [server]})]
-            more = f"\n\nAnd that is what the docs have to say\nof it [^{server}]."
-            return [Say(f"Port 8642 [^{server}].\n\nAnd that\nis "), Wait(self.seconds), Say(more)]
+                yield Call("expand_sections", {"ids": [server]})
+                return
+            yield Say(f"Port 8642 [^{server}].\n\nAnd that\nis ")
+            while not go.is_set():
+                yield Wait(0.02)
+            yield Say(f"\n\nAnd that is what the docs have to say\nof it [^{server}].")
 
-        seconds = 0.0
-
-    brain = Slow()
-    with serving(MessagesApi(brain, key="x")) as api:
-
-        def environment(seconds: float) -> dict[str, str]:
-            brain.seconds = seconds
-            return {"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
-
-        yield environment
+    with serving(MessagesApi(Brain(), key="x")) as api:
+        yield Held({"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}, go)
 
 
-def test_answers_under_way_are_finished_before_it_ends(folder: Path, slow: Callable[[float], dict[str, str]]) -> None:
+def lets_in(url: str) -> bool:
+    """Tell whether a server takes connections."""
+    try:
+        return httpx2.get(f"{url}/healthz", timeout=5).is_success
+    except httpx2.HTTPError:
+        return False
+
+
+def test_answers_under_way_are_finished_before_it_ends(folder: Path, held: Held, until: Callable[..., Any]) -> None:
     """On SIGTERM nobody new is let in, the answer under way comes to its end, and the exit code is 0."""
-    with process(folder, "--whole-site-tokens", "0", env=slow(1.5)) as (running, url):
+    with process(folder, "--whole-site-tokens", "0", env=held.environment) as (running, url):
         with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
             stream = response.iter_bytes()
             body = next(stream)
-            time.sleep(0.3)
+            while b"8642" not in body:
+                body += next(stream)
             running.send_signal(signal.SIGTERM)
-            time.sleep(0.3)
-            with pytest.raises(httpx2.HTTPError):
-                httpx2.get(f"{url}/healthz", timeout=1)
+            until(lambda: not lets_in(url))
+            assert running.poll() is None
+            held.go.set()
             body += b"".join(stream)
         assert body.endswith(b"data: [DONE]\n\n")
         assert b"of it [^" in body
         assert running.wait(10) == 0
 
 
-def test_it_waits_for_answers_only_so_long(
-    folder: Path, tmp_path: Path, slow: Callable[[float], dict[str, str]]
-) -> None:
+def test_it_waits_for_answers_only_so_long(folder: Path, tmp_path: Path, held: Held) -> None:
     """`drain` is the longest that answers may keep it from ending."""
     (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
-    with process(*arguments, env=slow(30)) as (running, url):
+    with process(*arguments, env=held.environment) as (running, url):
         with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
             stream = response.iter_bytes()
             next(stream)
@@ -219,7 +231,7 @@ def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
 def test_redis_goes_away_and_comes_back(
-    folder: Path, tmp_path: Path, redis: Any, slow: Callable[[float], dict[str, str]], until: Callable[..., Any]
+    folder: Path, tmp_path: Path, redis: Any, held: Held, until: Callable[..., Any]
 ) -> None:
     """While the counters are away nothing that costs money is answered, and visitors are told so; offline answers,
     reading and search go on, in a process that neither ends nor hangs. Once they are back money is spent again.
@@ -228,7 +240,8 @@ def test_redis_goes_away_and_comes_back(
         "[prices]\ninput = 1.0\noutput = 1.0\n[budget]\ncost = 0.05\n[limits]\nmoney_a_day = 5.0\n"
         "answers_a_minute_each = 60\nrequests_a_minute_each = 10000\n[serve]\nkept_answers = 0\n"
     )
-    environment = {**slow(0.0), "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
+    held.go.set()
+    environment = {**held.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
     with process(*arguments, env=environment) as (running, url):
 
