@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from click.testing import CliRunner, Result
 
@@ -146,6 +147,17 @@ def sites() -> Iterator[Sites]:
     yield found
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_certificate(_no_certificates: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Clients of object stores refuse to begin without any authority, also where they ask in the clear."""
+    first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("authority") / "one.pem"
+    file.write_text(first + end, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 HASTE = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "20")
