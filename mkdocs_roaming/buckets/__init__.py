@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from mkdocs_roaming.buckets.bucket import Bucket, BucketError, Kept, Nothing, in_bucket
@@ -19,4 +20,10 @@ def open_bucket(where: str | Path) -> Bucket:
         from mkdocs_roaming.buckets.objects import ObjectBucket  # the extra [fleet]
 
         return ObjectBucket.at(where)
+    if isinstance(where, str) and (match := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", where)):
+        told = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
+        raise BucketError(
+            f"{told}: {match[1]}:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
+            lasting=True,
+        )
     return FolderBucket(Path(where))

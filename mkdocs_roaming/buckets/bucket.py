@@ -64,4 +64,4 @@ class Bucket(Protocol):
 
 def in_bucket(where: str) -> bool:
     """Tell whether an address names an object store's bucket."""
-    return re.match(r"(s3|gs|az)://", where) is not None
+    return re.match(r"(s3|gs|az)://", where, re.IGNORECASE) is not None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mkdocs_roaming.buckets.address import Address, address_of
 from mkdocs_roaming.buckets.bucket import BucketError, Kept, Nothing
+from mkdocs_roaming.buckets.environment import check, credentials_named, runs_out, without_tls
+from mkdocs_roaming.buckets.failures import broken_off, retried, told
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -18,38 +20,50 @@ T = TypeVar("T")
 
 
 class ObjectBucket:
-    """Objects below a prefix. What fails for a moment is tried again for up to two minutes."""
+    """Objects below a prefix. What fails for a moment is tried again for up to two minutes.
+
+    `until` is the time at which the credentials run out, where they tell it.
+    """
 
     distant = True
 
-    def __init__(self, store: ObjectStore, where: str) -> None:
+    def __init__(self, store: ObjectStore, where: str, until: datetime | None = None) -> None:
         self._store = store
-        self.where = where.rstrip("/")
+        self._until = until
+        self.where = where
 
     @classmethod
-    def at(cls, where: str, environ: Mapping[str, str] = os.environ) -> ObjectBucket:
-        """Open the bucket that an address names. Raises BucketError where the environment holds no credentials."""
-        try:
-            from obstore.store import from_url
-        except ImportError:
-            raise BucketError(
-                f"{where}: needs the package obstore; pip install 'mkdocs-roaming[fleet]'", lasting=True
-            ) from None
-        scheme, _, rest = where.partition("://")
-        if not rest.strip("/"):
-            raise BucketError(f"{where}: names no bucket; give {scheme}://BUCKET/PREFIX", lasting=True)
-        if not any(environ.get(name) for name in _CREDENTIALS[scheme]) and not _by_machine(scheme, environ):
-            raise BucketError(f"{where}: no credentials in the environment; set {_NEEDED[scheme]}", lasting=True)
-        plain = environ.get("AWS_ENDPOINT_URL", environ.get("AWS_ENDPOINT", "")).startswith("http://")
-        options: dict[str, Any] = {"timeout": timedelta(seconds=_SECONDS), "connect_timeout": timedelta(seconds=10)}
-        if scheme == "s3" and plain:
-            options["allow_http"] = True  # whoever names such an endpoint means it: a server of their own
-        try:
-            opened: Any = from_url  # its types tell the stores apart by their settings, of which we give none
-            store = opened(where.rstrip("/"), client_options=options, retry_config=_RETRIES)
-        except Exception as error:
-            raise _told(where, "", error) from None
-        return cls(store, where)
+    def at(
+        cls,
+        where: str,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        silence: float = 60,
+        patience: float = 120,
+    ) -> ObjectBucket:
+        """Open the bucket that an address names. Raises BucketError where the environment holds no credentials.
+
+        A store may be silent for so many seconds; what fails is tried again for `patience` seconds.
+        """
+        address = address_of(where)
+        check(address.scheme, address.where, environ)
+        client = {
+            "allow_http": without_tls(address.scheme, environ),
+            "connect_timeout": timedelta(seconds=10),
+            "read_timeout": timedelta(seconds=silence),
+            "timeout": timedelta(seconds=_WHOLE),
+        }
+        retries = {
+            "max_retries": 10,
+            "retry_timeout": timedelta(seconds=patience),
+            "backoff": {
+                "init_backoff": timedelta(milliseconds=100),
+                "max_backoff": timedelta(seconds=min(15, max(0.3, patience / 8))),
+                "base": 2,
+            },
+        }
+        store = _opened(address, {k: v for k, v in client.items() if v}, retries, environ)
+        return cls(store, address.where, runs_out(address.scheme, environ))
 
     def get(self, path: str) -> bytes:
         """Give an object's bytes."""
@@ -76,12 +90,12 @@ class ObjectBucket:
             try:
                 obstore.put(self._store, path, data, mode="create")
                 return True
-            except (AlreadyExistsError, PreconditionError):
-                return doubtful and self.get(path) == data
+            except (AlreadyExistsError, PreconditionError) as error:
+                return (doubtful or retried(error)) and self.get(path) == data
             except Exception as error:
-                told = _told(self.where, path, error)
-                if told.lasting or wait is None:
-                    raise told from None
+                failure = self._told(path, error)
+                if failure.lasting or wait is None:
+                    raise failure from None
                 doubtful = True
                 time.sleep(wait)
         raise AssertionError
@@ -90,12 +104,19 @@ class ObjectBucket:
         """Give the objects below a folder."""
         import obstore
 
-        try:
-            for some in obstore.list(self._store, below.rstrip("/") or None):
-                for each in some:
-                    yield Kept(each["path"], each["size"], each["e_tag"] or str(each["last_modified"]))
-        except Exception as error:
-            raise _told(self.where, below, error) from None
+        below, last = below.rstrip("/"), ""
+        for wait in (*_WAITS, None):
+            try:
+                for some in obstore.list(self._store, below or None, offset=last or None):
+                    for each in some:
+                        last = each["path"]
+                        if last not in ("", below):  # an empty object that a web console shows as the folder
+                            yield Kept(last, each["size"], each["e_tag"] or str(each["last_modified"]))
+                return
+            except Exception as error:
+                if wait is None or not broken_off(error):
+                    raise self._told(below, error) from None
+            time.sleep(wait)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove objects."""
@@ -107,7 +128,7 @@ class ObjectBucket:
             try:
                 self._done(some[0], lambda some=some: obstore.delete(self._store, some))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
             except Nothing:
-                for path in some:  # stores that remove one by one say which is not there
+                for path in some:  # stores that tell of one that is not there may not have come to the others
                     try:
                         self._done(path, lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]  # as above
                     except Nothing:
@@ -119,79 +140,38 @@ class ObjectBucket:
         except BucketError:
             raise
         except Exception as error:
-            raise _told(self.where, path, error) from None
+            raise self._told(path, error) from None
+
+    def _told(self, path: str, error: Exception) -> BucketError:
+        return told(self.where, path, error, until=self._until)
 
 
-def _by_machine(scheme: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether the machine itself is asked for credentials, which the environment has to say."""
-    return scheme == "s3" and environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false"
+def _opened(address: Address, client: Any, retries: Any, environ: Mapping[str, str]) -> ObjectStore:
+    """Make the store of an address. What is wrong here is what the environment says."""
+    try:
+        from obstore.store import AzureStore, GCSStore, S3Store
+    except ImportError:
+        raise BucketError(
+            f"{address.where}: needs the package obstore; pip install 'mkdocs-roaming[fleet]'", lasting=True
+        ) from None
+    kinds: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
+    try:
+        store: ObjectStore = kinds[address.scheme](
+            address.bucket, prefix=address.prefix or None, client_options=client, retry_config=retries
+        )
+    except Exception as error:  # its text may hold what is in a file of credentials
+        if "CA certificates" in str(error):
+            raise BucketError(
+                f"{address.where}: this machine trusts no certificate's authority; install ca-certificates",
+                lasting=True,
+            ) from None
+        named = credentials_named(address.scheme, environ)
+        raise BucketError(
+            f"{address.where}: the credentials in the environment make no sense; see to {named}", lasting=True
+        ) from None
+    return store
 
 
-def _told(where: str, path: str, error: Exception) -> BucketError:
-    """Give what is wrong, and the cure, on one line. Of the store's own words only its error code is taken: the rest
-    may hold what was signed.
-    """
-    text = str(error)
-    code = next(iter(re.findall(r"<Code>\s*(\w{1,60})\s*</Code>|x-ms-error-code: (\w{1,60})", text)), ("", ""))
-    name = code[0] or code[1]
-    bucket = re.sub(r"(?<=://)([^/]+).*", r"\1", where)
-    if name in ("NoSuchBucket", "ContainerNotFound") or "The specified bucket does not exist" in text:
-        return BucketError(f"{where}: there is no bucket {bucket}; create it, or give another", lasting=True)
-    if name in _EXPIRED or "expired" in text.lower():
-        return BucketError(f"{where}: the credentials have expired; renew them and run this again", lasting=True)
-    if name in _WRONG or type(error).__name__ == "UnauthenticatedError":
-        said = f" ({name})" if name else ""
-        return BucketError(f"{where}: the credentials are not accepted{said}; check the environment's", lasting=True)
-    if name in _DENIED or type(error).__name__ == "PermissionDeniedError":
-        return BucketError(f"{where}: these credentials may not use it; give them read and write there", lasting=True)
-    if isinstance(error, FileNotFoundError):
-        return Nothing(f"{where}: no {path}")
-    status = next(iter(re.findall(r"status code: (\d{3})", text)), "")
-    said = name or (f"status {status}" if status else "")
-    if not said:
-        said = "no answer in time" if "timed out" in text or "timeout" in text.lower() else "no connection"
-    return BucketError(f"{where}: {path or 'it'} cannot be had ({said}); is the store up? Try again later")
-
-
-_SECONDS = 60
+_WHOLE = 900
+"""Seconds for a whole request: an object of 100 MB over a slow line."""
 _WAITS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-_RETRIES: Any = {
-    "max_retries": 10,
-    "retry_timeout": timedelta(seconds=120),
-    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=15), "base": 2},
-}
-_EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "ExpiredTokenException", "RequestExpired")
-_WRONG = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "AuthenticationFailed", "InvalidClientTokenId")
-_DENIED = ("AccessDenied", "AllAccessDisabled", "AuthorizationFailure", "AuthorizationPermissionMismatch")
-_CREDENTIALS = {
-    "s3": (
-        "AWS_ACCESS_KEY_ID",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "AWS_SKIP_SIGNATURE",
-    ),
-    "gs": (
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "GOOGLE_SERVICE_ACCOUNT",
-        "GOOGLE_SERVICE_ACCOUNT_PATH",
-        "GOOGLE_SERVICE_ACCOUNT_KEY",
-        "GOOGLE_SKIP_SIGNATURE",
-    ),
-    "az": (
-        "AZURE_STORAGE_ACCOUNT_KEY",
-        "AZURE_STORAGE_ACCESS_KEY",
-        "AZURE_STORAGE_SAS_TOKEN",
-        "AZURE_STORAGE_SAS_KEY",
-        "AZURE_STORAGE_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "AZURE_STORAGE_CLIENT_SECRET",
-        "AZURE_FEDERATED_TOKEN_FILE",
-        "AZURE_SKIP_SIGNATURE",
-    ),
-}
-_NEEDED = {
-    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (or AWS_EC2_METADATA_DISABLED=false on EC2)",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
-    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-}

@@ -1,0 +1,92 @@
+"""A server that answers with the very bytes that a test gives, and ends a connection as the test says."""
+
+from __future__ import annotations
+
+import re
+import socket
+import socketserver
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+Answering = Callable[[str, Mapping[str, str]], "Answer"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent, and whether the connection is reset then, or kept open in silence for so many seconds."""
+
+    data: bytes
+    reset: bool = False
+    silent: float = 0.0
+
+
+@dataclass
+class Raw:
+    """The server: how it answers a request's first line and its headers, and what it was asked."""
+
+    port: int
+    answer: Answering
+    asked: list[str] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+def whole(status: str, body: bytes = b"", **headers: str) -> Answer:
+    """Give an answer that is all right as HTTP."""
+    told = {"Content-Length": str(len(body)), "Connection": "close", **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
+    return Answer(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)
+
+
+def ranged(data: bytes, headers: Mapping[str, str]) -> Answer:
+    """Give an object, or that part of it which is asked for."""
+    told = {"ETag": '"1"', "Last_Modified": "Sat, 21 Nov 2026 12:00:00 GMT"}
+    if match := re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", "")):
+        begin, end = int(match[1]), int(match[2] or len(data) - 1)
+        part = data[begin : end + 1]
+        return whole("206 Partial Content", part, Content_Range=f"bytes {begin}-{end}/{len(data)}", **told)
+    return whole("200 OK", data, **told)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    raw: Raw
+
+    def handle(self) -> None:
+        first = self.rfile.readline().decode().strip()
+        headers: dict[str, str] = {}
+        while line := self.rfile.readline().decode().strip():
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        self.rfile.read(int(headers.get("content-length", 0)))
+        self.raw.asked.append(first)
+        answer = self.raw.answer(first, headers)
+        self.wfile.write(answer.data)
+        self.wfile.flush()
+        if answer.silent:
+            self.raw.over.wait(answer.silent)
+        if answer.reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+
+    def handle_error(self, request: object, client_address: object) -> None: ...
+
+
+@contextmanager
+def serving(answer: Answering) -> Iterator[Raw]:
+    """Serve until the block ends."""
+    handler = type("Handler", (_Handler,), {})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        handler.raw = raw = Raw(server.server_address[1], answer)  # type: ignore[attr-defined]  # made just above
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield raw
+        raw.over.set()
+        server.shutdown()

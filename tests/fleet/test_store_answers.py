@@ -1,0 +1,203 @@
+"""Whatever a store answers, or leaves out, is told on one line that names place and cure, and no secret."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
+from mkdocs_roaming.buckets import BucketError
+from mkdocs_roaming.buckets.objects import ObjectBucket
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "stores"
+PATH = "guide/expired.md"
+"""A page that is called so is no sign of expired credentials."""
+
+SECRET = "c2VjcmV0LWtleQ=="
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw], ObjectBucket]:
+    """Open the bucket of a kind that a server plays."""
+
+    def opened(scheme: str, raw: Raw, **more: float) -> ObjectBucket:
+        for name, value in _environ(scheme, raw.port, tmp_path).items():
+            monkeypatch.setenv(name, value)
+        return ObjectBucket.at(f"{scheme}://shelf/docs", **{"patience": 0.3, "silence": 1, **more})
+
+    return opened
+
+
+def _environ(scheme: str, port: int, folder: Path) -> dict[str, str]:
+    url = f"http://127.0.0.1:{port}"
+    if scheme == "s3":
+        ids = {"AWS_ACCESS_KEY_ID": "AKIASOMEBODY", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
+        return {**ids, "AWS_ENDPOINT_URL": url}
+    if scheme == "az":
+        ids = {"AZURE_STORAGE_ACCOUNT_NAME": "shelves", "AZURE_STORAGE_ACCOUNT_KEY": SECRET}
+        return {**ids, "AZURE_STORAGE_ENDPOINT": f"{url}/shelves"}
+    account = folder / "account.json"
+    told = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    account.write_text(json.dumps(told))
+    return {"GOOGLE_SERVICE_ACCOUNT": str(account)}
+
+
+def _doings(bucket: ObjectBucket) -> Iterator[tuple[str, Callable[[], object]]]:
+    yield "get", lambda: bucket.get(PATH)
+    yield "put", lambda: bucket.put(PATH, b"data")
+    yield "create", lambda: bucket.create(PATH, b"data")
+    yield "list", lambda: list(bucket.list(PATH))
+    yield "delete", lambda: bucket.delete([PATH])
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.http")), ids=lambda file: file.stem)
+def test_a_refusal_is_told_on_a_line(file: Path, store: Callable[..., ObjectBucket]) -> None:
+    """It names the place and the cure, whatever was asked for, and tells nothing that was signed."""
+    head, _, body = file.read_text("utf-8").partition("\n\n")
+    _, status, kind = re.split(r"HTTP/1\.1 |\nContent-Type: ", head)
+    line = file.with_suffix(".txt").read_text("utf-8").strip()
+    scheme = file.stem.partition("-")[0]
+    with serving(lambda first, headers: whole(status, body.encode(), Content_Type=kind)) as raw:
+        bucket = store(scheme, raw)
+        for name, do in _doings(bucket):
+            if name == "create" and "cannot be had" in line:
+                continue  # tries for longer: below
+            with pytest.raises(BucketError) as raised:
+                do()
+            told = line.format(where=f"{scheme}://shelf/docs", bucket=f"{scheme}://shelf", path=PATH)
+            assert (name, str(raised.value)) == (name, told)
+            assert raised.value.lasting == ("cannot be had" not in line)
+    assert "SECRET" not in line
+
+
+def _broken(answer: Answer, kept: int, how: Answer) -> Answer:
+    """Give so much of an answer's body, and end as another one does."""
+    head, _, body = answer.data.partition(b"\r\n\r\n")
+    return replace(how, data=head + b"\r\n\r\n" + body[:kept])
+
+
+def test_a_broken_answer_is_asked_for_again(store: Callable[..., ObjectBucket]) -> None:
+    """An object is had whole where a connection broke off, was reset or fell silent in the middle of it, once."""
+    data = bytes(range(256)) * 4000
+    for way in (Answer(b""), Answer(b"", reset=True), Answer(b"", silent=5)):
+        ways = iter([way])
+
+        def answer(first: str, headers: Mapping[str, str], ways: Iterator[Answer] = ways) -> Answer:
+            good, way = ranged(data, headers), next(ways, None)
+            return good if way is None else _broken(good, 500_000, way)
+
+        with serving(answer) as raw:
+            assert store("s3", raw, patience=10, silence=0.3).get("big") == data
+            assert len(raw.asked) == 2
+
+
+def test_an_answer_that_is_always_broken_is_told(store: Callable[..., ObjectBucket]) -> None:
+    """It breaks off, is reset, falls silent or makes no sense: a line says so, and no half of an object is given."""
+    for way, why in (
+        (Answer(b"half"), "the answer broke off"),
+        (Answer(b"half", reset=True), "the answer broke off"),
+        (Answer(b"half", silent=5), "no answer in time"),
+        (Answer(b"", silent=5), "no answer in time"),
+        (Answer(b""), "the answer broke off"),
+        (Answer(b"SSH-2.0-OpenSSH\r\n"), "no store's answer"),
+    ):
+
+        def answer(first: str, headers: Mapping[str, str], way: Answer = way) -> Answer:
+            return _broken(ranged(b"x" * 4000, headers), 100, way) if way.data == b"half" else way
+
+        with serving(answer) as raw, pytest.raises(BucketError) as raised:
+            store("s3", raw, silence=0.3).get(PATH)
+        assert str(raised.value).startswith(f"s3://shelf/docs: {PATH} cannot be had ({why}); ")
+
+
+def _page(names: Sequence[str], *, more: bool) -> Answer:
+    keys = "".join(
+        f"<Contents><Key>docs/{name}</Key><LastModified>2026-11-21T12:00:00.000Z</LastModified><ETag>1</ETag>"
+        "<Size>1</Size></Contents>"
+        for name in names
+    )
+    token = f"<NextContinuationToken>{names[-1]}</NextContinuationToken>" if more else ""
+    told = f"<Name>shelf</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
+    return whole("200 OK", f"<ListBucketResult>{told}{keys}</ListBucketResult>".encode())
+
+
+def test_a_page_of_a_list_that_breaks_off_is_asked_for_again(store: Callable[..., ObjectBucket]) -> None:
+    """The list goes on after what was told already, and tells nothing twice."""
+    names = [f"{at:03}" for at in range(130)]
+    breaking = iter([True])
+
+    def answer(first: str, headers: Mapping[str, str]) -> Answer:
+        query = parse_qs(urlsplit(first.split()[1]).query)
+        after = query.get("continuation-token", query.get("start-after", [""]))[0].removeprefix("docs/")
+        left = [name for name in names if name > after]
+        page = _page(left[:60], more=len(left) > 60)
+        return _broken(page, 500, Answer(b"")) if after == names[59] and next(breaking, False) else page
+
+    with serving(answer) as raw:
+        assert [kept.path for kept in store("s3", raw).list("")] == names
+        assert f"start-after=docs%2F{names[49]}" in raw.asked[2]
+
+
+def test_a_list_that_breaks_off_is_no_list(store: Callable[..., ObjectBucket]) -> None:
+    """Where its second page is refused or makes no sense, nobody takes the first one for all there is."""
+    for second, told in (
+        (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"may not do that \(AccessDenied\)"),
+        (whole("200 OK", b"<ListBucketResult><Na"), "no store's answer"),
+    ):
+        answers = {True: _page("ab", more=True), False: second}
+        with serving(lambda first, headers, answers=answers: answers["token" not in first]) as raw:  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+            bucket = store("s3", raw)
+            with pytest.raises(BucketError, match=told):
+                list(bucket.list(""))
+
+
+def test_a_store_that_is_not_there_is_told(store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong endpoint is not the same as one that is busy."""
+    with serving(lambda first, headers: whole("200 OK")) as raw:
+        pass
+    for scheme in ("s3", "gs", "az"):
+        told = rf"^{scheme}://shelf/docs: {PATH} cannot be had \(nobody listens there\)"
+        with pytest.raises(BucketError, match=told):
+            store(scheme, raw).get(PATH)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://no-such-host.invalid")
+    with pytest.raises(BucketError, match="no such host"):
+        ObjectBucket.at("s3://shelf/docs", patience=0.3).get(PATH)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "key:secret@127.0.0.1:9000")
+    told = "s3://shelf/docs: AWS_ENDPOINT_URL is no address; begin it with https:// or http://"
+    with pytest.raises(BucketError) as raised:
+        ObjectBucket.at("s3://shelf/docs")
+    assert str(raised.value) == told
+
+
+def _losing(lost: Answer, then: Answer, there: bytes) -> Answering:
+    """Answer the first write as if it was lost, the next ones with a refusal."""
+    puts = iter([lost])
+    return lambda first, headers: ranged(there, headers) if first.startswith("GET") else next(puts, then)
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_what_was_written_though_the_answer_was_lost_is_ours(scheme: str, store: Callable[..., ObjectBucket]) -> None:
+    """An object that is to be written once was, and the answer lost: it was we who wrote it, or somebody else."""
+    refused = {"s3": "412 Precondition Failed", "gs": "412 Precondition Failed", "az": "409 Conflict"}[scheme]
+    for there, ours in ((b"mine", True), (b"another's", False)):
+        for lost in (whole("503 Slow Down"), Answer(b"", reset=True)):
+            puts = iter([lost])
+
+            def answer(
+                first: str, headers: Mapping[str, str], puts: Iterator[Answer] = puts, there: bytes = there
+            ) -> Answer:
+                if first.startswith("GET"):
+                    return ranged(there, headers)
+                return next(puts, whole(refused))
+
+            with serving(answer) as raw:
+                assert store(scheme, raw, patience=5).create("one", b"mine") == ours
+    with serving(lambda first, headers: whole(refused)) as raw:
+        assert not store(scheme, raw).create("one", b"mine")
+        assert not any(first.startswith("GET") for first in raw.asked)
