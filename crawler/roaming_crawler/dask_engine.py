@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_roaming.buckets import Bucket, open_bucket
 from mkdocs_roaming.catalogue import Record, read_record, write_record
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_crawler.fleet import Engine, Plan, Turns, crawl_listed
+from roaming_crawler.fleet import Engine, Plan, Turns, allow_files, crawl_listed
 from roaming_crawler.listing import Listed
 from roaming_crawler.single import failed_record
 
@@ -69,9 +69,10 @@ def _client(stack: ExitStack, address: str, at_once: int) -> Client:
 
     if not address:
         workers = min(at_once, os.cpu_count() or 1)
+        threads = -(-at_once // workers)
         cluster = LocalCluster(
             n_workers=workers,
-            threads_per_worker=-(-at_once // workers),
+            threads_per_worker=threads,
             processes=True,
             dashboard_address=None,
             silence_logs="ERROR",
@@ -79,6 +80,7 @@ def _client(stack: ExitStack, address: str, at_once: int) -> Client:
         stack.enter_context(cluster)
         client = stack.enter_context(Client(cluster))
         client.run(_leave_interrupts)
+        client.run(allow_files, threads)
         return client
     try:
         return stack.enter_context(Client(address, timeout=_SECONDS))

@@ -154,7 +154,7 @@ def crawl_many(
         report.stopped = str(error)
     report.seconds = round(time.monotonic() - began, 1)
     try:
-        _close(bucket, report)
+        _close(bucket, report, changed=bool(due))
     except (BucketError, ClaimedError) as error:
         report.stopped = report.stopped or str(error)
     tell("done", asdict(report))
@@ -232,7 +232,11 @@ def crawl_listed(site: Listed, plan: Plan, stop: Stop | None = None) -> Record:
 
 
 def in_threads(at_once: int) -> Engine:
-    """Give the engine that crawls so many hosts at once, each in a thread of this process."""
+    """Give the engine that crawls so many hosts at once, each in a thread of this process.
+
+    Raises UsageError where this process may not open files enough for that.
+    """
+    allow_files(at_once)
 
     def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]]) -> Generator[Record]:
         turns, stop = Turns(groups), threading.Event()
@@ -253,6 +257,24 @@ def in_threads(at_once: int) -> Engine:
                 stop.set()  # whoever is at a site still, since this is given up, leaves it
 
     return engine
+
+
+def allow_files(at_once: int) -> None:
+    """Let this process open the files that so many sites take. Raises UsageError where it may not."""
+    count = _FILES * (at_once + 6)
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= count:
+        return
+    if most != resource.RLIM_INFINITY and most < count:
+        hosts = max(1, most // _FILES - 6)
+        raise UsageError(
+            f"--at-once: this process may open {most} files (`ulimit -n`); give --at-once {hosts}, or raise that"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, most))
 
 
 class Turns:
@@ -327,11 +349,12 @@ def _report_killed(bucket: Bucket, known: Iterable[Record]) -> None:
         _write_report(bucket, report)
 
 
-def _close(bucket: Bucket, report: Report) -> None:
-    """Bring the catalogue up to date, and write what came of the run."""
+def _close(bucket: Bucket, report: Report, *, changed: bool) -> None:
+    """Write what came of the run, and bring the catalogue up to date."""
     _write_report(bucket, report)
-    with claimed(bucket, CATALOGUE):
-        rebuild(bucket)
+    if changed:
+        with claimed(bucket, CATALOGUE):
+            rebuild(bucket)
 
 
 def _write_report(bucket: Bucket, report: Report) -> None:
@@ -346,4 +369,6 @@ def _told(record: Record) -> dict[str, Any]:
     return {**told, "pages": entry.get("pages", 0), "sections": entry.get("sections", 0)}
 
 
+_FILES = 12
+"""Files and connections that a site under way may have open."""
 _RESULTS = ("fresh", "waiting", "busy", "new", "changed", "same", "failed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -78,10 +78,8 @@ class Record:
 def read_record(bucket: Bucket, key: str) -> Record | None:
     """Give what a store knows of a site; None where that is nothing."""
     try:
-        return record_of(json.loads(bucket.get(_path(key))))
-    except Nothing:
-        return None
-    except ValueError:
+        return replace(record_of(json.loads(bucket.get(_path(key)))), key=key)  # its file may have been renamed
+    except (Nothing, ValueError):
         return None  # a broken one is made anew
 
 

@@ -1,0 +1,34 @@
+"""What a process may have open is seen to before a crawl begins."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("hard", [150, 900])
+def test_files_enough_or_a_line(hard: int, sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
+    """A limit of its own is raised; one that is set for good is told, with how many hosts at once are possible."""
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
+
+    sites.delay = 0.05
+    listing = sites.listing(tmp_path / "sites.txt", 60)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(tmp_path / "store")]
+    command += [*haste, "--at-once", "30", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=few)
+    if hard == 150:
+        assert done.returncode == 1
+        assert done.stderr == (
+            "roaming: --at-once: this process may open 150 files (`ulimit -n`); give --at-once 6, or raise that\n"
+        )
+        assert not sites.asked
+    else:
+        assert json.loads(done.stdout.splitlines()[-1])["new"] == 60
