@@ -6,9 +6,10 @@ Each site is made of words of its own draw: twelve topics of 3,000, so that a to
 400 of 20,000 that are common or rare as words are. A question holds two topics of one section; every fourth names its
 site, too. Sites are put into a store as a crawl puts them there, and the catalogue is built by another process, as each
 question is asked by one that does nothing else: memory is that process's largest resident size. *cold* opens the
-catalogue for each question, as a command does; *warm* has asked before. `one library` is the search of one site of as
-many sections, its index at hand, or *cold*, made anew. A second build, with one site in a hundred changed, tells what
-bringing a catalogue up to date costs.
+catalogue for each question, as a command does; *warm* has asked before. *looked into* goes on to search the few sites
+that the catalogue names, opening each, and to order them by what it finds. `one library` is the search of one site of
+as many sections, its index at hand, or *cold*, made anew. A second build, with one site in a hundred changed, tells
+what bringing a catalogue up to date costs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from typing import Any
 
 from mkdocs_roaming.buckets import FolderBucket
 from mkdocs_roaming.catalogue import Ranking, Record, entry_of, read_record, rebuild, write_record
+from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.roam.collection import Collection
 from mkdocs_roaming.roam.library import Library, library_of
 from mkdocs_roaming.roam.search import Search
 
@@ -55,6 +58,7 @@ def main() -> None:
         size = sum(file.stat().st_size for file in (folder / ".fleet" / "catalogue").iterdir()) / 2**20
         records = sum(file.stat().st_size for file in (folder / ".fleet" / "sites").iterdir()) / 2**20
         cold, warm = apart(ask, folder, asked[:40], True), apart(ask, folder, asked, False)
+        into, into_cold = apart(look_into, folder, asked, False), apart(look_into, folder, asked[:40], True)
         one = apart(search_one, texts, [question for question, _ in asked], False)
         fresh = apart(search_one, texts, [question for question, _ in asked[:2]], True)
     print(
@@ -72,6 +76,8 @@ def main() -> None:
         ("one library, cold", fresh),
         ("the right site, warm", warm),
         ("the right site, cold", cold),
+        ("looked into, warm", into),
+        ("looked into, cold", into_cold),
     ):
         ratio = row["median"] / one["median"]
         found = f"{row['first']:.0%} | {row['three']:.0%}" if "first" in row else "| "
@@ -100,6 +106,8 @@ def make(folder: Path, sites: int, sections: int, questions: int) -> tuple[list[
         key = f"site-{at:06}"
         library = library_of(text, name=name, url=f"https://{name.lower()}.example/")
         write_record(bucket, _record(key, library, 1e9))
+        for path in (PATH, library.manifest.pages[0].markdown):
+            bucket.put(f"{key}/{path}", library.file(path))
         if at in wanted:
             general, *two = draw.choice(titles).split()[:3]
             named = f" in {name}" if len(asked) % 4 == 0 else ""
@@ -134,6 +142,21 @@ def ask(folder: Path, asked: Sequence[tuple[str, str]], anew: bool) -> dict[str,
     for question, key in asked:
         began = time.perf_counter()
         found = [key for key, _ in (Ranking(bucket) if anew else ranking).best(question, 3)]
+        seconds.append(time.perf_counter() - began)
+        first += found[:1] == [key]
+        three += key in found
+    return {**_spread(seconds), "first": first / len(asked), "three": three / len(asked)}
+
+
+def look_into(folder: Path, asked: Sequence[tuple[str, str]], anew: bool) -> dict[str, float]:
+    """Find the site of each question, and look into those that come into question."""
+    collection = Collection(folder)
+    seconds, first, three = [], 0, 0
+    for question, _ in asked if not anew else ():
+        collection.rank(question)
+    for question, key in asked:
+        began = time.perf_counter()
+        found = [site.key for site in (Collection(folder) if anew else collection).choose(question)]
         seconds.append(time.perf_counter() - began)
         first += found[:1] == [key]
         three += key in found

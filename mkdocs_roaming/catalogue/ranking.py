@@ -51,6 +51,16 @@ class Ranking:
         found = nlargest(limit, scores, key=lambda at: (scores[at], -at))
         return [(head.keys[at], scores[at]) for at in found]
 
+    def telling(self, question: str) -> list[tuple[frozenset[str], float]]:
+        """Give the telling words of a question: the terms that each may leave, and how rare it is among the sites."""
+        head = self._head
+        sites = max(1, len(head.keys))
+        found = []
+        for forms in _forms(question, head.languages):
+            held = {at for term in forms for at, _ in self._pairs(head, term)}
+            found.append((frozenset(forms), _rarity(len(held), sites)))
+        return found
+
     def _opened(self) -> Head:
         head = read_head(self._bucket)
         if head is None:
@@ -90,8 +100,7 @@ class Ranking:
         pairs = self._pairs(head, term)
         if not pairs:
             return
-        sites = max(1, len(head.keys))
-        rarity = log(1 + (sites - len(pairs) + 0.5) / (len(pairs) + 0.5))
+        rarity = _rarity(len(pairs), max(1, len(head.keys)))
         for at, weight in pairs:
             often = weight / 10
             norm = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * head.lengths[at] / average)
@@ -113,6 +122,10 @@ class Ranking:
             if len(self._shards) > _KEPT:
                 self._shards.popitem(last=False)
         return shard
+
+
+def _rarity(held: int, sites: int) -> float:
+    return log(1 + (sites - held + 0.5) / (held + 0.5))
 
 
 def _forms(question: str, languages: Iterable[str]) -> list[set[str]]:

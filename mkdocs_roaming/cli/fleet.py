@@ -213,7 +213,7 @@ def _record_as_json(record: Record) -> dict[str, Any]:
 # Searching and asking across
 
 
-def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None, *, kept: int = 3) -> Collection | None:
+def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None, *, kept: int = 5) -> Collection | None:
     """Give the store of many sites that LIB names; None where it names one site."""
     from mkdocs_roaming.roam.collection import Collection, is_collection
     from mkdocs_roaming.roam.search import Search
@@ -277,7 +277,7 @@ def libraries_for(lib: str, question: str, *, trust_rules: bool) -> Iterator[tup
     if collection is None:
         yield None, question, open_lib(lib, trust_rules=trust_rules)
         return
-    asked = collection.rank(question)
+    asked = collection.choose(question)
     if not asked:
         raise LibraryError(f"{lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`")
     for site in asked:

@@ -15,6 +15,7 @@ from pathlib import Path
 from mkdocs_roaming.buckets import Bucket, BucketError, open_bucket
 from mkdocs_roaming.catalogue import HEAD, Entry, Ranking, Record, read_record, records_in
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.roam.choosing import Telling, fit
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.meaning import Finder
 from mkdocs_roaming.roam.namespaces import namespaced
@@ -22,6 +23,8 @@ from mkdocs_roaming.roam.search import Hit, Search
 
 SITES = 3
 """How many sites a question is asked of at most."""
+LOOKED_INTO = 5
+"""How many sites are looked into at most to tell which of them a question is about."""
 EVERY = 60.0
 """The seconds after which it is looked whether what is open is still what the store holds."""
 
@@ -43,6 +46,15 @@ class SiteHit:
     library: Library
     hit: Hit
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedInto:
+    """A site, scored by what its search found, too."""
+
+    site: Asked
+    library: Library
+    hits: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,7 @@ class Collection:
         where: str | Path,
         *,
         finding: Callable[[Library], Finder] = Search,
-        kept: int = SITES,
+        kept: int = LOOKED_INTO,
         every: float = EVERY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -155,24 +167,38 @@ class Collection:
         """Give a site whose ids are its own, as it publishes them."""
         return open_library(f"{self.where.rstrip('/')}/{key}")
 
+    def choose(self, question: str, limit: int = SITES) -> list[Asked]:
+        """Give the sites that a question is about, best first, held against what their best sections say."""
+        return [one.site for one in self._looked_into(question, _LOOKED_AT)][:limit]
+
     def find(self, query: str, *, limit: int = 10, sites: int = SITES) -> list[SiteHit]:
         """Give the best sections of the sites that fit best.
 
         What one site's search scores says nothing beside another's, so the best of each counts as its site does.
         """
-        asked = self.rank(query, sites)
-        words = self.asks(query)
         found: list[SiteHit] = []
-        for site in asked:
+        looked = self._looked_into(query, limit)[:sites]
+        for one in looked:
+            for hit in one.hits:
+                score = one.site.score / (looked[0].site.score or 1.0) * hit.score / (one.hits[0].score or 1.0)
+                found.append(SiteHit(one.site, one.library, hit, score))
+        return sorted(found, key=lambda each: -each.score)[:limit]
+
+    def _looked_into(self, question: str, limit: int) -> list[_LookedInto]:
+        """Search the sites that come into question, and order them by how well their best sections fit, too."""
+        words = self.asks(question)
+        ranked = self.rank(question, LOOKED_INTO)
+        telling = [Telling(*pair) for pair in self._ranking.telling(words)] if len(ranked) > 1 else []
+        found = []
+        for site in ranked:
             try:
                 search = self.open(site.key).search
                 hits = search.find(words, limit=limit)
             except RoamingError:
                 continue  # removed meanwhile, or half written: the others may know
-            for hit in hits:
-                score = site.score / asked[0].score * hit.score / (hits[0].score or 1.0)
-                found.append(SiteHit(site, search.library, hit, score))
-        return sorted(found, key=lambda each: -each.score)[:limit]
+            score = site.score * (fit(search.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0)
+            found.append(_LookedInto(replace(site, score=score), search.library, hits))
+        return sorted(found, key=lambda one: -one.site.score)
 
     def _current(self) -> Ranking:
         """Give the catalogue, looked at again where that was long ago."""
@@ -215,5 +241,6 @@ def ago(then: float, now: float | None = None) -> str:
     return "just now"
 
 
-_WORTH = 0.4
-"""What a site's score is to that of the best at least, for the question to be asked of it, too."""
+_WORTH = 0.5
+"""What a site's score is to that of the best at least, for it to be looked into, too."""
+_LOOKED_AT = 3  # of its best sections

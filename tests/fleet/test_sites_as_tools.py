@@ -28,9 +28,17 @@ pytestmark = pytest.mark.anyio
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
 LONG_NAME = "l" + "o" * 98 + "g"
 SITES: dict[str, dict[str, list[str]]] = {
+    "apps": {
+        "Apps": ["An app has views.", "Mount static files", "They lie below a path.", "Views", "A view draws."],
+    },
     "boats": {
         "Boats": ["A boat floats.", "Pumps", "A bilge pump empties the hull.", "Ropes", "A rope holds the boat."],
         "Paint": ["Paint the hull in May.", "Colours", "Blue is the colour of the hull."],
+    },
+    "screens": {
+        "Screens": ["A screen shows widgets.", "Mount", "Mount a widget.", "Mount again", "Mount it in another place."],
+        "Static": ["A static widget never changes.", "Static text", "Static text is drawn once."],
+        "Files": ["Styles are read from files.", "Files of styles", "Many files make one style."],
     },
     "trains": {
         "Trains": ["A train runs on rails.", "Brakes", "A brake stops the train.", "Doors", "Doors close at 12:04."],
@@ -104,7 +112,7 @@ def _text(found: Any) -> str:
 def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> None:
     """The list names the sites, a site's outline its sections, and each id can be opened as it stands."""
     listed = _text(walk.read_outline())
-    assert "3 sites" in listed
+    assert "5 sites" in listed
     assert f"[boats] Boats · 5 sections, crawled {TODAY}" in listed
     outline = _text(walk.read_outline("trains"))
     assert f"trains (crawled {TODAY})" in outline
@@ -130,6 +138,16 @@ def test_search_finds_the_site_and_the_section(walk: SitesNavigator) -> None:
     assert "Nothing found" in _text(walk.search_sections("xylophone"))
 
 
+def test_the_site_is_the_one_that_says_it_in_one_place(shelf: Path) -> None:
+    """A site that holds each of a question's words somewhere is not the one that it is about."""
+    collection = Collection(shelf)
+    assert collection.rank("mount static files")[0].key == "screens"
+    assert collection.choose("mount static files")[0].key == "apps"
+    assert collection.find("mount static files")[0].site.key == "apps"
+    asked = CliRunner().invoke(main, ["ask", str(shelf), "How do I mount static files?"])
+    assert "Asking apps" in asked.stderr
+
+
 def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
     """However their ids are written, addresses of the sites among them."""
     pumps, doors = (
@@ -146,7 +164,7 @@ def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("07f3277d", "of which site? Ids look like boats:07f3277d"),
+        ("07f3277d", "of which site? Ids look like apps:07f3277d"),
         ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
         ("trains", "a site: read_outline(trains) shows what is in it"),
         ("trains:00000000", "no section has this id; nearest: [trains:"),
@@ -224,7 +242,7 @@ def test_a_new_crawl_is_noticed(moving: Path) -> None:
     now[0] += 61
     again = walk.anew(CAP)
     assert "Green" in _text(again.search_sections("boats: colour of the hull"))
-    assert "2 sites" in _text(again.read_outline())
+    assert "4 sites" in _text(again.read_outline())
     assert "there is no site 'trains'" in _text(again.read_outline("trains"))
 
 
@@ -257,7 +275,7 @@ async def test_an_agent_starts_it_as_a_program(shelf: Path) -> None:
     command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(shelf)])
     async with Client(command) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools["search_sections"].title == "Search: 3 sites"
+        assert tools["search_sections"].title == "Search: 5 sites"
         assert "“NAME: words” searches that one alone" in (tools["search_sections"].description or "")
         found = await client.call_tool("search_sections", {"query": "when do doors close"})
         assert isinstance(found.content[0], TextContent)
