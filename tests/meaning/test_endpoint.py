@@ -161,11 +161,12 @@ def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, paus
 
 def test_who_was_given_up_is_asked_again(serve: Serve) -> None:
     """A server that is quick again answers as before."""
-    api = serve(stall=threading.Event())
-    endpoint = Endpoint("toy", base_url=api.url, retries=0, seconds=0.3)
+    stalled = threading.Event()
+    api = serve(stall=stalled)
+    endpoint = Endpoint("toy", base_url=api.url, retries=0, seconds=1.0)
     with pytest.raises(EmbeddingError, match="no answer within"):
         endpoint.embed(["a"])
-    api.stall = None
+    stalled.set()
     assert endpoint.embed(["a"]) == Toy().embed(["a"])
 
 
