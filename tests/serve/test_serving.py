@@ -116,7 +116,7 @@ def test_answers_under_way_are_finished_before_it_ends(folder: Path, held: Held,
                 body += next(stream)
             running.send_signal(signal.SIGTERM)
             until(lambda: not lets_in(url))
-            assert running.poll() is None
+            time.sleep(0.5)  # who does not wait for answers breaks them off by now
             held.go.set()
             body += b"".join(stream)
         assert body.endswith(b"data: [DONE]\n\n")
