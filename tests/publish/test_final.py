@@ -86,9 +86,9 @@ def test_words_in_another_order_are_still_words() -> None:
 def test_large_pages_cost_little() -> None:
     """A megabyte of minified HTML is compared in the blink of an eye."""
     article = WORDS * 1000
-    started = time.perf_counter()
+    started = time.process_time()
     assert final_article(article, PAGE.format(article.replace("<p>", "<p >"))) == article
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_a_template_speaks_where_the_source_does_not() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -253,7 +253,7 @@ def test_many_rules_cost_little(made: MadeSite, ids: dict[str, str]) -> None:
     places = Places(made.manifest)
     times: list[float] = []
     for _ in range(5):
-        start = perf_counter()
+        start = process_time()
         fire(rules, "how much oil of phrase is in a pump of mine", None, places)
-        times.append(perf_counter() - start)
+        times.append(process_time() - start)
     assert min(times) < 0.05

@@ -135,9 +135,9 @@ def test_redaction_ends_soon_and_is_stable(text: str) -> None:
 )
 def test_no_text_makes_redaction_slow(piece: str) -> None:
     """Text made to confuse patterns takes no longer than any other."""
-    began = time.perf_counter()
+    began = time.process_time()
     redact(piece * (100_000 // len(piece)))
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 # Feedback
