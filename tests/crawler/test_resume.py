@@ -101,7 +101,7 @@ def test_two_crawls_do_not_share_a_folder(site: Any, tmp_path: Path, html: Any, 
     with _held(site, "/", reply(html("Home"))) as asked:
         first = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert asked.wait(30)
-        second = subprocess.run(_command(site.url, folder), capture_output=True, text=True, check=False)
+        second = subprocess.run(_command(site.url, folder), capture_output=True, text=True, timeout=50, check=False)
         first.kill()
         first.wait()
     assert second.returncode == 1
