@@ -13,6 +13,7 @@ import hashlib
 import json
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -73,7 +74,8 @@ def rebuild(bucket: Bucket) -> Built:
     for key in keys:
         if key not in changed:
             lengths[number[key]] = lines[key]["length"]
-    languages = sorted({entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry"))})
+    spoken = Counter(entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry")))
+    languages = sorted(spoken, key=lambda language: (-spoken[language], language))
     made = Head("", head.generation, len(shards), languages, keys, lengths)
     _write(bucket, made, shards, head, moved, [lines[key] for key in keys if key in lines])
     return Built(len(keys), len(stale), gone)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from mkdocs_roaming.buckets import Bucket, Nothing
 from mkdocs_roaming.entries import Manifest, NavEntry
+from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.words import groups
 
 FLEET = ".fleet"
@@ -101,41 +102,56 @@ def record_of(data: dict[str, Any]) -> Record:
 
 
 def entry_of(key: str, manifest: Manifest, crawled: float) -> Entry:
-    """Give what a site is found by: its name and address, its summary, the titles of its nav, pages and sections."""
+    """Give what a site is found by: its name and address, its summary, the titles of its nav, pages and sections.
+
+    Its manifest may be somebody else's: of every text so much is taken as an honest one has.
+    """
     site = manifest.site
-    name = _terms(site.name, site.language)
+    title, summary, url = _said(site.name, 200), _said(site.description, 400), _said(site.url, 2_000)
+    language = site.language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", site.language) else "en"
+    name = list(dict.fromkeys(_terms(title, language)))
     counted: Counter[str] = Counter()
-    parts = urlsplit(site.url)
+    host, _, path = url.partition("://")[2].partition("/")
     said: list[tuple[float, Iterable[str]]] = [
-        (_TITLE, [site.name]),
-        (_ADDRESS, [f"{parts.netloc.partition(':')[0]} {parts.path}".replace("/", " ").replace(".", " "), key]),
+        (_TITLE, [title]),
+        (_ADDRESS, [f"{host.partition(':')[0]} {path}".replace("/", " ").replace(".", " "), key]),
         (_SUMMARY, [site.description]),
         (_NAV, _nav_titles(manifest.nav)),
-        (_PAGE, (f"{page.title} {page.description}" for page in manifest.pages)),
+        (_PAGE, (text for page in manifest.pages for text in (page.title, page.description))),
         (_SECTION, (section.title for section in manifest.sections())),
-        (_KEYWORD, (" / ".join(section.keywords) for section in manifest.sections())),
+        (_KEYWORD, (" / ".join(section.keywords[:_MOST_KEYWORDS]) for section in manifest.sections())),
     ]
+    left = _MOST_TEXT
     for weight, texts in said:
         for text in texts:
-            for term in _terms(text, site.language):
+            taken = text[: min(left, _LONGEST)]
+            left -= len(taken)
+            for term in _terms(taken, language):
                 counted[term] += weight  # type: ignore[assignment]  # a Counter counts in fractions, too
     terms = dict(sorted(counted.most_common(_MOST_TERMS), key=lambda pair: pair[0]))
     return Entry(
-        site.name,
-        " ".join(site.description.split())[:_LONGEST],
-        site.url,
-        site.language,
+        title,
+        summary,
+        url,
+        language,
         len(manifest.pages),
         sum(1 for _ in manifest.sections()),
-        manifest.digest,
+        _said(manifest.digest, 100),
         crawled,
-        tuple(dict.fromkeys(term for term in name if term not in _GENERIC)) or tuple(dict.fromkeys(name)),
-        {term: round(weight, 1) for term, weight in terms.items()},
+        tuple(term for term in name if term not in _GENERIC) or tuple(name),
+        {term: round(min(weight, _MOST_WEIGHT), 1) for term, weight in terms.items()},
     )
 
 
+def _said(text: str, longest: int) -> str:
+    """Give a text on one line, without what could steer a terminal or turn the reading round, cut where it is long."""
+    plain = _STEERING.sub("", " ".join(text[: 2 * longest].split())).encode("utf-8", "replace").decode("utf-8")
+    return plain if len(plain) <= longest else cut_at_word(plain, longest)
+
+
 def _terms(text: str, language: str) -> list[str]:
-    return [term for word in groups(text, language) if not word.stop for term in word.terms]
+    words = (word for word in groups(text, language) if not word.stop)
+    return [term for word in words for term in word.terms if len(term) <= _LONGEST_TERM]
 
 
 def _nav_titles(nav: Iterable[NavEntry]) -> Iterator[str]:
@@ -152,5 +168,10 @@ _RECORD = {each.name for each in fields(Record)}
 _ENTRY = {each.name for each in fields(Entry)}
 _TITLE, _ADDRESS, _SUMMARY, _NAV, _PAGE, _SECTION, _KEYWORD = 8.0, 5.0, 4.0, 2.0, 1.0, 1.0, 1.0
 _MOST_TERMS = 1_000
-_LONGEST = 400
+_MOST_WEIGHT = 100_000.0
+_MOST_TEXT = 20_000_000
+_MOST_KEYWORDS = 32
+_LONGEST = 2_000
+_LONGEST_TERM = 64
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _GENERIC = frozenset(_terms("docs documentation doc guide handbook manual", "en"))
