@@ -165,6 +165,8 @@ def standing(record: Record | None, config: str, now: float, older_than: float |
     """Tell whether a site is `due`, `fresh`, or `waiting` for its next try."""
     if record is None or refresh or not _made_so(record.config, config):
         return "due"
+    if record.stopped and "--max-pages" not in record.stopped:
+        return "due"  # another crawl goes on from there
     if record.state == "failed":
         return "due" if now >= record.next_try else "waiting"
     crawled = record.entry.crawled if record.entry else 0.0

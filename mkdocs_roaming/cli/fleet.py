@@ -134,7 +134,8 @@ def _tell(name: str, data: dict[str, Any]) -> None:
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
     elif name == "site":
         count = one_line(data["error"]) if data["result"] in ("failed", "busy") else f"{data['pages']} pages"
-        click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s", err=True)
+        stopped = f"; {data['stopped']}" if data["stopped"] else ""
+        click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}", err=True)
 
 
 def _show(report: Report, store: str) -> None:

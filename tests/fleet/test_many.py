@@ -96,7 +96,7 @@ def test_a_store_says_how_it_is_used(crawl: Any, roaming: Roaming, tmp_path: Pat
     crawl()
     store = tmp_path / "store"
     assert roaming("outline", store / "site-000").exit_code == 0
-    for command in ("outline", "serve"):
+    for command in ("outline", "validate"):
         assert "name one of them" in roaming(command, store).stderr
     assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
     taken = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
@@ -196,6 +196,24 @@ def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, t
     same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
     assert {name: again[name] for name in same} == {name: told[name] for name in same}
     assert again["stopped"] == "no report came of it: its sites tell"
+
+
+def test_a_site_that_a_limit_ended_is_gone_on_with(
+    roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
+) -> None:
+    """Where the same command would bring more of it, it does; a limit of pages stays one."""
+    sites.pages, sites.delay = 12, 0.02
+    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 1), "-o", tmp_path / "store", *haste)
+    first = roaming(*command, "--max-seconds", "0.4")
+    assert "stopped after 0.4 seconds (--max-seconds)" in first.stderr
+    begun = sites.asked.total()
+    sites.delay = 0
+    assert "1 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
+    assert max(sites.asked.values()) == 2  # once for Markdown, once for HTML
+    assert sites.asked.total() > begun
+    assert "0 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
+    assert "stopped at 2 pages (--max-pages)" in roaming(*command, "--max-pages", "2").stderr
+    assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
 
 
 def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
