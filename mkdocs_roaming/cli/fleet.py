@@ -214,12 +214,14 @@ def _record_as_json(record: Record) -> dict[str, Any]:
 # Searching and asking across
 
 
-def collection_of(lib: str, finding: Callable[[Library], Finder] | None = None, *, kept: int = 5) -> Collection | None:
+def collection_of(
+    lib: str, finding: Callable[[Library], Finder] | None = None, *, kept: int = 5, every: float = 60.0
+) -> Collection | None:
     """Give the store of many sites that LIB names; None where it names one site."""
     from mkdocs_roaming.roam.collection import Collection, is_collection
     from mkdocs_roaming.roam.search import Search
 
-    return Collection(lib, finding=finding or Search, kept=kept) if is_collection(lib) else None
+    return Collection(lib, finding=finding or Search, kept=kept, every=every) if is_collection(lib) else None
 
 
 def in_library(lib: str, address: str) -> tuple[Library, str]:

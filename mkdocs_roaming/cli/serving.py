@@ -7,15 +7,24 @@ import os
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.cli.asking import chosen, model_options
-from mkdocs_roaming.cli.frame import LIB, TRUST_RULES, check_one_site
+from mkdocs_roaming.cli.fleet import collection_of
+from mkdocs_roaming.cli.frame import LIB, TRUST_RULES
 from mkdocs_roaming.errors import UsageError
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.roam.collection import Collection
+    from mkdocs_roaming.serve.app import Serving
+    from mkdocs_roaming.serve.guard import App
+
+_OPEN = 16
+"""Sites of a store whose search stays in memory."""
 
 
 @click.command()
@@ -45,7 +54,8 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     """Answer questions over HTTP.
 
     LIB may be the address of a published site; nothing else of it is needed. A new deployment is noticed within a
-    minute. Keys are taken from the environment alone; ROAMING_KEY signs what follow-ups refer to.
+    minute. Keys are taken from the environment alone; ROAMING_KEY signs what follow-ups refer to. A store of many
+    sites is listed, searched and opened, by agents too; questions are answered from one site.
     """
     _check_packages()
     from mkdocs_roaming.serve.answering import Way
@@ -57,10 +67,13 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     options = chosen(given)
     model, budget = options.answering()
     _check_path(lib)
-    check_one_site(lib)
     way = Way(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
     configured = configure(Given(lib, **own), way, options.settings, os.environ)
-    app = create_app(replace(configured.serving, taken=settle))
+    collection = collection_of(lib, way.finding, kept=_OPEN, every=configured.serving.every)
+    if collection is None:
+        app = create_app(replace(configured.serving, taken=settle))
+    else:
+        app = _store_app(collection, configured.serving)
     if check_config:
         for line in shown(configured, options.settings, os.environ):
             click.echo(line)
@@ -68,6 +81,14 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     _log_to_standard_error()
     patience = configured.serving.policy.header_seconds
     run(app, configured.host, configured.port, drain=configured.drain, header_seconds=patience)
+
+
+def _store_app(collection: Collection, serving: Serving) -> App:
+    from mkdocs_roaming.serve.store import create_store_app
+
+    if serving.site is not None:
+        raise UsageError(f"--site {serving.site}: is about one site; serve {collection.where}/SITE for it")
+    return create_store_app(collection, serving.policy, key=serving.key)
 
 
 def _check_packages() -> None:

@@ -110,6 +110,11 @@ class Collection:
         """What tells the catalogue that is used from the one before it."""
         return self._current().generation
 
+    @property
+    def distant(self) -> bool:
+        """Whether reading the store waits for a network."""
+        return self._bucket.distant
+
     def records(self) -> Sequence[Record]:
         """Give what the catalogue tells of every site, in the order of their keys."""
         generation = self.generation
@@ -120,12 +125,15 @@ class Collection:
                 raise LibraryError(str(error)) from None
         return self._records[1]
 
-    def rank(self, question: str, limit: int = SITES) -> list[Asked]:
-        """Give the sites that a question is about, best first; one that it names by `key: …` is the only one."""
+    def rank(self, question: str, limit: int = SITES, *, worth: float = 0.5) -> list[Asked]:
+        """Give the sites that a question is about, best first; one that it names by `key: …` is the only one.
+
+        A site's score is `worth` times that of the best, at least.
+        """
         named = self.named(question)
         try:
             found = [(named, 1.0)] if named else self._current().best(question, limit)
-            found = [pair for pair in found if pair[1] >= _WORTH * found[0][1]]
+            found = [pair for pair in found if pair[1] >= worth * found[0][1]]
             records = [(key, read_record(self._bucket, key), score) for key, score in found]
         except BucketError as error:
             raise LibraryError(str(error)) from None
@@ -241,6 +249,4 @@ def ago(then: float, now: float | None = None) -> str:
     return "just now"
 
 
-_WORTH = 0.5
-"""What a site's score is to that of the best at least, for it to be looked into, too."""
 _LOOKED_AT = 3  # of its best sections

@@ -8,13 +8,11 @@ It opens the site when it starts, and answers 503 until the site could be opened
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from http import HTTPStatus
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -23,13 +21,11 @@ from pathlib import Path
 import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.events import summarise
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.answering import Desk, Outcome, Way
 from mkdocs_roaming.serve.answers import KEPT, Answers
 from mkdocs_roaming.serve.counters import Counters
@@ -42,8 +38,7 @@ from mkdocs_roaming.serve.log import Journal, Lines
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import OPERATIONS
-from mkdocs_roaming.serve.problems import Refused, problem
-from mkdocs_roaming.serve.redaction import without_passwords
+from mkdocs_roaming.serve.refusals import HANDLERS
 from mkdocs_roaming.serve.routes import Routes
 from mkdocs_roaming.serve.sending import PING
 from mkdocs_roaming.serve.site_files import SiteFiles
@@ -134,12 +129,7 @@ def _application(routes: Routes, site: Languages, gate: Gate, serving: Serving) 
     application = Starlette(
         routes=_routes(routes, tools, serving.site),
         lifespan=lifespan,
-        exception_handlers={
-            Refused: _refuse,
-            HTTPException: _refuse_http,
-            LibraryError: _unreadable,
-            Exception: _fail,
-        },
+        exception_handlers=HANDLERS,
     )
     application.router.redirect_slashes = False
     return application
@@ -204,46 +194,3 @@ def _check_money(serving: Serving, gate: Gate) -> None:
     gate.check(serving.way.budget.cost or 0.0)
     if serving.allowance.money_a_day and serving.way.budget.cost is None and serving.way.model.name != "offline":
         raise UsageError("a day's money needs to know what one answer may cost; set [prices] and [budget] cost")
-
-
-# Refusals
-
-
-async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    headers, body = problem(error)
-    return _response(error.status, headers, body)
-
-
-async def _refuse_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    headers, body = problem(Refused(status, status.name.lower(), _SENTENCES.get(status, f"{status.phrase}.")))
-    more = [(name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items()]
-    return _response(status, [*headers, *more], body)
-
-
-async def _unreadable(request: Request, error: Exception) -> Response:
-    _log.warning("%s: %s", request.url.path, without_passwords(str(error)))
-    headers, body = problem(Refused(503, "unreadable", "This cannot be read at the moment.", retry_after=_SOON))
-    return _response(503, headers, body)
-
-
-async def _fail(request: Request, error: Exception) -> Response:
-    headers, body = problem(Refused(500, "failed", "Something went wrong here."))
-    return _response(500, headers, body)
-
-
-def _response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Response:
-    response = Response(body, status)
-    response.raw_headers = headers
-    return response
-
-
-_SENTENCES = {
-    404: "There is nothing at this address.",
-    405: "This address does not take that method.",
-    416: "The file ends before that range begins; Content-Range says how long it is.",
-}
-_SOON = 30.0
-_log = logging.getLogger("mkdocs_roaming.serve")

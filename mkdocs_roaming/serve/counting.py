@@ -14,7 +14,7 @@ from mkdocs_roaming.serve.deployments import Deployments
 from mkdocs_roaming.serve.gate import Gate
 from mkdocs_roaming.serve.guard import App
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.operations import OPERATIONS
+from mkdocs_roaming.serve.operations import OF_SITES, OPERATIONS
 from mkdocs_roaming.serve.problems import Refused
 from mkdocs_roaming.serve.spending import Made
 
@@ -131,4 +131,4 @@ class Counted:
 
 
 _METHODS = ("GET", "HEAD", "POST", "OPTIONS", "DELETE")
-_PATTERNS = [(one.name, compile_path(one.path)[0]) for one in OPERATIONS]
+_PATTERNS = [(one.name, compile_path(one.path)[0]) for one in (*OPERATIONS, *OF_SITES)]

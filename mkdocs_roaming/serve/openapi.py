@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +13,7 @@ from mkdocs_roaming.serve.schemas import SCHEMAS
 Json = dict[str, Any]
 
 
-def describe(operations: Iterable[Operation], *, title: str) -> Json:
+def describe(operations: Iterable[Operation], *, title: str, schemas: Mapping[str, Json] = SCHEMAS) -> Json:
     """Give the description of these operations."""
     paths: dict[str, Json] = {}
     for operation in operations:
@@ -22,7 +22,7 @@ def describe(operations: Iterable[Operation], *, title: str) -> Json:
         "openapi": "3.1.0",
         "info": {"title": title, "version": __version__},
         "paths": paths,
-        "components": {"schemas": SCHEMAS},
+        "components": {"schemas": dict(schemas)},
     }
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.question import LONGEST, LONGEST_PAGE, TAG, WORDS
 from mkdocs_roaming.serve.walking import MOST_PARTS
 
+MOST_SITES = 1_000
+MOST_KEY = 100
 Method = Literal["GET", "POST"]
 JSON, MARKDOWN, EVENTS, PROBLEM = (
     "application/json",
@@ -149,3 +151,28 @@ OPERATIONS = (
         (Parameter("language", "A language tag.", required=True),),
     ),
 )
+
+
+def _of_sites(operation: Operation) -> Operation:
+    """Give an operation as it is of the sites of a store, which have each a language of their own."""
+    return replace(operation, parameters=tuple(one for one in operation.parameters if one is not _LANGUAGE))
+
+
+_KEPT = ("read_outline", "read_section", "search_sections", "health", "metrics", "openapi")
+OF_SITES = (
+    Operation(
+        "list_sites",
+        "GET",
+        "/v1/sites",
+        "List the sites, or those that words are about, best first.",
+        {JSON: "Sites"},
+        (*_ALWAYS, 422, 503),
+        (
+            Parameter("q", "What they are about; all of them when left out.", most=LONGEST, pattern=WORDS),
+            Parameter("after", "The key of a site: those behind it.", most=MOST_KEY),
+            Parameter("limit", f"At most so many, up to {MOST_SITES}; 50 when left out.", "integer", most=MOST_SITES),
+        ),
+    ),
+    *(_of_sites(one) for one in OPERATIONS if one.name in _KEPT),
+)
+"""What the endpoint of a store of many sites does: all of it reads, and ids name their site."""

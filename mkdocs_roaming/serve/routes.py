@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.resources.abc import Traversable
@@ -26,6 +25,7 @@ from mkdocs_roaming.serve.objects import Part
 from mkdocs_roaming.serve.operations import EVENTS, JSON, MARKDOWN
 from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json
 from mkdocs_roaming.serve.question import Question, checked_language, checked_page, checked_question, read_question
+from mkdocs_roaming.serve.representing import KINDS, body_of, negotiated, tagged, wanted_of
 from mkdocs_roaming.serve.sending import PING, send_stream, unless_left
 from mkdocs_roaming.serve.stream import DONE, FAILED, HEADERS, sse
 from mkdocs_roaming.serve.walking import Told, tell_health, tell_hits, tell_outline, tell_section
@@ -71,25 +71,25 @@ class Routes:
     async def read_outline(self, request: Request) -> Response:
         """Give the outline or a branch."""
         here, id_ = self._here(request), request.query_params.get("id")
-        return _negotiated(request, await self._told(request, here, lambda: tell_outline(here, id_)))
+        return negotiated(request, await self._told(request, here, lambda: tell_outline(here, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Give a section opened."""
         here, id_, part = self._here(request), request.path_params["id"], request.query_params.get("part")
         if not here.near:
-            return _negotiated(request, await self._told(request, here, lambda: tell_section(here, id_, part)))
-        wanted = _wanted(request)
+            return negotiated(request, await self._told(request, here, lambda: tell_section(here, id_, part)))
+        wanted = wanted_of(request)
         body = here.bodies.get((wanted, id_, part))
         if body is None:
-            body = _body(tell_section(here, id_, part), wanted)
+            body = body_of(tell_section(here, id_, part), wanted)
             here.bodies.keep((wanted, id_, part), body)
-        return _tagged(request, body, _KINDS[wanted], vary="Accept")
+        return tagged(request, body, KINDS[wanted], vary="Accept")
 
     async def search_sections(self, request: Request) -> Response:
         """Give what search finds."""
         here, query = self._here(request), request.query_params
         told = await self._told(request, here, lambda: tell_hits(here, query.get("q", ""), query.get("limit")))
-        return _tagged(request, as_json(told.data), JSON)
+        return tagged(request, as_json(told.data), JSON)
 
     async def _told(self, request: Request, here: Deployment, tell: Callable[[], Told]) -> Told:
         """Give what takes more than a moment to tell: in a thread, and for each visitor one at a time. Of a hundred
@@ -127,7 +127,7 @@ class Routes:
 
     async def openapi(self, request: Request) -> Response:
         """Give the description of the endpoint."""
-        return _tagged(request, self.description, JSON)
+        return tagged(request, self.description, JSON)
 
     async def widget(self, request: Request) -> Response:
         """Give the widget, to pages of other sites too."""
@@ -199,35 +199,11 @@ async def _let_in(request: Request, hearing: Hearing) -> Admission | None:
     return None if hearing.cached else await admit(request.scope, most=hearing.most, spends=hearing.spends)
 
 
-def _negotiated(request: Request, told: Told) -> Response:
-    wanted = _wanted(request)
-    return _tagged(request, _body(told, wanted), _KINDS[wanted], vary="Accept")
-
-
-def _wanted(request: Request) -> str:
-    return preferred(request.headers.get("accept", ""), (JSON, MARKDOWN))
-
-
-def _body(told: Told, wanted: str) -> bytes:
-    return as_bytes(told.markdown()) if wanted == MARKDOWN and told.markdown else as_json(told.data)
-
-
-def _tagged(request: Request, body: bytes, kind: str, **headers: str) -> Response:
-    """Give a body with its tag, or 304 where the client has it."""
-    tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-    told = {"etag": tag, "cache-control": "no-cache", **headers}
-    known = request.headers.get("if-none-match")
-    if known and tag in [one.strip().removeprefix("W/") for one in known.split(",")]:
-        return Response(status_code=304, headers=told)
-    return Response(body, media_type=kind, headers=told)
-
-
 def _asset(request: Request, file: Traversable, kind: str) -> Response:
     """Give a file of the widget's; a module is fetched across origins only where it says that it may be."""
     if not file.is_file():
         raise Refused(404, "no_file", "There is no such file.")
-    return _tagged(request, file.read_bytes(), kind, **{"access-control-allow-origin": "*"})
+    return tagged(request, file.read_bytes(), kind, **{"access-control-allow-origin": "*"})
 
 
-_KINDS = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 _LONGEST_TAG = 40  # longer ones may be no names of files

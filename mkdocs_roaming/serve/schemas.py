@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from mkdocs_roaming.roam.namespaces import ID
 from mkdocs_roaming.serve.log import LONGEST_COMMENT
 from mkdocs_roaming.serve.question import LONGEST, LONGEST_PAGE, LONGEST_TURN, MOST_TURNS, TAG, WORDS
 
@@ -141,3 +143,49 @@ SCHEMAS: dict[str, Schema] = {
         retry_after=_WHOLE,
     ),
 }
+
+_SITE = {
+    "site": _TEXT,
+    "crawled": {**_NUMBER, "description": "When the site was last up to date, in seconds since 1970."},
+}
+
+
+def _of_sites(schema: Schema) -> Schema:
+    """Give a schema whose ids name their site."""
+    told: Schema = json.loads(json.dumps(schema).replace(_ID["pattern"], f"^{ID}$"))
+    return told
+
+
+OF_SITES: dict[str, Schema] = {
+    **{name: _of_sites(SCHEMAS[name]) for name in ("Outline", "Problem")},
+    "Section": _of_sites({**SCHEMAS["Section"], "properties": {**SCHEMAS["Section"]["properties"], **_SITE}}),
+    "Hits": _object(
+        ("query", "hits"),
+        query=_TEXT,
+        hits=_list(
+            _of_sites(_object(id=_ID, title=_TEXT, path=_list(_TEXT), url=_TEXT, snippet=_TEXT, score=_NUMBER, **_SITE))
+        ),
+        digest=_TEXT,
+    ),
+    "Sites": _object(
+        ("sites",),
+        sites=_list(
+            _object(
+                ("site", "title", "url"),
+                **_SITE,
+                title=_TEXT,
+                summary=_TEXT,
+                url=_TEXT,
+                language=_TEXT,
+                pages=_WHOLE,
+                sections=_WHOLE,
+                digest=_TEXT,
+                state={"enum": ["done", "failed"], "description": "`failed`: the last good copy is what there is."},
+            )
+        ),
+        next={"anyOf": [_TEXT, {"type": "null"}], "description": "The `after` of those that follow."},
+        digest=_TEXT,
+    ),
+    "Health": _object(("status",), status={"enum": ["ok"]}, sites=_WHOLE, digest=_TEXT),
+}
+"""The same of a store of many sites."""

@@ -1,0 +1,198 @@
+"""The endpoint of a store of many sites: listed, searched and opened over HTTP, and as tools for MCP clients.
+
+    app = create_store_app(Collection("s3://docs/store"), Policy(hosts=("docs.example",)))
+
+It answers no questions: a site of the store, served by itself, does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from weakref import WeakValueDictionary
+
+import anyio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mkdocs_roaming.answer.threads import computing, in_thread
+from mkdocs_roaming.catalogue import Entry
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.roam.collection import Collection, Opened
+from mkdocs_roaming.roam.namespaces import split_id
+from mkdocs_roaming.roam.results import Misused
+from mkdocs_roaming.roam.sites import SitesNavigator
+from mkdocs_roaming.roam.tools import MOST_HITS
+from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
+from mkdocs_roaming.serve.deployments import Deployment
+from mkdocs_roaming.serve.gate import Allowance, Gate
+from mkdocs_roaming.serve.guard import App, Guard, Policy, asking
+from mkdocs_roaming.serve.mcp import OF_SITES as INSTRUCTIONS
+from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.openapi import describe
+from mkdocs_roaming.serve.operations import JSON, MOST_KEY, MOST_SITES
+from mkdocs_roaming.serve.operations import OF_SITES as OPERATIONS
+from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json
+from mkdocs_roaming.serve.question import checked_question
+from mkdocs_roaming.serve.refusals import HANDLERS
+from mkdocs_roaming.serve.representing import negotiated, tagged
+from mkdocs_roaming.serve.schemas import OF_SITES as SCHEMAS
+from mkdocs_roaming.serve.walking import FEW_HITS, Told, number, tell_section
+from mkdocs_roaming.words import estimate_tokens
+
+FEW_SITES = 50
+
+
+def create_store_app(collection: Collection, policy: Policy, *, key: bytes = b"") -> App:
+    """Give the application; `key` hides visitors in counters."""
+    metrics = make_metrics()
+    routes = _Routes(collection, metrics)
+    listed = [Route(one.path, getattr(routes, one.name), methods=[one.method], name=one.name) for one in OPERATIONS]
+    listed += [Route(path, _answers_one_site, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
+    tools = _tools(collection, policy)
+    if tools is not None:
+        listed.append(Route("/mcp", tools))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with tools.run() if tools is not None else nullcontext():
+            yield
+
+    application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=HANDLERS)
+    application.router.redirect_slashes = False
+    gate = Gate(Allowance(), secret=key)  # nobody is answered: it knows visitors by their hashes
+    return Counting(Guard(application, policy, gate, refused=Counted(metrics).refusal), metrics)
+
+
+async def _answers_one_site(request: Request) -> Response:
+    raise Refused(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
+
+
+def _tools(collection: Collection, policy: Policy) -> McpEndpoint | None:
+    """Give the tools for MCP clients, where the package for them is installed."""
+    if find_spec("mcp") is None:
+        return None
+    return McpEndpoint(
+        lambda: SitesNavigator(collection), hosts=policy.hosts, origins=policy.origins, instructions=INSTRUCTIONS
+    )
+
+
+@dataclass(slots=True)
+class _Routes:
+    """One method for each operation, under its name."""
+
+    collection: Collection
+    measured: Metrics
+    description: bytes = field(init=False)
+    turns: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+
+    def __post_init__(self) -> None:
+        self.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming", schemas=SCHEMAS)).encode()
+
+    async def list_sites(self, request: Request) -> Response:
+        """List the sites, or those that words are about."""
+        query = request.query_params
+        words, after, limit = query.get("q"), query.get("after", ""), query.get("limit")
+        told = await self._told(request, lambda: _sites(self.collection, words, after, limit))
+        return tagged(request, as_json(told.data), JSON)
+
+    async def read_outline(self, request: Request) -> Response:
+        """Give the list of sites as text, or the outline of one, or a branch of it."""
+        id_ = request.query_params.get("id")
+        return negotiated(request, await self._told(request, lambda: _outline(self.collection, id_)))
+
+    async def read_section(self, request: Request) -> Response:
+        """Give a section opened."""
+        id_, part = request.path_params["id"], request.query_params.get("part")
+        return negotiated(request, await self._told(request, lambda: _section(self.collection, id_, part)))
+
+    async def search_sections(self, request: Request) -> Response:
+        """Give what search finds."""
+        query, limit = request.query_params.get("q", ""), request.query_params.get("limit")
+        told = await self._told(request, lambda: _hits(self.collection, query, limit))
+        return tagged(request, as_json(told.data), JSON)
+
+    async def health(self, request: Request) -> Response:
+        """Tell that sites are there to be read."""
+        told = await in_thread(lambda: {"sites": len(self.collection.keys), "digest": self.collection.generation})
+        return Response(as_json({"status": "ok", **told}), media_type=JSON, headers={"cache-control": "no-store"})
+
+    async def metrics(self, request: Request) -> Response:
+        """Give the counters."""
+        text = as_bytes(self.measured.text())
+        return Response(text, media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
+
+    async def openapi(self, request: Request) -> Response:
+        """Give the description of the endpoint."""
+        return tagged(request, self.description, JSON)
+
+    async def _told(self, request: Request, tell: Callable[[], Told]) -> Told:
+        """Give what takes more than a moment to tell: in a thread, and for each visitor one at a time."""
+        turn = self.turns.setdefault(asking(request.scope), anyio.Lock(fast_acquire=True))
+        async with turn:
+            return await in_thread(tell, None if self.collection.distant else computing())
+
+
+def _sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Told:
+    most = number(limit, "limit", FEW_SITES, MOST_SITES)
+    if words is not None:
+        found = [_site(one.key, one.entry, "done") for one in collection.rank(checked_question(words), most, worth=0.0)]
+        return Told({"sites": found, "next": None, "digest": collection.generation})
+    records = [one for one in collection.records() if one.entry is not None and one.key > after[:MOST_KEY]]
+    shown = [_site(one.key, one.entry, one.state) for one in records[:most] if one.entry is not None]
+    more = records[most - 1].key if len(records) > most else None
+    return Told({"sites": shown, "next": more, "digest": collection.generation})
+
+
+def _site(key: str, entry: Entry, state: str) -> dict[str, object]:
+    told = {name: getattr(entry, name) for name in ("title", "summary", "url", "language", "pages", "sections")}
+    return {"site": key, **told, "digest": entry.digest, "crawled": entry.crawled, "state": state}
+
+
+def _outline(collection: Collection, id_: str | None) -> Told:
+    found = SitesNavigator(collection).read_outline(id_)
+    if isinstance(found, Misused):
+        raise Refused(404, "no_section", " ".join(found.message.split()))
+    text = found.text
+    return Told({"digest": collection.generation, "tokens": estimate_tokens(text), "outline": text}, lambda: text)
+
+
+def _section(collection: Collection, id_: str, part: str | None) -> Told:
+    opened = _opened(collection, id_)
+    told = tell_section(Deployment(opened.library, opened.search), id_, part)
+    return Told({**told.data, "site": opened.key, "crawled": opened.entry.crawled}, told.markdown)
+
+
+def _opened(collection: Collection, id_: str) -> Opened:
+    """Open the site that an id names; raises Refused where it names none."""
+    named = split_id(id_.lower())
+    try:
+        if named is not None:
+            return collection.open(named[0])
+    except UsageError:
+        pass
+    raise Refused(404, "no_section", f"No section {id_[:120]!r}; ids look like SITE:07f3277d, and search gives them.")
+
+
+def _hits(collection: Collection, query: str, limit: str | None) -> Told:
+    query, most = checked_question(query), number(limit, "limit", FEW_HITS, MOST_HITS)
+    told = [
+        {
+            "id": one.hit.place.id,
+            "title": one.hit.place.section.title,
+            "path": list(one.library.places.breadcrumb(one.hit.place)),
+            "url": one.library.places.url(one.hit.place),
+            "snippet": one.hit.snippet,
+            "score": round(one.score, 4),
+            "site": one.site.key,
+            "crawled": one.site.entry.crawled,
+        }
+        for one in collection.find(query, limit=most)
+    ]
+    return Told({"query": query, "hits": told, "digest": collection.generation})

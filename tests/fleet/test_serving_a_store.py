@@ -1,0 +1,211 @@
+"""The sites of a store over HTTP: listed, searched, opened, and offered to agents; refused in words what is not."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+import schemathesis
+import uvicorn
+from click.testing import CliRunner
+from hypothesis import HealthCheck, Phase, given, settings
+from mcp import Client
+from mcp_types import TextContent
+from schemathesis import Case, GenerationMode
+
+from fleet.test_sites_as_tools import LONG_NAME, SITES, _made
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.roam.collection import Collection
+from mkdocs_roaming.serve.guard import Policy
+from mkdocs_roaming.serve.operations import OF_SITES
+from mkdocs_roaming.serve.running import listen
+from mkdocs_roaming.serve.store import create_store_app
+
+PLENTY = Policy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of some sites."""
+    return _made(tmp_path_factory.mktemp("shelf"))
+
+
+@contextmanager
+def _served(shelf: Path, policy: Policy) -> Iterator[httpx2.Client]:
+    listening = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    app = create_store_app(Collection(shelf), policy)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        with httpx2.Client(base_url=url, timeout=30) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture(scope="module")
+def http(shelf: Path) -> Iterator[httpx2.Client]:
+    """A client of its endpoint."""
+    with _served(shelf, PLENTY) as client:
+        yield client
+
+
+def test_sites_are_listed_a_page_at_a_time(http: httpx2.Client) -> None:
+    """Each with what is in it and when it was crawled; `next` leads to those that follow."""
+    keys: list[str] = []
+    after = ""
+    while after is not None:
+        told = http.get("/v1/sites", params={"after": after, "limit": 2}).raise_for_status().json()
+        keys += [site["site"] for site in told["sites"]]
+        after = told["next"]
+    assert keys == sorted(SITES)
+    trains = next(site for site in http.get("/v1/sites").json()["sites"] if site["site"] == "trains")
+    assert (trains["title"], trains["pages"], trains["sections"], trains["state"]) == ("Trains", 2, 5, "done")
+    assert trains["crawled"] > 1.7e9
+
+
+def test_sites_are_found_by_what_they_are_about(http: httpx2.Client) -> None:
+    """Best first."""
+    told = http.get("/v1/sites", params={"q": "brakes of trains"}).json()
+    assert told["sites"][0]["site"] == "trains"
+
+
+def test_what_is_found_can_be_opened(http: httpx2.Client) -> None:
+    """By its id, as JSON and as Markdown, with its site and the day of its crawl."""
+    told = http.get("/v1/search", params={"q": "how long does a refund take"}).json()
+    hit = told["hits"][0]
+    assert hit["site"] == "trains"
+    opened = http.get(f"/v1/sections/{hit['id']}").json()
+    assert "9 days" in opened["text"]
+    assert (opened["site"], opened["crawled"]) == ("trains", hit["crawled"])
+    assert opened["before"] is None or opened["before"]["id"].startswith("trains:")
+    text = http.get(f"/v1/sections/{hit['id']}", headers={"Accept": "text/markdown"}).text
+    assert f"[{hit['id']}]" in text
+
+
+def test_outlines_name_their_site(http: httpx2.Client) -> None:
+    """All sites as lines, one as an outline, and a branch of it."""
+    assert "[trains] Trains" in http.get("/v1/outline").json()["outline"]
+    outline = http.get("/v1/outline", params={"id": "trains"}).json()["outline"]
+    tickets = re.search(r"\[(trains:[0-9a-f]{8})\] Tickets", outline)
+    assert tickets
+    assert "Refunds" in http.get("/v1/outline", params={"id": tickets[1]}).json()["outline"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/v1/sections/nobody:07f3277d", 404, "ids look like SITE:07f3277d"),
+        ("/v1/sections/trains:00000000", 404, "No section"),
+        ("/v1/sections/07f3277d", 404, "ids look like SITE:07f3277d"),
+        ("/v1/outline?id=nobody", 404, "there is no site 'nobody'"),
+        ("/v1/search?q=", 422, "empty"),
+        ("/v1/sites?limit=0", 422, "`limit`"),
+        ("/ask?q=pumps", 404, "roaming serve STORE/SITE"),
+        ("/v1/sections/trains%2F..:07f3277d", 404, "nothing at this address"),
+    ],
+)
+def test_what_is_not_there_is_told(http: httpx2.Client, path: str, status: int, said: str) -> None:
+    """In one sentence, with what would be right."""
+    answer = http.get(path)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+
+
+def test_who_has_it_already_is_told_no_more(http: httpx2.Client) -> None:
+    """A tag stands for what was given, until a new crawl."""
+    for path in ("/v1/outline", "/v1/sites", "/v1/search?q=pumps", "/openapi.json"):
+        tag = http.get(path).headers["etag"]
+        assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_it_is_guarded_as_a_site_is(shelf: Path) -> None:
+    """Strange names, pages of other sites, and too many requests."""
+    with _served(shelf, Policy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
+        assert http.get("/v1/sites", headers={"Host": "evil.example"}).status_code == 421
+        assert http.get("/v1/sites", headers={"Origin": "https://evil.example"}).status_code == 403
+        assert [http.get("/v1/sites").status_code for _ in range(8)].count(429) >= 3
+        counted = http.get("/healthz")
+        assert counted.json()["sites"] == len(SITES)
+
+
+def test_what_is_asked_is_counted(http: httpx2.Client) -> None:
+    """By operation, for Prometheus."""
+    http.get("/v1/sites")
+    assert 'roaming_requests_total{operation="list_sites",method="GET",status="200"}' in http.get("/metrics").text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_agents_have_the_tools_over_http(http: httpx2.Client, anyio_backend: str) -> None:
+    """The same as `roaming mcp STORE` gives."""
+    async with Client(f"{http.base_url}/mcp") as client:
+        found = await client.call_tool("search_sections", {"query": "when do doors close"})
+        assert isinstance(found.content[0], TextContent)
+        assert "[trains:" in found.content[0].text
+
+
+# As it is described
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v1/sites", "Sites"),
+        ("/v1/outline", "Outline"),
+        ("/v1/search?q=pumps", "Hits"),
+        ("/v1/sections/{pumps}", "Section"),
+        ("/healthz", "Health"),
+        ("/v1/sections/x:00000000", "Problem"),
+    ],
+)
+def test_answers_are_as_described(http: httpx2.Client, path: str, name: str) -> None:
+    """What is given fits its schema, and has nothing that the schema does not name."""
+    told = http.get("/openapi.json").json()
+    assert {(method.upper(), at) for at, methods in told["paths"].items() for method in methods} == {
+        (one.method, one.path) for one in OF_SITES
+    }
+    pumps = http.get("/v1/search", params={"q": "pumps"}).json()["hits"][0]["id"]
+    given_ = http.get(path.format(pumps=pumps)).json()
+    schema = json.dumps({**told["components"]["schemas"][name], "$defs": told["components"]["schemas"]})
+    jsonschema.validate(given_, json.loads(schema.replace("#/components/schemas/", "#/$defs/")))
+    assert set(given_) <= set(told["components"]["schemas"][name]["properties"])
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", [one.name for one in OF_SITES if one.parameters])
+def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, mode: GenerationMode) -> None:
+    """Those that fit the description, and those that do not."""
+    if name == "read_outline" and mode is GenerationMode.NEGATIVE:
+        return  # any text is right there
+    schema = schemathesis.openapi.from_url(f"{http.base_url}/openapi.json")
+    operation = schema.find_operation_by_label(next(f"{one.method} {one.path}" for one in OF_SITES if one.name == name))
+    assert operation is not None
+
+    @settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(mode))
+    def ask(case: Case) -> None:
+        answer = case.call()
+        case.validate_response(answer)
+        assert answer.status_code < 500
+
+    ask()
+
+
+def test_a_site_of_its_own_is_no_stores(shelf: Path) -> None:
+    """`--site` shows one site's pages: it is refused with a store, before anything listens."""
+    done: Any = CliRunner().invoke(main, ["serve", str(shelf), "--site", str(shelf / LONG_NAME), "--port", "0"])
+    assert done.exit_code == 1
+    assert "is about one site" in done.stderr
