@@ -21,6 +21,7 @@ import certifi
 import pytest
 from click.testing import CliRunner, Result
 
+from fleet import azure_server, gcs_server
 from mkdocs_roaming.cli import main
 
 TOPICS = [
@@ -235,3 +236,38 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
             monkeypatch.setenv(name, value)
         yield S3(port, environ)
         running.kill()
+
+
+@dataclass(frozen=True)
+class GCS:
+    """A double of GCS on this machine, and the environment by which it is reached."""
+
+    environ: dict[str, str]
+    where: str = "gs://shelf/docs"
+
+
+@pytest.fixture
+def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
+    """Give a double of GCS with an empty bucket, its token in the environment."""
+    command = [sys.executable, "-m", "fleet.gcs_server", "shelf"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as running:
+        assert running.stdout is not None
+        url = f"http://127.0.0.1:{int(running.stdout.readline())}"
+        environ = {"GOOGLE_BASE_URL": url, "GOOGLE_BEARER_TOKEN": gcs_server.TOKEN}
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        yield GCS(environ)
+        running.kill()
+
+
+@pytest.fixture
+def az(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[azure_server.Azure]:
+    """Give Azurite with an empty container, its key in the environment."""
+    program = azure_server.azurite()
+    if program is None:
+        pytest.skip("npm cannot install Azurite here")
+    with azure_server.serving(program, tmp_path_factory.mktemp("azurite")) as azure:
+        for name, value in azure.environ.items():
+            monkeypatch.setenv(name, value)
+        yield azure

@@ -17,13 +17,13 @@ from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, o
 from mkdocs_roaming.serve.deployments import Deployments
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bucket]:
     """A folder, and a bucket's prefix."""
     if request.param == "folder":
         yield FolderBucket(tmp_path / "bucket")
     else:
-        yield open_bucket(request.getfixturevalue("s3").where)
+        yield open_bucket(request.getfixturevalue(request.param).where)
 
 
 def _held(where: str) -> dict[str, bytes]:

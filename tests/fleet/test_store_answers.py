@@ -29,7 +29,7 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw
     def opened(scheme: str, raw: Raw, **more: float) -> ObjectBucket:
         for name, value in _environ(scheme, raw.port, tmp_path).items():
             monkeypatch.setenv(name, value)
-        return ObjectBucket.at(f"{scheme}://shelf/docs", **{"patience": 0.3, "silence": 1, **more})
+        return ObjectBucket.at(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
 
     return opened
 
@@ -167,7 +167,7 @@ def test_a_store_that_is_not_there_is_told(store: Callable[..., ObjectBucket], m
             store(scheme, raw).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://no-such-host.invalid")
     with pytest.raises(BucketError, match="no such host"):
-        ObjectBucket.at("s3://shelf/docs", patience=0.3).get(PATH)
+        ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "key:secret@127.0.0.1:9000")
     told = "s3://shelf/docs: AWS_ENDPOINT_URL is no address; begin it with https:// or http://"
     with pytest.raises(BucketError) as raised:

@@ -1,0 +1,239 @@
+"""S3, GCS and Azure do the same for whoever keeps sites there: moto, a double of our own, and Azurite play them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.buckets import BucketError, Nothing, open_bucket
+from mkdocs_roaming.buckets.objects import ObjectBucket
+
+
+@pytest.fixture(params=["s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
+def store(request: pytest.FixtureRequest) -> Any:
+    """A store of each kind."""
+    return request.getfixturevalue(request.param)
+
+
+def test_every_command_works_there(
+    store: Any, sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...], published: Any
+) -> None:
+    """Sites are crawled there, found, asked, opened and brought up to date, and are what a folder would hold."""
+    listing = sites.listing(tmp_path / "sites.txt", 4)
+    crawl = ("crawl", "--many", listing, *haste, "--scratch", tmp_path / "scratch")
+    for where in (tmp_path / "folder", store.where):
+        done = roaming(*crawl, "-o", where, "--json")
+        assert json.loads(done.stdout.splitlines()[-1])["new"] == 4, done.stderr
+    site = f"{store.where}/site-001"
+    assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
+    assert len(json.loads(roaming("sites", store.where, "--json").stdout)) == 4
+    hits = json.loads(roaming("search", store.where, "two people who know it", "--json").stdout)
+    assert "twice a year" in roaming("expand", store.where, hits[0]["id"]).stdout
+    assert "twice a year" in roaming("ask", store.where, "site-002: how often is it looked at?").stdout
+    sites.pages = 2
+    sites.edition["127.0.1.1/b"] = 1
+    for where in (tmp_path / "folder", store.where):
+        done = roaming(*crawl, "-o", where, "--refresh-older-than", "0s", "--json")
+        assert json.loads(done.stdout.splitlines()[-1])["pages_gone"] == 4, done.stderr
+    bucket = open_bucket(store.where)
+    held = {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
+    assert held == published(tmp_path / "folder")
+
+
+def test_what_is_not_there_or_not_allowed_is_told(
+    store: Any, roaming: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bucket that is missing, and a key that is wrong: one line for whatever is done, and the key is not in it."""
+    scheme = store.where.partition(":")[0]
+    listing = sites.listing(tmp_path / "sites.txt", 1)
+    nowhere = f"{scheme}://nowhere/docs"
+    told = f"roaming: {nowhere}: there is no bucket {scheme}://nowhere; create it, or give another\n"
+    for command in (("sites", nowhere), ("crawl", "--many", listing, "-o", nowhere, *haste)):
+        assert roaming(*command).stderr == told
+    with pytest.raises(BucketError, match="there is no bucket"):
+        open_bucket(nowhere).delete(["a", "b"])
+    if scheme == "s3":
+        return  # moto believes every key
+    wrong = base64.b64encode(b"a secret that is wrong").decode()
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY" if scheme == "az" else "GOOGLE_BEARER_TOKEN", wrong)
+    for command in (("sites", store.where), ("crawl", "--many", listing, "-o", store.where, *haste)):
+        said = roaming(*command).stderr
+        assert said.startswith(f"roaming: {store.where}: the credentials are not accepted (")
+        assert (said.count("\n"), wrong in said) == (1, False)
+
+
+@pytest.mark.slow
+def test_many_and_large_objects_are_kept(store: Any) -> None:
+    """2,300 objects are listed once each, in pages, and removed, in batches; 100 MB come back the same."""
+    bucket = open_bucket(store.where)
+    names = [f"many/{at:04}" for at in range(2300)]
+    with ThreadPoolExecutor(8) as several:
+        list(several.map(lambda name: bucket.put(name, b""), names))
+    assert sorted(kept.path for kept in bucket.list("many")) == names
+    bucket.delete([*names[:2200], "many/never"])
+    assert sorted(kept.path for kept in bucket.list("many")) == names[2200:]
+    large = bytes(range(256)) * 4096 * 100
+    bucket.put("large", large)
+    assert bucket.get("large") == large
+    bucket.put("empty", b"")
+    assert bucket.get("empty") == b""
+
+
+def test_names_are_taken_letter_by_letter(store: Any) -> None:
+    """Blanks, `%`, umlauts and marks mean themselves, in a prefix as in a name; nothing beside the prefix is seen."""
+    root = store.where.rpartition("/")[0]
+    beside = open_bucket(f"{root}/my docs")
+    beside.put("x", b"beside")
+    for prefix in ("my docs %20ü+&=[1]", "my%20docs", "MY docs", "~a'b(c)"):
+        bucket = open_bucket(f"{root}/{prefix}/")
+        assert list(bucket.list("")) == []
+        bucket.put("a b/%41.md", b"1")
+        assert [kept.path for kept in open_bucket(f"{root}/{prefix}").list("a b/")] == ["a b/%41.md"]
+        assert bucket.get("a b/%41.md") == b"1"
+        assert bucket.where == f"{root}/{prefix}"
+    assert [kept.path for kept in beside.list("")] == ["x"]
+    whole = open_bucket(root + "/")
+    assert "my docs/x" in {kept.path for kept in whole.list("")}
+    for path in ("../x", "a//b", "a/./b", "a\nb"):
+        with pytest.raises(BucketError, match="leads out of it, or is no path") as raised:
+            beside.get(path)
+        assert not isinstance(raised.value, Nothing)
+
+
+@pytest.mark.slow
+def test_of_several_processes_that_create_one_succeeds(store: Any) -> None:
+    """So a lock is one's own, whoever else is on the way to it."""
+    program = (
+        "import sys; from mkdocs_roaming.buckets import open_bucket; bucket = open_bucket(sys.argv[1]);"
+        "sys.stdin.readline(); print([at for at in range(40) if bucket.create(f'{at}', sys.argv[2].encode())])"
+    )
+    command = [sys.executable, "-c", program, store.where]
+    running = [
+        subprocess.Popen([*command, str(at)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for at in range(4)
+    ]
+    for each in running:
+        assert each.stdin is not None
+        each.stdin.write("\n")
+        each.stdin.flush()
+    won = [json.loads(each.communicate()[0]) for each in running]
+    assert sorted(at for ats in won for at in ats) == list(range(40))
+    bucket = open_bucket(store.where)
+    assert all(bucket.get(f"{at}") == str(who).encode() for who, ats in enumerate(won) for at in ats)
+
+
+@pytest.mark.slow
+def test_a_token_for_a_container_is_enough_until_it_runs_out(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SAS token reads, writes, lists and removes; one that has run out, or may only read, is told as that."""
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_KEY")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas("2099-01-01T00:00:00Z"))
+    bucket = open_bucket(az.where)
+    assert bucket.create("a", b"1")
+    assert not bucket.create("a", b"2")
+    assert [kept.path for kept in bucket.list("")] == ["a"]
+    bucket.delete(["a", "never"])
+    for until, may, told in (
+        ("2026-01-01T00:00:00Z", "racwdl", "the credentials have expired; renew them and run this again"),
+        ("2099-01-01T00:00:00Z", "r", r"these credentials may not do that \(.*\); allow them to list, read and write"),
+    ):
+        monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas(until, may))
+        bucket = open_bucket(az.where)
+        for do in (
+            lambda bucket=bucket: bucket.put("a", b"1"),
+            lambda bucket=bucket: bucket.create("a", b"1"),
+            lambda bucket=bucket: list(bucket.list("")),
+            lambda bucket=bucket: bucket.delete(["a"]),
+        ):
+            with pytest.raises(BucketError, match=told) as raised:
+                do()
+            assert "sig=" not in str(raised.value)
+            assert raised.value.lasting
+
+
+@pytest.mark.slow
+def test_the_emulator_is_found_by_its_switch(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AZURE_STORAGE_USE_EMULATOR is enough: account, key and address are the emulator's own."""
+    for name in az.environ:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AZURE_STORAGE_USE_EMULATOR", "true")
+    monkeypatch.setenv("AZURITE_BLOB_STORAGE_URL", f"http://127.0.0.1:{az.port}")
+    bucket = open_bucket(az.where)
+    bucket.put("a", b"1")
+    assert bucket.get("a") == b"1"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("s3://", "s3://: names no bucket; give s3://BUCKET/PREFIX"),
+        ("S3:///docs", "S3:///docs: names no bucket; give s3://BUCKET/PREFIX"),
+        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs: has a name or a key before @"),
+        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs: has something after ? in its address"),
+        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs: has something after # in its address"),
+        ("s3://shelf:9000/docs", "s3://shelf:9000: is no bucket's name"),
+        ("s3://shelf/a/../b", "s3://shelf/a/../b: has the part '..', which no path has"),
+        ("s3://shelf/a//b", "s3://shelf/a//b: has the part '', which no path has"),
+        ("gcs://shelf/docs", "gcs://shelf/docs: gcs:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX"),
+        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs: https:// is no kind of store"),
+        ("file:///srv/docs", "file:///srv/docs: file:// is no kind of store"),
+    ],
+)
+def test_an_address_that_is_none_is_told(where: str, told: str) -> None:
+    """Nothing is looked for in another place than the one that was meant, and what may be secret is not repeated."""
+    with pytest.raises(BucketError) as raised:
+        open_bucket(where)
+    assert str(raised.value).startswith(told)
+    assert "SECRET" not in str(raised.value)
+
+
+def test_an_address_may_be_written_in_several_ways(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheme in upper case, slashes at the end: the same place; a bucket alone is a place, too."""
+    monkeypatch.chdir(tmp_path)
+    open_bucket("s3://shelf/docs").put("x", b"1")
+    for where in ("S3://shelf/docs", "s3://shelf/docs/", "s3://shelf//docs//"):
+        bucket = open_bucket(where)
+        assert (bucket.where, bucket.get("x")) == ("s3://shelf/docs", b"1")
+    assert open_bucket("s3://shelf/").get("docs/x") == b"1"
+    assert not list(tmp_path.iterdir())
+
+
+def test_credentials_that_make_no_sense_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line names what to look at, and not what is in it."""
+    account = tmp_path / "account.json"
+    account.write_text('{"private_key": "SECRET"}')
+    for where, name, value in (
+        ("gs://shelf", "GOOGLE_APPLICATION_CREDENTIALS", str(account)),
+        ("gs://shelf", "GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json")),
+        ("az://shelf", "AZURE_STORAGE_ACCOUNT_KEY", "no base64 SECRET"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "shelves")
+            patch.setenv(name, value)
+            with pytest.raises(BucketError) as raised:
+                ObjectBucket.at(where)
+        assert str(raised.value) == f"{where}: the credentials in the environment make no sense; see to {name}"
+
+
+def test_somebody_elses_keys_are_passed_or_told(s3: Any) -> None:
+    """What a web console leaves as a folder is passed; a key that is no path is named, since no list can go past it."""
+    import boto3
+
+    bucket = open_bucket(s3.where)
+    bucket.put("a/x", b"1")
+    client = boto3.client("s3", endpoint_url=s3.environ["AWS_ENDPOINT_URL"])
+    for key in ("docs/", "docs/a/", "/docs/y", "docs-more/z"):
+        client.put_object(Bucket="shelf", Key=key, Body=b"")
+    assert [kept.path for kept in bucket.list("a")] == ["a/x"]
+    for key in ("docs/a//b", "docs/a/../b"):
+        client.put_object(Bucket="shelf", Key=key, Body=b"")
+        with pytest.raises(BucketError, match=r"holds the key .*, which is no path; rename or remove it") as raised:
+            list(bucket.list("a"))
+        assert repr(key) in str(raised.value)
+        client.delete_object(Bucket="shelf", Key=key)
