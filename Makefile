@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: demo test check site clean browser
+.PHONY: demo test check site clean browser azurite
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
@@ -28,7 +28,7 @@ demo: site
 test: $(INSTALLED) browser
 	@$(BIN)/python -m pytest -q
 
-check: $(INSTALLED) browser
+check: $(INSTALLED) browser azurite
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
@@ -53,6 +53,10 @@ browser:
 	  && { $(APT_CHROMIUM) || { apt-get update -qq >/dev/null 2>&1 && $(APT_CHROMIUM); }; } \
 	  || echo "No Chromium, and it cannot be installed here: browser tests are skipped"; \
 	fi
+
+# The slow tests of Azure need its emulator, from npm; where it cannot be installed they are skipped.
+azurite: $(INSTALLED)
+	@cd tests && ../$(BIN)/python -m fleet.azure_server || true
 
 clean:
 	rm -rf .venv .cache site sample_site/site
