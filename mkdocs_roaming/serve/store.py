@@ -144,7 +144,9 @@ def _sites(collection: Collection, words: str | None, after: str, limit: str | N
     if words is not None:
         found = [_site(one.key, one.entry, "done") for one in collection.rank(checked_question(words), most, worth=0.0)]
         return Told({"sites": found, "next": None, "digest": collection.generation})
-    records = [one for one in collection.records() if one.entry is not None and one.key > after[:MOST_KEY]]
+    if len(after) > MOST_KEY:
+        raise Refused(422, "bad_key", f"`after` is the key of a site: {MOST_KEY} characters at most.")
+    records = [one for one in collection.records() if one.entry is not None and one.key > after]
     shown = [_site(one.key, one.entry, one.state) for one in records[:most] if one.entry is not None]
     more = records[most - 1].key if len(records) > most else None
     return Told({"sites": shown, "next": more, "digest": collection.generation})

@@ -194,7 +194,14 @@ def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, 
     operation = schema.find_operation_by_label(next(f"{one.method} {one.path}" for one in OF_SITES if one.name == name))
     assert operation is not None
 
-    @settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=30,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(case=operation.as_strategy(mode))
     def ask(case: Case) -> None:
         answer = case.call()
