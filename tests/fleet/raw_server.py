@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 Answering = Callable[[str, Mapping[str, str]], "Answer"]
 
@@ -80,10 +82,14 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def serving(answer: Answering) -> Iterator[Raw]:
-    """Serve until the block ends."""
+def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]:
+    """Serve until the block ends; by TLS with a file that holds a key and its certificate."""
     handler = type("Handler", (_Handler,), {})
     with _Server(("127.0.0.1", 0), handler) as server:
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         handler.raw = raw = Raw(server.server_address[1], answer)  # type: ignore[attr-defined]  # made just above
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

@@ -6,10 +6,17 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
 from mkdocs_roaming.buckets import BucketError
@@ -201,3 +208,38 @@ def test_what_was_written_though_the_answer_was_lost_is_ours(scheme: str, store:
     with serving(lambda first, headers: whole(refused)) as raw:
         assert not store(scheme, raw).create("one", b"mine")
         assert not any(first.startswith("GET") for first in raw.asked)
+
+
+def test_a_certificate_of_ones_own_is_told_or_trusted(
+    store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A private endpoint's certificate is not accepted, which is told; with SSL_CERT_FILE naming it, it is."""
+    certificate = _certificate(tmp_path / "own.pem")
+    with serving(lambda first, headers: ranged(b"data", headers), certificate) as raw:
+        store("s3", raw)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{raw.port}")
+        with pytest.raises(BucketError, match="its certificate is not accepted"):
+            ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
+
+
+def _certificate(file: Path) -> Path:
+    """Write a key and a certificate for 127.0.0.1 that nobody has signed but itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    begin = datetime.now(UTC) - timedelta(days=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    return file
