@@ -19,7 +19,8 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
     from roaming_crawler.crawl import Crawl
-    from roaming_crawler.fleet import Engine, Report
+    from roaming_crawler.fleet import Engine
+    from roaming_crawler.report import Report
 
     from mkdocs_roaming.catalogue import Record
     from mkdocs_roaming.roam.collection import Asked, Collection

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from roaming_crawler.crawl import Crawl
+from roaming_crawler.due import config_of
 from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import Plan, config_of, crawl_listed
+from roaming_crawler.fleet import Plan, crawl_listed
 from roaming_crawler.listing import Listed
 
 from mkdocs_roaming.catalogue import Record

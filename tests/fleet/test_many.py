@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -17,8 +18,9 @@ import pytest
 from click.testing import Result
 from roaming_crawler.claims import claimed
 from roaming_crawler.crawl import Crawl
+from roaming_crawler.due import config_of, standing
 from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan, config_of, crawl_listed, standing
+from roaming_crawler.fleet import STORE, Plan, crawl_listed, in_threads
 from roaming_crawler.listing import Listed
 from roaming_crawler.session import Limits
 
@@ -195,7 +197,7 @@ def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, t
     again = json.loads((runs / f"{last}.json").read_text())
     same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
     assert {name: again[name] for name in same} == {name: told[name] for name in same}
-    assert again["stopped"] == "no report came of it: its sites tell"
+    assert again["stopped"] == "ended without a report; told by the records of its sites"
 
 
 def test_a_site_that_a_limit_ended_is_gone_on_with(
@@ -285,6 +287,22 @@ def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, 
     sites.most_open.clear()
     crawl("--refresh")
     assert sites.most_open["127.0.9.9"] == 1
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 8])
+def test_every_group_comes_to_its_end(at_once: int, tmp_path: Path) -> None:
+    """Hosts of one site and of many, whose crawls end at the same time: each site is crawled, and once."""
+    FolderBucket(tmp_path / "store").create(STORE, b"{}")
+    plan = Plan(str(tmp_path / "store"), Crawl(workers=0), "run", "config", "")
+    draw = random.Random(at_once)
+    for at in range(8):
+        sizes = [draw.choice([1, 1, 2, 9]) for _ in range(6)]
+        groups = [
+            tuple(Listed(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
+            for group, size in enumerate(sizes)
+        ]
+        found = [record.key for record in in_threads(at_once)(plan, groups)]
+        assert sorted(found) == sorted(site.key for group in groups for site in group)
 
 
 def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: Path) -> None:

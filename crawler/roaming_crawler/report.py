@@ -1,0 +1,88 @@
+"""What a crawl of many sites came to: `.fleet/runs/<run>.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from mkdocs_roaming.buckets import Bucket
+from mkdocs_roaming.catalogue import Record
+from mkdocs_roaming.catalogue.records import FLEET
+
+RUNS = f"{FLEET}/runs"
+
+
+@dataclass(slots=True)
+class Report:
+    """What a crawl of many sites came to."""
+
+    run: str
+    sites: int
+    fresh: int = 0
+    """Sites that were not asked: done before, and not old enough."""
+    waiting: int = 0
+    """Sites that failed before, whose next try is not due."""
+    busy: int = 0
+    """Sites that another process was at, for longer than they were waited for."""
+    new: int = 0
+    changed: int = 0
+    same: int = 0
+    failed: int = 0
+    pages_new: int = 0
+    pages_changed: int = 0
+    pages_gone: int = 0
+    requests: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    stopped: str = ""
+
+    def add(self, record: Record) -> None:
+        """Count a site."""
+        if record.result not in _RESULTS:
+            return
+        setattr(self, record.result, getattr(self, record.result) + 1)
+        if record.result in ("fresh", "waiting", "busy"):
+            return  # whoever crawled it tells of it
+        self.requests += record.requests
+        self.bytes += record.bytes
+        if record.result == "failed":
+            told = {"site": record.key, "url": record.url, "error": record.error, "tries": record.tries}
+            self.failures.append({**told, "next_try": record.next_try, "kept": record.entry is not None})
+            return
+        self.pages_new += record.new
+        self.pages_changed += record.changed
+        self.pages_gone += record.gone
+        if record.result == "changed":
+            told = {"site": record.key, "new": record.new, "changed": record.changed, "gone": record.gone}
+            self.changes.append(told)
+
+
+def write_report(bucket: Bucket, report: Report) -> None:
+    """Write what came of a run."""
+    told = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    bucket.put(f"{RUNS}/{report.run}.json", told)
+
+
+def report_killed(bucket: Bucket, known: Iterable[Record]) -> None:
+    """Write the reports of runs that were killed before they wrote one, from what they wrote down of each site.
+
+    A run that is still going on elsewhere writes its own over it.
+    """
+    written = {PurePosixPath(kept.path).stem for kept in bucket.list(RUNS)}
+    killed: dict[str, Report] = {}
+    for record in known:
+        if record.run not in written:
+            report = killed.setdefault(record.run, Report(record.run, 0, stopped=_KILLED))
+            report.sites += 1
+            report.add(record)
+    for report in killed.values():
+        write_report(bucket, report)
+
+
+_RESULTS = ("fresh", "waiting", "busy", "new", "changed", "same", "failed")
+_KILLED = "ended without a report; told by the records of its sites"
