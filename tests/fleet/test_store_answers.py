@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
@@ -222,6 +223,37 @@ def test_a_certificate_of_ones_own_is_told_or_trusted(
             ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
+
+
+def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its key, in the file that GOOGLE_APPLICATION_CREDENTIALS names, makes the token; nobody else is asked."""
+    key = rsa.generate_private_key(65537, 2048)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    account = {
+        "type": "service_account",
+        "client_email": "shelf@example",
+        "private_key": private,
+        "private_key_id": "1",
+    }
+    file = tmp_path / "account.json"
+    file.write_text(json.dumps(account))
+    tokens: list[str] = []
+
+    def answer(first: str, headers: Mapping[str, str]) -> Answer:
+        tokens.append(headers["authorization"].removeprefix("Bearer "))
+        return ranged(b"data", headers)
+
+    with serving(answer) as raw:
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+        monkeypatch.setenv("GOOGLE_BASE_URL", f"http://127.0.0.1:{raw.port}")
+        assert ObjectBucket.at("gs://shelf/docs").get(PATH) == b"data"
+    signed, _, signature = tokens[0].rpartition(".")
+    key.public_key().verify(_bytes(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+    assert json.loads(_bytes(signed.partition(".")[2]))["iss"] == "shelf@example"
+
+
+def _bytes(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def _certificate(file: Path) -> Path:
