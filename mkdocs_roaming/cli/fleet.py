@@ -164,9 +164,15 @@ def _show(report: Report, store: str) -> None:
 @click.argument("words", required=False)
 @click.option("--failed", is_flag=True, help="Only those whose last crawl failed.")
 @click.option("--limit", type=click.IntRange(min=1), help="So many at most.")
+@click.option("--drop", "dropped", metavar="SITE", multiple=True, help="Take a site out of the store. May be repeated.")
 @AS_JSON
-def sites(store: str, words: str | None, failed: bool, limit: int | None, as_json: bool) -> None:
+def sites(
+    store: str, words: str | None, failed: bool, limit: int | None, dropped: tuple[str, ...], as_json: bool
+) -> None:
     """List the sites of a store, or those that WORDS are about, best first."""
+    if dropped:
+        _drop(store, dropped, as_json=as_json)
+        return
     from mkdocs_roaming.buckets import BucketError, open_bucket
     from mkdocs_roaming.catalogue import records_in
     from mkdocs_roaming.roam.collection import Collection
@@ -177,7 +183,7 @@ def sites(store: str, words: str | None, failed: bool, limit: int | None, as_jso
         raise LibraryError(str(error)) from None
     if words:
         by_key = {record.key: record for record in found}
-        ranked = Collection(store).rank(words, limit or 10)
+        ranked = Collection(store).rank(words, limit or 10, worth=0.0)
         found = [by_key[each.key] for each in ranked if each.key in by_key]
     found = found[:limit]
     if as_json:
@@ -187,6 +193,20 @@ def sites(store: str, words: str | None, failed: bool, limit: int | None, as_jso
     if not found:
         click.echo("Nothing found." if words else "No site.", err=True)
         sys.exit(NOTHING_FOUND)
+
+
+def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
+    from roaming_crawler.dropping import drop
+
+    gone = drop(store, keys)
+    if as_json:
+        print_json({"dropped": gone})
+    else:
+        click.echo(f"Dropped {', '.join(gone)}; a crawl whose file lists {_it(gone)} brings {_it(gone)} back", err=True)
+
+
+def _it(keys: list[str]) -> str:
+    return "it" if len(keys) == 1 else "them"
 
 
 def _show_record(record: Record) -> None:

@@ -1,0 +1,79 @@
+"""A site that is dropped is gone, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from roaming_crawler.claims import ClaimedError, claimed
+from roaming_crawler.dropping import drop
+
+from mkdocs_roaming.buckets import FolderBucket, open_bucket
+
+Roaming = Callable[..., Result]
+
+
+def _crawl(roaming: Roaming, sites: Any, haste: tuple[str, ...], store: object, listing: Path) -> None:
+    done = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *haste)
+    assert done.exit_code == 0, done.stderr
+
+
+def _paths(store: str, key: str) -> list[str]:
+    """Give what a store holds of a site, the locks aside, whose numbers only grow."""
+    found = (kept.path for kept in open_bucket(store).list(""))
+    return [path for path in found if f"{key}/" in path or f"{key}." in path if "/locks/" not in path]
+
+
+def test_a_dropped_site_is_gone(
+    roaming: Roaming, sites: Any, haste: tuple[str, ...], published: Any, tmp_path: Path
+) -> None:
+    """Its files, its record and its words; the others stay as they were, and the next crawl brings it back."""
+    store, listing = tmp_path / "store", tmp_path / "sites.txt"
+    _crawl(roaming, sites, haste, store, listing)
+    before = published(store)
+    assert roaming("sites", store, "--drop", "site-001").exit_code == 0
+    assert not (store / "site-001").exists()
+    assert not _paths(str(store), "site-001")
+    assert [site["key"] for site in json.loads(roaming("sites", store, "--json").stdout)] == ["site-000", "site-002"]
+    assert published(store) == {path: data for path, data in before.items() if not path.startswith("site-001/")}
+    _crawl(roaming, sites, haste, store, listing)
+    assert published(store) == before
+
+
+def test_it_goes_out_of_a_bucket_as_well(
+    roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path
+) -> None:
+    """With what its crawl remembers."""
+    _crawl(roaming, sites, haste, s3.where, tmp_path / "sites.txt")
+    assert _paths(s3.where, "site-001")
+    told = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
+    assert json.loads(told.stdout) == {"dropped": ["site-001", "site-002"]}
+    assert not _paths(s3.where, "site-001")
+    assert len(_paths(s3.where, "site-000")) > 3
+
+
+@pytest.mark.parametrize("key", ["nobody", "..", "site-000/roaming", ""])
+def test_what_is_not_there_removes_nothing(
+    roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path, key: str
+) -> None:
+    """Not even the sites that are named beside it."""
+    store = tmp_path / "store"
+    _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
+    before = sorted(path for path in store.rglob("*") if "locks" not in path.parts)
+    done = roaming("sites", store, "--drop", "site-000", "--drop", key)
+    assert (done.exit_code, "no site" in done.stderr) == (1, True)
+    assert sorted(path for path in store.rglob("*") if "locks" not in path.parts) == before
+    assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
+
+
+def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path) -> None:
+    """Whoever is at it has it; it can be dropped afterwards."""
+    store = tmp_path / "store"
+    _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
+    with claimed(FolderBucket(store), "site-000"), pytest.raises(ClaimedError, match="another process is at it"):
+        drop(str(store), ["site-000"], patience=0.1)
+    assert (store / "site-000/roaming/manifest.json").exists()
