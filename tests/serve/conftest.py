@@ -104,13 +104,26 @@ def wait_for(true: Callable[[], object], seconds: float = 10.0) -> Any:
 _ending: list[threading.Thread] = []
 
 
+def ended() -> None:
+    """Wait until all servers of earlier tests are gone."""
+    for thread in _ending:
+        thread.join(10)
+    assert [thread.name for thread in _ending if thread.is_alive()] == []
+    _ending.clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _all_servers_end() -> Iterator[None]:
     """Each takes 0.2 seconds to end. Nobody waits for one alone: it ends while the next tests run."""
     yield
-    for thread in _ending:
-        thread.join(10)
-    assert [thread.name for thread in _ending if thread.is_alive()] == []
+    ended()
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_logs(request: pytest.FixtureRequest) -> None:
+    """A test that reads the log waits for the servers of those before it."""
+    if "caplog" in request.fixturenames:
+        ended()
 
 
 @contextmanager
