@@ -118,6 +118,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
+    def handle_error(self, request: object, client_address: object) -> None: ...  # a client that left
+
 
 def main(bucket: str) -> None:
     """Serve until killed; the port is printed."""
