@@ -21,7 +21,7 @@ from typing import Any
 from mkdocs_roaming import __version__
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
 from mkdocs_roaming.catalogue import Record, rebuild, records_in
-from mkdocs_roaming.catalogue.records import FLEET, RECORDS
+from mkdocs_roaming.catalogue.records import FLEET
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest import PATH
 from roaming_crawler.claims import SECONDS, ClaimedError, Stop, claimed
@@ -228,8 +228,7 @@ def _check_names(bucket: Bucket, sites: Sequence[Listed], known: Mapping[str, Re
             said, key = f"{site.url} is there by the name {name}; list it by that", name
         else:
             continue
-        both = f"{bucket.where}/{key} and {bucket.where}/{RECORDS}/{key}.json"
-        raise UsageError(f"{bucket.where}: {said}, or remove {both} to have it crawled anew")
+        raise UsageError(f"{bucket.where}: {said}, or drop it first: roaming sites {bucket.where} --drop {key}")
 
 
 def _close(bucket: Bucket, report: Report, *, changed: bool) -> None:
