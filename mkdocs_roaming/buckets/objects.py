@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_PATIENCE = 120.0
+"""Seconds in which what fails is tried again."""
+
 
 class ObjectBucket:
-    """Objects below a prefix. What fails for a moment is tried again for up to two minutes.
+    """Objects below a prefix. What fails for a moment is tried again, for `patience` seconds.
 
     `until` is the time at which the credentials run out, where they tell it.
     """
 
     distant = True
 
-    def __init__(self, store: ObjectStore, where: str, until: datetime | None = None) -> None:
+    def __init__(
+        self, store: ObjectStore, where: str, until: datetime | None = None, patience: float = _PATIENCE
+    ) -> None:
         self._store = store
         self._until = until
+        self._patience = patience
         self.where = where
 
     @classmethod
@@ -39,7 +45,7 @@ class ObjectBucket:
         environ: Mapping[str, str] = os.environ,
         *,
         silence: float = 60,
-        patience: float = 120,
+        patience: float = _PATIENCE,
     ) -> ObjectBucket:
         """Open the bucket that an address names. Raises BucketError where the environment holds no credentials.
 
@@ -63,7 +69,7 @@ class ObjectBucket:
             },
         }
         store = _opened(address, {k: v for k, v in client.items() if v}, retries, environ)
-        return cls(store, address.where, runs_out(address.scheme, environ))
+        return cls(store, address.where, runs_out(address.scheme, environ), patience)
 
     def get(self, path: str) -> bytes:
         """Give an object's bytes."""
@@ -85,7 +91,7 @@ class ObjectBucket:
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        doubtful = False
+        doubtful, end = False, time.monotonic() + self._patience
         for wait in (*_WAITS, None):
             try:
                 obstore.put(self._store, path, data, mode="create")
@@ -94,7 +100,7 @@ class ObjectBucket:
                 return (doubtful or retried(error)) and self.get(path) == data
             except Exception as error:
                 failure = self._told(path, error)
-                if failure.lasting or wait is None:
+                if failure.lasting or wait is None or time.monotonic() > end:
                     raise failure from None
                 doubtful = True
                 time.sleep(wait)
@@ -104,17 +110,17 @@ class ObjectBucket:
         """Give the objects below a folder."""
         import obstore
 
-        below, last = below.rstrip("/"), ""
+        below, last, end = below.rstrip("/"), "", time.monotonic() + self._patience
         for wait in (*_WAITS, None):
             try:
                 for some in obstore.list(self._store, below or None, offset=last or None):
                     for each in some:
-                        last = each["path"]
+                        last, end = each["path"], time.monotonic() + self._patience
                         if last not in ("", below):  # an empty object that a web console shows as the folder
                             yield Kept(last, each["size"], each["e_tag"] or str(each["last_modified"]))
                 return
             except Exception as error:
-                if wait is None or not broken_off(error):
+                if wait is None or time.monotonic() > end or not broken_off(error):
                     raise self._told(below, error) from None
             time.sleep(wait)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -223,6 +224,17 @@ def test_a_certificate_of_ones_own_is_told_or_trusted(
             ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
+
+
+def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]) -> None:
+    """Whatever was asked for, no attempt begins after the time in which what fails is tried again."""
+    with serving(lambda first, headers: Answer(b"", silent=30)) as raw:
+        bucket = store("s3", raw, patience=0.5, silence=0.2)
+        for name, do in _doings(bucket):
+            began = time.monotonic()
+            with pytest.raises(BucketError, match="no answer in time"):
+                do()
+            assert (name, time.monotonic() - began < 3) == (name, True)
 
 
 def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
