@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +11,11 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.roam.fetching import SECONDS, Fetching
 
 MANIFEST_CAP = 256 * 2**20
 MARKDOWN_CAP = 64 * 2**20
 FULL = "llms-full.txt"
-REDIRECTS = 5
-SECONDS = 120.0
-"""The longest that one answer may take to arrive; a quarter of it is the longest silence."""
 
 
 class Absent(LibraryError):  # noqa: N818 -- says what is the case, as NoManifest does
@@ -100,19 +96,8 @@ class Web:
     distant = True
 
     def __init__(self, root: str, *, seconds: float = SECONDS) -> None:
-        import httpx2  # only for those who read from the web
-
-        from mkdocs_roaming import __version__
-
         self.root = self.where = root
-        self._seconds = seconds
-        self._client = httpx2.Client(
-            follow_redirects=True,
-            max_redirects=REDIRECTS,
-            timeout=httpx2.Timeout(seconds / 4, connect=min(10.0, seconds / 4)),
-            headers={"User-Agent": f"mkdocs-roaming/{__version__}"},
-        )
-        weakref.finalize(self, self._client.close)
+        self._fetching = Fetching(seconds=seconds)
 
     def manifest(self, again: str = "") -> bytes:
         """Give the manifest below the root."""
@@ -125,30 +110,12 @@ class Web:
 
     def get(self, url: str, cap: int) -> Answer:
         """Fetch an address, at most `cap` bytes as they unpack, redirects followed."""
-        import httpx2
-
-        try:
-            with self._client.stream("GET", url) as response:
-                if response.status_code in (404, 410):
-                    raise Absent(f"{url}: not found ({response.status_code})")
-                if response.status_code != 200:
-                    raise LibraryError(f"{url}: answered {response.status_code}, not 200")
-                body = bytearray()
-                end = time.monotonic() + self._seconds
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > cap:
-                        raise LibraryError(f"{url}: more than {cap // 2**20} MB; refused")
-                    if time.monotonic() > end:
-                        raise LibraryError(f"{url}: still not complete after {self._seconds:.0f} seconds; given up")
-                return Answer(bytes(body), str(response.url), response.headers.get("content-type", ""))
-        except httpx2.TimeoutException:
-            raise LibraryError(f"{url}: no answer in time; try again later") from None
-        except httpx2.TooManyRedirects:
-            raise LibraryError(f"{url}: more than {REDIRECTS} redirects; give the address where they end") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            why = " ".join(str(error).split())[:200] or type(error).__name__
-            raise LibraryError(f"{url}: cannot be fetched ({why}); check the address") from None
+        found = self._fetching.get(url, cap)
+        if found.status in (404, 410):
+            raise Absent(f"{url}: not found ({found.status})")
+        if found.status != 200:
+            raise LibraryError(f"{url}: answered {found.status}, not 200")
+        return Answer(found.body, found.url, found.headers.get("content-type", ""))
 
 
 def read_file(path: Path, cap: int) -> bytes:

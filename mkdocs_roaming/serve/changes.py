@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import weakref
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -12,11 +11,9 @@ from urllib.parse import urlsplit
 from mkdocs_roaming.buckets import BucketError, in_bucket, open_bucket
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.roam.fetching import SECONDS, Fetching
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.reading import MANIFEST_CAP, read_file
-
-SECONDS = 30.0
-"""The longest that a server may be silent."""
 
 
 class Watch(Protocol):
@@ -30,12 +27,14 @@ class Watch(Protocol):
         ...
 
 
-def watch(where: str | Path, library: Library) -> Watch:
-    """Give the watch over the site that a library was opened from; `where` is what it was asked for by."""
+def watch(where: str | Path, library: Library, *, seconds: float = SECONDS) -> Watch:
+    """Give the watch over the site that a library was opened from; `where` is what it was asked for by. A server has
+    so many seconds to answer.
+    """
     text = str(where)
     if text.lower().startswith(("http://", "https://")):
         direct = not library.published or urlsplit(text).path.endswith(".json")
-        return _Address(text.partition("#")[0] if direct else library.where + PATH)
+        return _Address(text.partition("#")[0] if direct else library.where + PATH, seconds)
     if in_bucket(text):
         return _Object(library.where)
     path = Path(where)
@@ -78,46 +77,26 @@ class _Object:
 
 
 class _Address:
-    def __init__(self, url: str) -> None:
-        import httpx2  # only for those who read from the web
-
-        from mkdocs_roaming import __version__
-
+    def __init__(self, url: str, seconds: float) -> None:
         self._url = url
         self._known: dict[str, str] = {}
         self._body = b""
-        self._client = httpx2.Client(
-            follow_redirects=True,
-            timeout=httpx2.Timeout(SECONDS, connect=10.0),
-            headers={"User-Agent": f"mkdocs-roaming/{__version__}"},
-        )
-        weakref.finalize(self, self._client.close)
+        self._fetching = Fetching(seconds=seconds)
 
     def news(self) -> str | None:
-        import httpx2
-
-        try:
-            with self._client.stream("GET", self._url, headers=self._known) as response:
-                if response.status_code == 304:
-                    return None
-                if response.status_code != 200:
-                    raise LibraryError(f"{self._url}: answered {response.status_code}, not 200")
-                body = bytearray()
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > MANIFEST_CAP:
-                        raise LibraryError(f"{self._url}: more than {MANIFEST_CAP // 2**20} MB; refused")
-                headers = response.headers
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            why = " ".join(str(error).split())[:200] or type(error).__name__
-            raise LibraryError(f"{self._url}: cannot be fetched ({why})") from None
+        found = self._fetching.get(self._url, MANIFEST_CAP, self._known)
+        if found.status == 304:
+            return None
+        if found.status != 200:
+            raise LibraryError(f"{self._url}: answered {found.status}, not 200")
+        headers = found.headers
         self._known = {
             asked: headers[told]
             for told, asked in (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
             if told in headers
         }
-        before, self._body = self._body, hashlib.sha256(body).digest()
-        return None if before == self._body else _digest(bytes(body))
+        before, self._body = self._body, hashlib.sha256(found.body).digest()
+        return None if before == self._body else _digest(found.body)
 
 
 def _digest(body: bytes) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dripping import BODY, HEADERS, dripping
 
 from mkdocs_roaming.errors import LibraryError, RoamingError, WrongSlice
 from mkdocs_roaming.manifest import dump
@@ -239,6 +240,18 @@ def test_an_answer_that_does_not_come_is_given_up(server, reply: Callable) -> No
             Web(server.url, seconds=1.0).get(server.url + "slow", 2**20)
     finally:
         stall.set()
+
+
+@pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])
+def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
+    """Byte by byte, be it in its headers, it takes no longer than one answer may; its connection is closed, and the
+    next request is answered.
+    """
+    with dripping(*drops, then=b"# Pump") as address:
+        web = Web(address, seconds=0.5)
+        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 0\.5 seconds; try again later$"):
+            web.file("a.md")
+        assert web.file("a.md") == b"# Pump"
 
 
 def test_pages_come_when_they_are_read_or_all_in_one_request(make_site: Callable, server) -> None:

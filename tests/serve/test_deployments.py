@@ -13,10 +13,13 @@ from typing import Any
 
 import anyio
 import pytest
+from dripping import HEADERS, dripping
 
 from mkdocs_roaming.answer.models import Part, Request, Said, Text, ToolCall
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.serve.changes import watch
 from mkdocs_roaming.serve.deployments import Deployments, is_whole
 from mkdocs_roaming.serve.problems import Refused
 from mkdocs_roaming.serve.running import settle
@@ -143,6 +146,15 @@ def test_servers_that_disagree_for_a_while_do_not_hide_a_deployment(
         until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert "9753" in answer(endpoint)
         until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+
+
+def test_a_look_at_a_site_that_drips_ends(folder: Path) -> None:
+    """Byte by byte, be it in its headers, it holds up no look for ever: the site is looked at again."""
+    with dripping(*HEADERS, then=b'{"digest": "sha256:new"}') as address:
+        looking = watch(f"{address}roaming/manifest.json", open_library(folder), seconds=0.5)
+        with pytest.raises(LibraryError, match=r"manifest\.json: no complete answer within 0\.5 seconds; try again"):
+            looking.news()
+        assert looking.news() == "sha256:new"
 
 
 def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, bytes], until: Callable[..., Any]) -> None:

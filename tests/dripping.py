@@ -1,0 +1,47 @@
+"""A web server on this machine that answers its first request drop by drop, and all others well."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+HEADERS = (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n")
+"""How it begins, and what it goes on with until it is left: headers without end."""
+BODY = (b"HTTP/1.1 200 OK\r\n\r\n", b" ")
+"""The same for a body."""
+
+
+@contextmanager
+def dripping(begins: bytes, piece: bytes, *, then: bytes = b"") -> Iterator[str]:
+    """Give its address; `then` is what it answers later. It must have been left by the end."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):  # the client leaves
+                connection.recv(65_536)
+                connection.sendall(begins)
+                while True:
+                    connection.sendall(piece)
+                    time.sleep(0.05)
+
+        def serve() -> None:
+            drip()
+            while True:
+                connection, _ = listening.accept()
+                with connection, suppress(OSError):
+                    if not connection.recv(65_536).startswith(b"GET "):
+                        return
+                    size = f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(then)}\r\n\r\n"
+                    connection.sendall(size.encode() + then)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with socket.create_connection(listening.getsockname()) as goodbye:
+            goodbye.sendall(b"END ")
+        thread.join(20)
+        assert not thread.is_alive(), "the server was never left"
