@@ -13,19 +13,19 @@ from mkdocs_roaming.manifest import PATH, PageEntry, SectionEntry, bones_of, loa
 from mkdocs_roaming.publish.files import inside
 from mkdocs_roaming.section import slice_digest
 
-_SECONDS = 20
+SECONDS = 120.0
+"""The longest that one answer may take to arrive; a sixth of it is the longest silence."""
 _MOST = 256 * 2**20
 
 
-def read_previous(where: str, base: Path, warn: Callable[[str], None]) -> Previous | None:
+def read_previous(where: str, base: Path, warn: Callable[[str], None], *, seconds: float = SECONDS) -> Previous | None:
     """Give the manifest at a path (below `base`) or an http(s) address; None, with a warning, where it can't be had.
 
-    A folder or a site's address stands for the manifest inside it. Fetched with the standard library: a build
-    should not have to import an HTTP client for one file.
+    A folder or a site's address stands for the manifest inside it.
     """
     try:
         if where.startswith(("http://", "https://")):
-            return _fetched(where)
+            return _fetched(where, seconds)
         return _read(base / where)
     except (RoamingError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -48,32 +48,30 @@ def _read(path: Path) -> Previous:
     return Previous(manifest, lambda page, section: _slice(markdown(page.markdown), section))
 
 
-def _fetched(url: str) -> Previous:
+def _fetched(url: str, seconds: float) -> Previous:
+    from mkdocs_roaming.publish.fetching import fetched  # most builds have no use for it
+
+    def get(address: str) -> bytes:
+        return fetched(address, _MOST, silence=seconds / 6, seconds=seconds)
+
     address = url if url.endswith(".json") else urljoin(url.rstrip("/") + "/", PATH)
-    manifest = load(_get(address), where=address)
+    manifest = load(get(address), where=address)
     root = urljoin(address, "../")
+    answers = True
 
     @lru_cache(maxsize=64)
     def markdown(at: str) -> bytes:
+        nonlocal answers
         try:
-            return _get(urljoin(root, quote(at.lstrip("/"))))
-        except OSError:
+            return get(urljoin(root, quote(at.lstrip("/")))) if answers else b""
+        except OSError as error:
+            answers = not isinstance(error, TimeoutError)  # a build waits for one page, not for each of a thousand
             return b""
 
     def text(page: PageEntry, section: SectionEntry) -> str | None:
         return _slice(markdown(page.markdown), section)
 
     return Previous(manifest, text)
-
-
-def _get(url: str) -> bytes:
-    import urllib.request  # most builds have no use for it
-
-    with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
-        data: bytes = answer.read(_MOST + 1)
-    if len(data) > _MOST:
-        raise OSError(0, f"larger than {_MOST // 2**20} MiB")
-    return data
 
 
 def _slice(data: bytes, section: SectionEntry) -> str | None:

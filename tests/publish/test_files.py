@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from dripping import BODY, HEADERS, dripping
 
 from mkdocs_roaming.aliases import Previous
 from mkdocs_roaming.build import Written, build
@@ -142,6 +143,26 @@ def test_a_previous_manifest_that_is_away_only_warns(tmp_path: Path) -> None:
     assert read_previous("http://127.0.0.1:9/", tmp_path, warned.append) is None
     assert len(warned) == 2
     assert "ids of sections that were renamed are not carried on" in warned[0]
+
+
+@pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])
+def test_a_previous_manifest_that_drips_only_warns(tmp_path: Path, drops: tuple[bytes, bytes]) -> None:
+    """A build never waits for ever for the last manifest, and leaves the server that sends it byte by byte."""
+    warned: list[str] = []
+    with dripping(*drops) as address:
+        assert read_previous(address, tmp_path, warned.append, seconds=0.5) is None
+    assert warned == [
+        f"previous: {address}: no complete answer within 0.5 seconds, try again later; "
+        "ids of sections that were renamed are not carried on"
+    ]
+
+
+def test_a_previous_manifest_from_what_speaks_no_http_only_warns(tmp_path: Path) -> None:
+    """Another service at that address fails no build."""
+    warned: list[str] = []
+    with dripping(b"220 mail.example ESMTP\r\n", b"?") as address:
+        assert read_previous(address, tmp_path, warned.append) is None
+    assert "no answer by HTTP (BadStatusLine: 220 mail.example ESMTP); ids of sections" in warned[0]
 
 
 def test_two_pages_with_one_address_are_named(tmp_path: Path) -> None:
