@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import log
+from typing import TypeVar
 
 from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
 from mkdocs_roaming.catalogue.building import NAMED, Head, read_head, read_shard, shard_of
 from mkdocs_roaming.words import query as words_of
+
+T = TypeVar("T")
 
 
 class Ranking:
@@ -41,31 +44,34 @@ class Ranking:
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Give the keys of the sites that a question is about, best first, each with its score."""
-        head = self._head
-        try:
-            scores = self._scores(head, question)
-        except Nothing:  # the catalogue was made anew, twice since
-            self.look()
-            head = self._head
-            scores = self._scores(head, question)
+        head, scores = self._steadily(lambda head: (head, self._scores(head, question)))
         found = nlargest(limit, scores, key=lambda at: (scores[at], -at))
         return [(head.keys[at], scores[at]) for at in found]
 
     def telling(self, question: str) -> list[tuple[frozenset[str], float]]:
         """Give the telling words of a question: the terms that each may leave, and how rare it is among the sites."""
-        head = self._head
-        sites = max(1, len(head.keys))
-        found = []
-        for forms in _forms(question, head.languages):
-            held = {at for term in forms for at, _ in self._pairs(head, term)}
-            found.append((frozenset(forms), _rarity(len(held), sites)))
-        return found
+        return self._steadily(lambda head: self._telling(head, question))
 
     def _opened(self) -> Head:
         head = read_head(self._bucket)
         if head is None:
             raise BucketError(f"{self._bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
         return head
+
+    def _steadily(self, work: Callable[[Head], T]) -> T:
+        """Give what comes of a catalogue whose parts are all there."""
+        try:
+            return work(self._head)
+        except Nothing:  # it was made anew, twice since
+            self.look()
+            return work(self._head)
+
+    def _telling(self, head: Head, question: str) -> list[tuple[frozenset[str], float]]:
+        found = []
+        for forms in _forms(question, head.languages):
+            held = {at for term in forms for at, _ in self._pairs(head, term)}
+            found.append((frozenset(forms), _rarity(len(held), max(1, len(head.keys)))))
+        return found
 
     def _scores(self, head: Head, question: str) -> dict[int, float]:
         words = _forms(question, head.languages)

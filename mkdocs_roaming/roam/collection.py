@@ -6,20 +6,26 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
-from mkdocs_roaming.buckets import Bucket, BucketError, open_bucket
+from mkdocs_roaming.buckets import Bucket, BucketError, Nothing, in_bucket
 from mkdocs_roaming.catalogue import HEAD, Entry, Ranking, Record, read_record, records_in
-from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError, UsageError
 from mkdocs_roaming.roam.choosing import Telling, fit
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.meaning import Finder
 from mkdocs_roaming.roam.namespaces import namespaced
+from mkdocs_roaming.roam.objects import bucket_to_read
 from mkdocs_roaming.roam.search import Hit, Search
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 SITES = 3
 """How many sites a question is asked of at most."""
@@ -59,7 +65,10 @@ class _LookedInto:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A site of a store, opened, and what its record said then; the ids of its sections name it: `ruff:07f3277d`."""
+    """A site of a store, opened, and what its record said; the ids of its sections name it: `ruff:07f3277d`.
+
+    `looked` is when it was last tried to open it as the store holds it.
+    """
 
     key: str
     entry: Entry
@@ -75,8 +84,8 @@ class Opened:
 class Collection:
     """The sites of a store. May be used from several threads; the libraries opened last are kept.
 
-    Raises LibraryError where the store, or a site of it, cannot be read. A crawl may go on beside it: what is open is
-    held against the store once a minute.
+    Raises LibraryError where the store, or a site of it, cannot be read. A crawl may go on beside it: what is known is
+    held against the store once a minute, and goes on where that cannot be reached.
     """
 
     def __init__(
@@ -90,12 +99,14 @@ class Collection:
     ) -> None:
         self.where = str(where)
         self._finding, self._most, self._every, self._clock = finding, max(kept, 1), every, clock
-        self._lock = threading.Lock()
+        self._lock, self._looking, self._listing = threading.Lock(), threading.Lock(), threading.Lock()
         self._open: OrderedDict[str, Opened] = OrderedDict()
+        self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._known: OrderedDict[str, tuple[float, Record | None]] = OrderedDict()
         self._looked = clock()
         self._records: tuple[str, tuple[Record, ...]] = ("", ())
         try:
-            self._bucket: Bucket = open_bucket(where)
+            self._bucket: Bucket = bucket_to_read(where)
             self._ranking = Ranking(self._bucket)
         except BucketError as error:
             raise LibraryError(str(error)) from None
@@ -119,10 +130,9 @@ class Collection:
         """Give what the catalogue tells of every site, in the order of their keys."""
         generation = self.generation
         if self._records[0] != generation:
-            try:
-                self._records = (generation, tuple(records_in(self._bucket)))
-            except BucketError as error:
-                raise LibraryError(str(error)) from None
+            with self._listing:
+                if self._records[0] != generation:
+                    self._records = (generation, self._read_records())
         return self._records[1]
 
     def rank(self, question: str, limit: int = SITES, *, worth: float = 0.5) -> list[Asked]:
@@ -134,15 +144,20 @@ class Collection:
         try:
             found = [(named, 1.0)] if named else self._current().best(question, limit)
             found = [pair for pair in found if pair[1] >= worth * found[0][1]]
-            records = [(key, read_record(self._bucket, key), score) for key, score in found]
         except BucketError as error:
             raise LibraryError(str(error)) from None
-        return [Asked(key, record.entry, score) for key, record, score in records if record and record.entry]
+
+        def read(pair: tuple[str, float]) -> Asked | None:
+            record = self._record(pair[0])
+            return Asked(pair[0], record.entry, pair[1]) if record and record.entry else None
+
+        return [site for site in self._each(read, found) if site]
 
     def named(self, question: str) -> str | None:
         """Give the site that a question names in front: `ruff: how are rules chosen?`."""
-        match = re.match(r"\s*([a-z0-9][a-z0-9._-]{0,99}):(?!//)", question)
-        return match[1] if match and match[1] in self.keys else None
+        match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*:(?!//)", question)
+        key = match[1].lower() if match else ""
+        return key if key in self.keys else None
 
     def asks(self, question: str) -> str:
         """Give a question without the name of its site."""
@@ -150,25 +165,26 @@ class Collection:
 
     def open(self, key: str) -> Opened:
         """Give a site, opened. Raises UsageError where there is none of this name."""
-        with self._lock:
-            opened = self._open.get(key)
-            if opened is not None:
-                self._open.move_to_end(key)
-        if opened is not None and self._clock() - opened.looked < self._every:
-            return opened
-        try:
-            record = read_record(self._bucket, key) if opened or key in self.keys else None
-        except BucketError as error:
-            if opened is not None:
-                return opened  # as good as it was a minute ago
-            raise LibraryError(str(error)) from None
+        record = self._record(key) if key in self._open or key in self.keys else None
         if record is None or record.entry is None:
+            with self._lock:
+                self._open.pop(key, None)
             raise UsageError(f"{self.where}: no site {key}; `roaming sites {self.where}` lists them")
-        found = self._taken(key, record.entry, opened)
         with self._lock:
-            self._open[key] = found
-            if len(self._open) > self._most:
-                self._open.popitem(last=False)
+            opened = self._kept(key, record.entry)
+            turn = self._opening.setdefault(key, threading.Lock())
+        if opened is not None and (self._is_current(opened, record.entry) or turn.locked()):
+            return opened  # while one thread opens what is new, the others go on with what there is
+        with turn:
+            with self._lock:
+                opened = self._kept(key, record.entry)
+            if opened is not None and self._is_current(opened, record.entry):
+                return opened  # another thread has opened it meanwhile
+            found = self._taken(key, record.entry, opened)
+            with self._lock:
+                self._open[key] = found
+                while len(self._open) > self._most:
+                    self._open.popitem(last=False)
         return found
 
     def plain(self, key: str) -> Library:
@@ -196,46 +212,130 @@ class Collection:
         """Search the sites that come into question, and order them by how well their best sections fit, too."""
         words = self.asks(question)
         ranked = self.rank(question, LOOKED_INTO)
-        telling = [Telling(*pair) for pair in self._ranking.telling(words)] if len(ranked) > 1 else []
-        found = []
-        for site in ranked:
-            try:
-                search = self.open(site.key).search
-                hits = search.find(words, limit=limit)
-            except RoamingError:
-                continue  # removed meanwhile, or half written: the others may know
+        telling = self._telling(words) if len(ranked) > 1 else []
+
+        def look(site: Asked) -> _LookedInto:
+            search = self.open(site.key).search
+            hits = search.find(words, limit=limit)
             score = site.score * (fit(search.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0)
-            found.append(_LookedInto(replace(site, score=score), search.library, hits))
-        return sorted(found, key=lambda one: -one.site.score)
+            return _LookedInto(replace(site, score=score), search.library, hits)
+
+        return sorted(self._each(look, ranked), key=lambda one: -one.site.score)
+
+    def _telling(self, words: str) -> list[Telling]:
+        try:
+            return [Telling(*pair) for pair in self._ranking.telling(words)]
+        except BucketError as error:
+            raise LibraryError(str(error)) from None
+
+    # What the store holds
 
     def _current(self) -> Ranking:
         """Give the catalogue, looked at again where that was long ago."""
-        if self._clock() - self._looked >= self._every:
-            self._looked = self._clock()
-            with suppress(BucketError):  # the one at hand goes on; what is read next says what is wrong
+        if self._clock() - self._looked >= self._every and self._looking.acquire(blocking=False):
+            try:
                 self._ranking.look()
+            except BucketError:
+                pass  # the one at hand goes on; what is read next says what is wrong
+            finally:
+                self._looked = self._clock()
+                self._looking.release()
         return self._ranking
 
+    def _read_records(self) -> tuple[Record, ...]:
+        try:
+            return tuple(records_in(self._bucket))
+        except BucketError as error:
+            if self._records[0]:
+                return self._records[1]  # as good as they were before
+            raise LibraryError(str(error)) from None
+
+    def _record(self, key: str) -> Record | None:
+        """Give what the store says of a site, or said when it could last be read; without the words it is found by."""
+        with self._lock:
+            looked, known = self._known.get(key, (None, None))
+        if looked is not None and self._clock() - looked < self._every:
+            return known
+        try:
+            found = read_record(self._bucket, key)
+        except BucketError as error:
+            if known is None:
+                raise LibraryError(str(error)) from None
+            found = known
+        if found and found.entry:
+            found = replace(found, entry=replace(found.entry, terms={}, names=()))
+        with self._lock:
+            self._known[key] = (self._clock(), found)
+            self._known.move_to_end(key)
+            if len(self._known) > _KNOWN:
+                self._known.popitem(last=False)
+        return found
+
+    # What is open
+
+    def _kept(self, key: str, entry: Entry) -> Opened | None:
+        """Give a site that is open, with what its record says now where that is of the same texts."""
+        opened = self._open.get(key)
+        if opened is None:
+            return None
+        if opened.entry != entry and opened.library.manifest.digest == entry.digest:
+            opened = self._open[key] = replace(opened, entry=entry)
+        self._open.move_to_end(key)
+        return opened
+
+    def _is_current(self, opened: Opened, entry: Entry) -> bool:
+        """Tell whether a site is open as the store holds it, or was tried to be a moment ago."""
+        return opened.library.manifest.digest == entry.digest or self._clock() - opened.looked < self._every
+
     def _taken(self, key: str, entry: Entry, before: Opened | None) -> Opened:
-        """Open a site, unless what is open is what the store holds. One that is being written stays as it was."""
-        if before is not None and before.library.manifest.digest == entry.digest:
-            return replace(before, entry=entry, looked=self._clock())
+        """Open a site as the store holds it. One that is being written stays as it was."""
         try:
             library = self.plain(key).named(partial(namespaced, site=key))
             return Opened(key, entry, self._finding(library), self._clock())
-        except RoamingError:
-            if before is None:
-                raise
-            return replace(before, looked=self._clock())
+        except RoamingError as error:
+            if before is not None:
+                return replace(before, looked=self._clock())
+            if isinstance(error, ManifestError):  # nothing is wrong with what was asked
+                raise LibraryError(str(error)) from None
+            raise
+
+    def _each(self, work: Callable[[T], U], sites: Iterable[T]) -> list[U]:
+        """Do the same with several sites, at once where each waits for a network.
+
+        One of which that cannot be done, removed meanwhile or half written, is left out: the others may know. Raises
+        LibraryError where it can be done with none: that nothing was found would not be true.
+        """
+        wrong: list[RoamingError] = []
+
+        def tried(site: T) -> list[U]:
+            try:
+                return [work(site)]
+            except RoamingError as error:
+                wrong.append(error)
+                return []
+
+        wanted = list(sites)
+        if self.distant and len(wanted) > 1:
+            with ThreadPoolExecutor(min(len(wanted), _AT_ONCE)) as several:
+                done = [one for some in several.map(tried, wanted) for one in some]
+        else:
+            done = [one for site in wanted for one in tried(site)]
+        if wrong and not done:
+            raise LibraryError(str(wrong[0]))
+        return done
 
 
 def is_collection(where: str) -> bool:
-    """Tell whether an address or a folder is a store of many sites."""
+    """Tell whether an address or a folder is a store of many sites. Raises LibraryError where nobody can tell."""
     if where.lower().startswith(("http://", "https://")):
         return False
     try:
-        return bool(open_bucket(where).get(HEAD))
-    except (BucketError, ValueError):
+        return bool(bucket_to_read(where).get(HEAD))
+    except Nothing:
+        return False
+    except (BucketError, ValueError) as error:
+        if in_bucket(where):  # whoever took it for a site would say that it is none
+            raise LibraryError(str(error)) from None
         return False
 
 
@@ -250,3 +350,5 @@ def ago(then: float, now: float | None = None) -> str:
 
 
 _LOOKED_AT = 3  # of its best sections
+_KNOWN = 1_024  # sites
+_AT_ONCE = 8

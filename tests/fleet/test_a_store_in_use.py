@@ -1,0 +1,218 @@
+"""A store that many read at once, while it is written, and while it cannot be reached."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from fleet.test_sites_as_tools import SITES, _made
+from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
+from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.roam.collection import Collection
+from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.roam.results import render
+from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.roam.sites import SitesNavigator
+from mkdocs_roaming.serve.guard import Policy
+from mkdocs_roaming.serve.store import create_store_app
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store of some sites, for one that changes them."""
+    return _made(tmp_path)
+
+
+class Counted:
+    """Makes the search of a site, which takes a while, and counts."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def __call__(self, library: Library) -> Search:
+        self.made.append(library.where)
+        time.sleep(0.05)
+        return Search(library)
+
+
+def unreadable(file: Path) -> None:
+    """Let a file be there, and nobody read it, not even root."""
+    file.unlink()
+    file.symlink_to(file.name)
+
+
+def out_of_date(store: Path, site: str) -> None:
+    """Let a site's record say that it is another one than it was."""
+    record = read_record(FolderBucket(store), site)
+    assert record
+    object.__setattr__(record.entry, "digest", "sha256:other")
+    write_record(FolderBucket(store), record)
+
+
+def test_a_site_is_opened_once_for_all_who_ask_at_once(store: Path) -> None:
+    """A big one is a second's work, and as much memory as it takes."""
+    counted = Counted()
+    collection = Collection(store, finding=counted)
+    with ThreadPoolExecutor(8) as several:
+        opened = list(several.map(collection.open, ["boats", "trains"] * 8))
+    assert len(counted.made) == 2
+    assert len({id(one) for one in opened}) == 2
+
+
+def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
+    """The others go on with what there is."""
+    now = [0.0]
+    going, enough = threading.Event(), threading.Event()
+
+    def slow(library: Library) -> Search:
+        if now[0]:
+            going.set()
+            assert enough.wait(20)
+        return Search(library)
+
+    collection = Collection(store, finding=slow, clock=lambda: now[0])
+    before = collection.open("boats")
+    out_of_date(store, "boats")
+    now[0] += 61
+    with ThreadPoolExecutor(1) as other:
+        newer = other.submit(collection.open, "boats")
+        assert going.wait(20)
+        assert collection.open("boats") is before
+        enough.set()
+        assert newer.result() is not before
+
+
+def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) -> None:
+    """Searches, openings, lists and outlines of all sites by many, while sites change, go and come back."""
+    now = [0.0]
+    collection = Collection(store, kept=2, clock=lambda: now[0])
+    bucket = FolderBucket(store)
+    trains = read_record(bucket, "trains")
+    assert trains
+    wrong: list[str] = []
+
+    def read(at: int) -> None:
+        walk = SitesNavigator(collection)
+        site = sorted(SITES)[at % len(SITES)]
+        for result in (
+            walk.read_outline(),
+            walk.read_outline(site),
+            walk.search_sections(f"{site}: colour of the hull"),
+            walk.search_sections("mount static files"),
+            walk.expand_sections([collection.open("apps").library.manifest.pages[0].id]),
+        ):
+            said = render(result)
+            if "no site" in said and site != "trains":
+                wrong.append(said)
+
+    with ThreadPoolExecutor(8) as several:
+        for turn in range(4):
+            working = [several.submit(read, at) for at in range(24)]
+            if turn % 2:
+                write_record(bucket, trains)
+            else:
+                bucket.delete([f"{RECORDS}/trains.json"])
+            rebuild(bucket)
+            now[0] += 31
+            for one in working:
+                one.result()
+    assert not wrong
+    assert len(collection._open) <= 2
+
+
+def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> None:
+    """The list, the sites that are open, and what is found there: as they were when it could last be."""
+    now = [0.0]
+    walk = SitesNavigator(Collection(store, clock=lambda: now[0]))
+    asked = ("how long does a refund take", "trains: refund")
+    before = [render(walk.read_outline()), *(render(walk.search_sections(words)) for words in asked)]
+    assert "9 days" in before[1]
+    for file in (store / RECORDS).iterdir():
+        unreadable(file)
+    (store / "apps/roaming/manifest.json").unlink()
+    bucket = FolderBucket(store)
+    bucket.put(
+        ".fleet/catalogue/head.json",
+        bucket.get(".fleet/catalogue/head.json").replace(b'"generation": "', b'"generation": "0'),
+    )
+    now[0] += 61
+    again = walk.anew(walk.cap)
+    assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
+
+
+def test_a_list_that_cannot_be_read_is_the_one_before(store: Path) -> None:
+    """A new catalogue whose list of sites is not to be had is no reason to list none."""
+    now = [0.0]
+    collection = Collection(store, clock=lambda: now[0])
+    before = collection.records()
+    out_of_date(store, "boats")
+    rebuild(FolderBucket(store))
+    now[0] += 61
+    unreadable(store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl")
+    assert [record.key for record in collection.records()] == [record.key for record in before]
+    with pytest.raises(LibraryError, match="cannot be read"):
+        Collection(store).records()
+
+
+def test_a_site_that_is_dropped_is_let_go(store: Path) -> None:
+    """It stands in the way of no other, and takes no memory."""
+    now = [0.0]
+    collection = Collection(store, clock=lambda: now[0])
+    collection.open("boats")
+    FolderBucket(store).delete([f"{RECORDS}/boats.json"])
+    now[0] += 61
+    with pytest.raises(UsageError, match="no site boats"):
+        collection.open("boats")
+    assert not collection._open
+
+
+def test_that_nothing_can_be_read_is_not_that_nothing_is_found(store: Path) -> None:
+    """To an agent in a sentence, over HTTP as 503; what asks whether it is up is told that it is."""
+    for site in SITES:
+        unreadable(store / site / "roaming/manifest.json")
+    collection = Collection(store)
+    said = render(SitesNavigator(collection).search_sections("how long does a refund take"))
+    assert "Nothing found" not in said
+    assert "manifest.json" in said
+    with TestClient(create_store_app(collection, Policy(hosts=("testserver",))), raise_server_exceptions=False) as http:
+        assert http.get("/v1/search?q=refund").status_code == 503
+        assert http.get("/v1/sections/trains:00000000").status_code == 503
+        assert http.get("/healthz").status_code == 200
+
+
+def test_a_site_of_which_nothing_can_be_read_silences_no_other(store: Path) -> None:
+    """Be it its record, be it what it publishes."""
+    unreadable(store / RECORDS / "screens.json")
+    unreadable(store / "boats/roaming/manifest.json")
+    collection = Collection(store)
+    assert [hit.site.key for hit in collection.find("mount static files")][:1] == ["apps"]
+    assert [hit.site.key for hit in collection.find("colours of the hull or mount static files")][:1] == ["apps"]
+
+
+@pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
+def test_a_broken_manifest_is_503(store: Path, manifest: bytes) -> None:
+    """It is the site's fault, not the visitor's, and no accident of ours."""
+    (store / "trains/roaming/manifest.json").write_bytes(manifest)
+    with TestClient(
+        create_store_app(Collection(store), Policy(hosts=("testserver",))), raise_server_exceptions=False
+    ) as http:
+        assert http.get("/v1/sections/trains:00000000").status_code == 503
+        assert http.get("/v1/search?q=colour+of+the+hull").json()["hits"][0]["site"] == "boats"
+
+
+def test_a_catalogue_that_is_half_there_is_503(store: Path) -> None:
+    """Its words cannot be read: one line says so."""
+    for file in (store / ".fleet/catalogue").glob("terms-*"):
+        unreadable(file)
+    with TestClient(
+        create_store_app(Collection(store), Policy(hosts=("testserver",))), raise_server_exceptions=False
+    ) as http:
+        for path in ("/v1/search?q=refund", "/v1/sites?q=refund"):
+            assert http.get(path).status_code == 503
+        assert http.get("/v1/search?q=trains:+refund").json()["hits"][0]["site"] == "trains"
