@@ -53,7 +53,7 @@ async def _offer_site(lib: str, search_of: Callable[[Library], Finder]) -> None:
 
     deployments = Deployments(lib, finding=search_of)
     server = make_server(lambda: deployments.now().navigator())
-    if not await deployments.look():
+    if not await deployments.look(again=False):
         raise LibraryError(deployments.problem)
     async with anyio.create_task_group() as group:
         group.start_soon(deployments.run)

@@ -102,19 +102,23 @@ class Deployments:
             await anyio.sleep(self.every if self.current else wait)
             wait = min(wait * 2, _LONGEST_WAIT, self.every)
 
-    async def look(self) -> bool:
-        """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did."""
+    async def look(self, *, again: bool = True) -> bool:
+        """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did.
+
+        Where it is not looked at `again`, a problem is not told in the log: whoever asks for this look tells it.
+        """
         self.looks += 1
         try:
             found = await in_thread(self._look)
         except RoamingError as error:
             self.failures += 1
-            self._say_problem(" ".join(str(error).split()))
+            self._say_problem(" ".join(str(error).split()), aloud=again)
             return False
         except Exception as error:
             self.failures += 1
             _log.debug("looking at the site failed", exc_info=True)
-            self._say_problem(f"{self.where}: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            self._say_problem(f"{self.where}: {why}", aloud=again)
             return False
         if found is not None:
             self._take(found)
@@ -197,9 +201,9 @@ class Deployments:
         else:
             self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
 
-    def _say_problem(self, problem: str) -> None:
+    def _say_problem(self, problem: str, *, aloud: bool = True) -> None:
         problem = without_passwords(problem)  # the site's address may hold some
-        if problem != self.problem:
+        if aloud and problem != self.problem:
             _log.warning("%s; %s", problem, "the last good copy goes on answering" if self.current else "trying again")
         self.problem = problem
 
