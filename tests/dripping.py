@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-HEADERS = (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n")
-"""How it begins, and what it goes on with until it is left: headers without end."""
+HEADERS = (b"HTTP/1.1 200 OK\r\nA: ", b"b")
+"""How it begins, and what it goes on with until it is left: a header without end."""
 BODY = (b"HTTP/1.1 200 OK\r\n\r\n", b" ")
 """The same for a body."""
 
@@ -26,7 +26,7 @@ def dripping(begins: bytes, piece: bytes, *, then: bytes = b"") -> Iterator[str]
                 connection.sendall(begins)
                 while True:
                     connection.sendall(piece)
-                    time.sleep(0.05)
+                    time.sleep(0.01)
 
         def serve() -> None:
             drip()

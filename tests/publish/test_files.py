@@ -150,9 +150,9 @@ def test_a_previous_manifest_that_drips_only_warns(tmp_path: Path, drops: tuple[
     """A build never waits for ever for the last manifest, and leaves the server that sends it byte by byte."""
     warned: list[str] = []
     with dripping(*drops) as address:
-        assert read_previous(address, tmp_path, warned.append, seconds=0.5) is None
+        assert read_previous(address, tmp_path, warned.append, seconds=1.5) is None
     assert warned == [
-        f"previous: {address}: no complete answer within 0.5 seconds, try again later; "
+        f"previous: {address}: no complete answer within 1.5 seconds, try again later; "
         "ids of sections that were renamed are not carried on"
     ]
 
