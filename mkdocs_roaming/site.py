@@ -20,7 +20,7 @@ from mkdocs_roaming.page import NavItem, Page, Site, canonical_path, path_of, ur
 from mkdocs_roaming.publish.batch import Batch, convert_pages
 from mkdocs_roaming.publish.cache import Cache
 from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.files import homes_below, write_atomically
 from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.html import article_of
 from mkdocs_roaming.publish.previous import read_previous
@@ -98,11 +98,15 @@ class BuiltSite:
 
 def read_site(folder: Path, how: Index, warn: Warn) -> BuiltSite:
     """Read a built site's folder."""
+    if folder.is_file():
+        raise UsageError(f"{folder}: a file; build the site, then name the folder that the build writes, such as site/")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; build the site first")
     files = sorted(file for file in folder.rglob("*.html") if not _hidden(file.relative_to(folder)))
     if not files:
-        raise UsageError(f"{folder}: no HTML in it; name the folder that the build wrote, such as site/ or build/")
+        raise UsageError(
+            f"{folder}: no HTML in it; build the site, then name the folder that the build writes, such as site/"
+        )
     old = _old_manifest(folder)
     url = _site_url(folder, how.url, old)
     pages: dict[str, Page] = {}
@@ -238,6 +242,8 @@ def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
         pass
     if named := _sitemap_url(_text(folder / "sitemap.xml")):
         return named
+    if not (folder / "index.html").is_file() and (below := homes_below(folder)):
+        raise UsageError(f"{folder}: no index.html in it; name the folder of one site, such as {below[0]}")
     raise UsageError(
         f"{folder}: neither home page nor sitemap names its address; say where the site lives: --url https://…/"
     )

@@ -285,5 +285,7 @@ def test_a_query_cannot_pass_for_what_was_opened(lamp: Path, power: str) -> None
 def test_an_error_cannot_steer_the_terminal(lamp: Path, name: str) -> None:
     """It quotes what it was given, without control characters and on one line."""
     result = roaming(name, "no\x1b]0;x\x07\nfile", *(["Watts?"] if name != "outline" else []))
-    assert result.stderr.splitlines() == ["roaming: no]0;x file: no such folder or file"]
+    assert result.stderr.splitlines() == [
+        "roaming: no]0;x file: no such folder or file; check the path; an address begins with https://"
+    ]
     assert result.exit_code == 1

@@ -210,7 +210,7 @@ def test_a_built_site_is_indexed(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["outline", "nowhere"], "no such folder or file"),
-        (["outline", "."], "roaming index"),
+        (["outline", "."], "build the site first"),
         (["outline", "ftp://x/"], "only http"),
         (["ask", "http://127.0.0.1:9/", "x"], "cannot be fetched"),
         (["index", "nowhere"], "build the site first"),

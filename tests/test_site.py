@@ -280,11 +280,18 @@ def test_old_encodings_are_read(site: Path) -> None:
 
 
 def test_what_cannot_be_indexed_is_said_in_one_line(site: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No folder, no HTML, no address, nothing left: each names its cure."""
+    """No folder, a file, no HTML, several sites, no address, nothing left: each names its cure."""
     empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(UsageError, match="no such folder; build the site first"):
         indexed(empty / "nowhere")
-    with pytest.raises(UsageError, match="no HTML in it"):
+    with pytest.raises(UsageError, match="no HTML in it; build the site, then name the folder that the build writes"):
+        indexed(empty)
+    (empty / "mkdocs.yml").write_text("site_name: x")
+    with pytest.raises(UsageError, match=r"mkdocs\.yml: a file; build the site, then name the folder"):
+        indexed(empty / "mkdocs.yml")
+    for name in ("one", "two"):
+        shutil.copytree(site, empty / name)
+    with pytest.raises(UsageError, match=f"no index.html in it; name the folder of one site, such as {empty}/one$"):
         indexed(empty)
     with pytest.raises(PublishError, match="no page to publish"):
         indexed(site, exclude=("*",))

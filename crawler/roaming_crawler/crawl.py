@@ -15,7 +15,7 @@ from mkdocs_roaming.publish.publisher import Options
 from mkdocs_roaming.publish.shelf import Shelf
 from roaming_crawler.discover import Sources, discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, Manners, RefusedError, WebFetcher
-from roaming_crawler.files import FolderFetcher, folder_site
+from roaming_crawler.files import FolderFetcher, folder_site, nothing_in
 from roaming_crawler.looking import kind_of
 from roaming_crawler.mirroring import mirrored
 from roaming_crawler.pages import Body
@@ -80,9 +80,16 @@ async def crawl(
         async with web:
             return await _crawl(url, folder, how, web, clock, tell, web.slow_down)
     if local is not None:
-        url, fetcher = local.start, FolderFetcher(local)
+        try:
+            return await _crawl(local.start, folder, how, fetcher or FolderFetcher(local), clock, tell, _at_once)
+        except NothingFoundError as error:
+            raise NothingFoundError(nothing_in(local) or str(error)) from None
     assert fetcher is not None
-    return await _crawl(url, folder, how, fetcher, clock, tell, lambda host, delay: None)
+    return await _crawl(url, folder, how, fetcher, clock, tell, _at_once)
+
+
+def _at_once(host: str, delay: float) -> None:
+    """Wait for no Crawl-delay: nobody is asked but this disk."""
 
 
 async def _crawl(

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest import PATH, load
 from mkdocs_roaming.page import path_of
+from mkdocs_roaming.publish.files import homes_below
 from roaming_crawler.fetch import Answer, FetchError, Request
 from roaming_crawler.llms import read_index
 from roaming_crawler.looking import text_of
@@ -47,6 +48,16 @@ def folder_site(given: str) -> FolderSite | None:
     return FolderSite(folder, url, start)
 
 
+def nothing_in(site: FolderSite) -> str:
+    """Say what a folder lacks that a crawl could begin with, and the cure; empty where it holds some of it."""
+    folder = site.folder
+    if any((folder / name).is_file() for name in _BEGINNINGS):
+        return ""
+    below = homes_below(folder)
+    cure = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
+    return f"{folder}: no page to publish; found no {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]} there; {cure}"
+
+
 class FolderFetcher:
     """Answers from a folder as a static host would."""
 
@@ -73,6 +84,9 @@ class FolderFetcher:
                 raise FetchError(f"{request.url}: {stat.st_size} bytes; if that is right: --max-page-bytes")
             return Answer(url, 200, file.read_bytes(), kind, etag=etag)
         return Answer(request.url, 404)
+
+
+_BEGINNINGS = ("index.html", "llms.txt", PATH)
 
 
 def _address(folder: Path) -> str:

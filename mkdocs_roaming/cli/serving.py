@@ -108,7 +108,7 @@ def _check_path(lib: str) -> None:
     except ValueError as error:
         raise UsageError(f"{without_passwords(lib)}: no address ({error})") from None
     if "://" not in lib and not Path(lib).exists():
-        raise UsageError(f"{lib}: no such folder or file")
+        raise UsageError(f"{lib}: no such folder or file; check the path; an address begins with https://")
 
 
 def _warn(line: str) -> None:

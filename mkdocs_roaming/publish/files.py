@@ -47,6 +47,11 @@ def inside(folder: Path, path: str) -> Path:
     return target
 
 
+def homes_below(folder: Path) -> list[Path]:
+    """Give the folders in a folder, at most two levels below, that hold a home page; those nearest first."""
+    return [home.parent for pattern in ("*", "*/*") for home in sorted(folder.glob(f"{pattern}/index.html"))]
+
+
 @contextmanager
 def _instead_of(path: Path) -> Iterator[Path]:
     """Give a file beside `path`, which takes its place once it is written, or is gone."""

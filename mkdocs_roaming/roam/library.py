@@ -226,10 +226,12 @@ def _open_path(path: Path) -> Library:
     except (OSError, ValueError):
         found = False
     if not found:
-        raise LibraryError(f"{path}: no such folder or file")
+        raise LibraryError(f"{path}: no such folder or file; check the path; an address begins with https://")
     if path.suffix == ".json":
         root = path.resolve().parent
         return _open_folder(root.parent if root.name == "roaming" else root, path)
+    if path.suffix in _SETTINGS:
+        raise LibraryError(f"{path}: settings, no site; build the site, then name the folder that the build writes")
     text = _markdown(read_file(path, MARKDOWN_CAP), str(path))
     return _library_of(text, path.stem, path.resolve().as_uri(), where=str(path))
 
@@ -241,8 +243,17 @@ def _open_folder(path: Path, manifest: Path | None = None) -> Library:
     try:
         data = reader.manifest() if manifest is None else read_file(manifest, MANIFEST_CAP)
     except Absent:
-        raise NoManifest(f"{path}: no {PATH} in this folder; make one with `roaming index {path}`") from None
+        raise NoManifest(f"{path}: no {PATH} in this folder; {_folder_cure(path)}") from None
     return Library(load(data, where=str(manifest or path / PATH)), reader)
+
+
+def _folder_cure(path: Path) -> str:
+    below = sorted(each.parents[1] for pattern in ("*", "*/*") for each in path.glob(f"{pattern}/{PATH}"))
+    if below:
+        return f"name a site in it, such as {below[0]}"
+    if any(file for pattern in ("*.html", "*/*.html") for file in path.glob(pattern)):
+        return f"make one with `roaming index {path}`"
+    return "build the site first, then name the folder that the build writes, such as site/"
 
 
 # A bucket's prefix
@@ -371,6 +382,7 @@ def _fitting(data: bytes, section: SectionEntry) -> bytes | None:
     return piece if slice_digest(piece) == section.digest else None
 
 
+_SETTINGS = (".yml", ".yaml", ".toml")
 _MARKDOWN = (".md", ".markdown", ".mdx", ".txt")
 _MADE = 64
 _ONE_BY_ONE = 4

@@ -222,6 +222,24 @@ def test_an_address_that_is_none(given: str, said: str, crawled: Any) -> None:
     assert str(error.value).startswith(said)
 
 
+@pytest.mark.parametrize("given", ["docs", "docs/index.md", "mkdocs.yml"])
+def test_a_folder_that_is_no_site_yet_says_what_is_missing(given: str, crawled: Any, tmp_path: Path) -> None:
+    """The sources of docs instead of what is built of them, and once that is there, the folder above it."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\n")
+    missing = "no page to publish; found no index.html, llms.txt or roaming/manifest.json there"
+    folder = tmp_path if given == "mkdocs.yml" else tmp_path / "docs"
+    with pytest.raises(RoamingError) as error:
+        crawled(str(tmp_path / given))
+    assert str(error.value) == f"{folder}: {missing}; build the site first, then name its folder"
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text("<title>x</title>")
+    with pytest.raises(RoamingError) as error:
+        crawled(str(tmp_path / given))
+    assert str(error.value) == f"{folder}: {missing}; name the folder of a site, such as {folder / 'site'}"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
 def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     """Ctrl-C ends in one line, whichever processes it reaches; the same command then asks only for the rest."""

@@ -60,10 +60,19 @@ def test_a_folder_opens_by_itself_or_by_its_manifest(site, tmp_path: Path, named
 def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None:
     """Each says what is wrong and what to do."""
     folder = site.publish(tmp_path / "site")
-    assert refusal(tmp_path / "none") == f"LibraryError: {tmp_path / 'none'}: no such folder or file"
-    (tmp_path / "bare").mkdir()
-    assert refusal(tmp_path / "bare").endswith(f"make one with `roaming index {tmp_path / 'bare'}`")
-    assert refusal(tmp_path / "bare").startswith("NoManifest: ")
+    assert (
+        refusal(tmp_path / "none")
+        == f"LibraryError: {tmp_path / 'none'}: no such folder or file; check the path; an address begins with https://"
+    )
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    assert refusal(bare).startswith(f"NoManifest: {bare}: no roaming/manifest.json in this folder; ")
+    assert refusal(bare).endswith("; build the site first, then name the folder that the build writes, such as site/")
+    (bare / "index.html").write_text("<title>x</title>")
+    assert refusal(bare).endswith(f"make one with `roaming index {bare}`")
+    assert refusal(tmp_path).endswith(f"; name a site in it, such as {folder}")
+    (tmp_path / "mkdocs.yml").write_text("site_name: x")
+    assert "mkdocs.yml: settings, no site; build the site, then name the folder" in refusal(tmp_path / "mkdocs.yml")
     manifest = folder / "roaming" / "manifest.json"
     for text, said in [
         ("{", "not JSON"),
@@ -248,8 +257,8 @@ def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
     next request is answered.
     """
     with dripping(*drops, then=b"# Pump") as address:
-        web = Web(address, seconds=0.5)
-        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 0\.5 seconds; try again later$"):
+        web = Web(address, seconds=1.5)
+        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 1\.5 seconds; try again later$"):
             web.file("a.md")
         assert web.file("a.md") == b"# Pump"
 
