@@ -14,9 +14,12 @@ The package mcp, which the extra [mcp] brings, is imported when something here i
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import anyio
@@ -164,7 +167,7 @@ def call(walker: Walker, name: str, arguments: object) -> Result:
     if not ids:
         return walker.call(name, arguments)  # where ids are missing it says what is right
     ids = ids[: 2 * MOST_IDS]
-    return opened_apart(lambda id_: walker.expand_sections([id_], part), ids, walker.drop, cap=CAP - _FRAME)
+    return opened_apart(lambda id_: walker.expand_sections([id_], part), ids, walker.drop, cap=CAP - _FRAMES)
 
 
 # What a call gives
@@ -182,13 +185,25 @@ def _called(
         result = Misused(cut_at_word(" ".join(without_passwords(str(error)).split()), 500))
     if isinstance(result, Misused):
         return CallToolResult(content=[TextContent(text=_sound(render(result)))], is_error=True)
-    mark = fresh.digest.removeprefix("sha256:")[:16]
-    text = _sound(f"<docs {mark}>\n{render(result)}</docs {mark}>\n")
-    content: list[ContentBlock] = [TextContent(text=text)]
+    mark = hashlib.blake2b(as_bytes(fresh.digest), key=_SECRET, digest_size=8).hexdigest()
+    content: list[ContentBlock] = [TextContent(text=_sound(_framed(result, mark)))]
     if linked and isinstance(result, Expanded):
         content += _links(result)
     nothing = isinstance(result, Expanded) and not result.sections
     return CallToolResult(content=content, is_error=nothing)
+
+
+def _framed(result: Result, mark: str) -> str:
+    """Give a result between marks that nobody who wrote it can know, each section between its own.
+
+    So no text ends its frame, and none goes on as another section, of another site maybe.
+    """
+    pieces: list[Result] = [result]
+    if isinstance(result, Expanded) and result.sections:
+        notes = replace(result, sections=())
+        pieces = [Expanded((one,)) for one in result.sections]
+        pieces += [notes] if notes != Expanded(()) else []
+    return "".join(f"<docs {mark}>\n{render(piece)}</docs {mark}>\n" for piece in pieces)
 
 
 def _links(expanded: Expanded) -> Iterable[ContentBlock]:
@@ -261,5 +276,6 @@ _TITLES = {
 }
 _LINKS_SINCE = "2025-06-18"
 _AT_ONCE = 8
-_FRAME = 64  # the two lines around a result
-_AROUND = 2_100  # the frame, and the ids that found no room
+_FRAMES = 64 * (MOST_IDS + 1)  # the two lines around each section, and around what is said of the others
+_AROUND = _FRAMES + 2_036  # the frames, and the ids that found no room
+_SECRET = secrets.token_bytes(16)  # a site says of itself what its digest is
