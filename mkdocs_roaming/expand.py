@@ -131,8 +131,8 @@ def _trail(places: Places, place: Place) -> tuple[str, ...]:
 
 
 def _address(places: Places, place: Place) -> str:
-    """Give the URL; where it is absurdly long, half of it would lead nowhere."""
-    url = places.url(place)
+    """Give the URL on one line; where it is absurdly long, half of it would lead nowhere."""
+    url = "%20".join(places.url(place).split())
     return url if len(url) <= _ADDRESS else ""
 
 

@@ -273,7 +273,7 @@ def branch_in(lib: str, branch: str | None) -> tuple[Library, str | None]:
 def search_sites(collection: Collection, query: str, limit: int, *, as_json: bool) -> None:
     """Search the sites that a query is about, and print what is found."""
     from mkdocs_roaming.roam.collection import ago
-    from mkdocs_roaming.terminal import clean
+    from mkdocs_roaming.terminal import one_line
 
     hits = collection.find(query, limit=limit)
     if as_json:
@@ -281,11 +281,11 @@ def search_sites(collection: Collection, query: str, limit: int, *, as_json: boo
             [{**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **_site(one.site)} for one in hits]
         )
     for one in hits if not as_json else ():
-        crumbs = clean(" › ".join(one.library.places.breadcrumb(one.hit.place)))
+        crumbs = one_line(" › ".join(one.library.places.breadcrumb(one.hit.place)))
         click.echo(f"[{one.hit.place.id}] {click.style(crumbs, bold=True)}")
-        click.echo(f"  {clean(one.library.places.url(one.hit.place))}, crawled {ago(one.site.entry.crawled)}")
+        click.echo(f"  {one_line(one.library.places.url(one.hit.place))}, crawled {ago(one.site.entry.crawled)}")
         if one.hit.snippet:
-            click.echo(f"  {clean(one.hit.snippet)}")
+            click.echo(f"  {one_line(one.hit.snippet)}")
     if not hits:
         if not as_json:
             click.echo("Nothing found.", err=True)
