@@ -14,7 +14,7 @@ from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket
 from mkdocs_roaming.catalogue import Record, entry_of, read_record, write_record
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH, load
-from roaming_crawler.claims import Claim, LostError, Stop, Stopped, claimed
+from roaming_crawler.claims import Claim, ClaimedError, LostError, Stop, Stopped, claimed
 from roaming_crawler.crawl import crawl
 from roaming_crawler.listing import Listed
 from roaming_crawler.publishing import Outcome
@@ -51,6 +51,8 @@ def _claimed(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None, *, aga
     began = time.monotonic()
     with claimed(bucket, site.key, patience=plan.patience, seconds=plan.lease, stop=stop) as claim:
         last = read_record(bucket, site.key)
+        if last is not None and last.url != site.url:  # a run at the same time, by a list that differs
+            raise ClaimedError(f"{plan.store}: {site.key} is {last.url} by now; give {site.url} another name")
         if last is not None and not again:
             if last.run == plan.run:
                 return last  # whoever had this task before came to its end

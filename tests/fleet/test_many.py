@@ -320,6 +320,11 @@ def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: P
     assert read_record(bucket, "one") is None
     again = [crawl_listed(site, plan) for site in (one, two)]
     assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
+    taken = crawl_listed(Listed(sites.url(3), "one"), plan)  # a list that differs, at the same time
+    assert (taken.result, "give" in taken.error) == ("busy", True)
+    kept = read_record(bucket, "one")
+    assert kept
+    assert kept.url == one.url
     asked = sites.asked.total()
     assert crawl_listed(two, plan).at == records[1].at
     assert sites.asked.total() == asked
