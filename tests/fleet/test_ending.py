@@ -82,7 +82,9 @@ def _goes_on(command: list[str], sites: Any, tmp_path: Path, published: Publishe
     assert published(tmp_path / "store") == published(tmp_path / "alone")
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))]
+)
 def test_it_ends_in_threads(
     how: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
