@@ -94,6 +94,7 @@ def crawl_many(
     tell("start", {"run": run, "sites": len(sites), "due": len(due), "fresh": report.fresh, "waiting": report.waiting})
     homes = {key: record.home for key, record in known.items() if record.home}
     known.clear()
+    away = False
     try:
         with closing(engine(plan, by_host(due, homes))) as records:
             for record in records:
@@ -102,10 +103,11 @@ def crawl_many(
     except KeyboardInterrupt:
         report.stopped = "interrupted; the same command goes on"
     except BucketError as error:
-        report.stopped = str(error)
+        report.stopped, away = str(error), True
     report.seconds = round(time.monotonic() - began, 1)
     try:
-        _close(bucket, report, changed=bool(due))
+        if not away:  # it was tried for minutes; the next run writes the report from what each site's record says
+            _close(bucket, report, changed=bool(due))
     except (BucketError, ClaimedError) as error:
         report.stopped = report.stopped or str(error)
     tell("done", asdict(report))

@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from roaming_crawler.claims import claimed
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.due import config_of, standing
 from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan, crawl_listed, in_threads
+from roaming_crawler.fleet import STORE, Plan, crawl_listed, crawl_many, in_threads
 from roaming_crawler.listing import Listed
 from roaming_crawler.session import Limits
 
-from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.buckets import BucketError, FolderBucket
 from mkdocs_roaming.catalogue import Entry, Record, read_record, write_record
 from mkdocs_roaming.errors import UsageError
 
@@ -328,3 +328,17 @@ def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: P
     asked = sites.asked.total()
     assert crawl_listed(two, plan).at == records[1].at
     assert sites.asked.total() == asked
+
+
+def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path) -> None:
+    """Where it ended the run, the report is left to the next one."""
+    store = tmp_path / "store"
+
+    def engine(plan: Plan, groups: Any) -> Iterator[Any]:
+        yield from ()
+        raise BucketError(f"{plan.store}: cannot be had; is the store up? Try again later")
+
+    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    report = crawl_many([Listed(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
+    assert "is the store up?" in report.stopped
+    assert list(FolderBucket(store).list(".fleet/runs")) == []
