@@ -9,6 +9,7 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from mkdocs_roaming.aliases import Previous, find_aliases
+from mkdocs_roaming.headings import one_line
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 from mkdocs_roaming.page import NavItem, Page, Site, markdown_path, path_of, url_of
 from mkdocs_roaming.section import Ids, Section, github_slug, hash_id
@@ -63,13 +64,37 @@ def build(
         entries = [_with_aliases(entry, aliases) for entry in entries]
     nav = _nav(site.nav, entries, ids)
     return Manifest(
-        site=SiteEntry(site.name, site.url, site.description, site.language, site.version, site.alternates),
+        site=SiteEntry(
+            one_line(site.name), site.url, one_line(site.description), site.language, site.version, site.alternates
+        ),
         pages=tuple(entries),
         nav=nav,
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
         generator=generator,
     )
+
+
+def in_lines(manifest: Manifest) -> Manifest:
+    """Give somebody else's manifest with titles, descriptions and openings as `build` has them: each fit for a line."""
+    site = replace(manifest.site, name=one_line(manifest.site.name), description=one_line(manifest.site.description))
+    pages = tuple(
+        replace(
+            page,
+            title=one_line(page.title),
+            description=one_line(page.description),
+            sections=tuple(
+                replace(section, title=one_line(section.title), opening=one_line(section.opening))
+                for section in page.sections
+            ),
+        )
+        for page in manifest.pages
+    )
+    return replace(manifest, site=site, pages=pages, nav=_nav_in_lines(manifest.nav))
+
+
+def _nav_in_lines(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:
+    return tuple(replace(entry, title=one_line(entry.title), children=_nav_in_lines(entry.children)) for entry in nav)
 
 
 def in_nav_order(site: Site, pages: Iterable[Page]) -> list[Page]:
@@ -106,7 +131,7 @@ def _page(
     page, data = written.page, _data(written)
     return PageEntry(
         id=ids[0],
-        title=written.sections[0].title,
+        title=one_line(written.sections[0].title),
         path=page.path,
         markdown=markdown_path(page.path),
         digest="sha256:" + hashlib.sha256(data).hexdigest(),
@@ -115,14 +140,14 @@ def _page(
             SectionEntry(
                 id=id_,
                 level=section.level,
-                title=section.title,
+                title=one_line(section.title),
                 start=section.start,
                 end=section.end,
                 digest=section.digest,
                 anchor=section.anchor,
                 body=section.body,
                 tokens=section.tokens,
-                opening=section.opening,
+                opening=one_line(section.opening),
                 keywords=next(keywords),
                 links=anchors.linked(id_, section.targets),
             )
@@ -130,7 +155,7 @@ def _page(
         ),
         source=page.source,
         origin="html" if page.markdown is None else "markdown",
-        description=page.description,
+        description=one_line(page.description),
         tags=page.tags,
         full=written.full,
         tokens=sum(section.tokens for section in written.sections),
@@ -212,7 +237,9 @@ def _nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: Ids) -> tu
         children = tuple(entry for child in item.children if (entry := entry_of(child, titles)))
         if page is None and not children and item.url is None:
             return None
-        return NavEntry(item.title, own, page.path if page else None, item.url if own is None else None, children)
+        return NavEntry(
+            one_line(item.title), own, page.path if page else None, item.url if own is None else None, children
+        )
 
     nav = [entry for item in items if (entry := entry_of(item, ()))]
     orphans = [NavEntry(page.title, page.id, page.path) for page in entries if page.path in left]

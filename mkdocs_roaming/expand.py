@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mkdocs_roaming.headings import cut_at_word
+from mkdocs_roaming.headings import cut_at_word, one_line
 from mkdocs_roaming.places import Place, Places
 
 CAP = 24_000
@@ -204,4 +204,4 @@ def _list_line(entry: Listed) -> str:
 
 @lru_cache(4_096)
 def _short(title: str) -> str:
-    return cut_at_word(" ".join(title.split()), 120)
+    return cut_at_word(one_line(title), 120)

@@ -59,7 +59,45 @@ def cut_at_word(text: str, most: int) -> str:
     head = text[:most]  # one more than fits beside the ellipsis, to see whether a word ends there
     cut = head.rfind(" ")
     kept = head[:cut] if cut > most // 2 else head[:-1]
-    return kept.rstrip(" ,;:.–—-") + "…"
+    return _unturned(kept.rstrip(" ,;:.–—-")) + "…"
+
+
+def one_line(text: str) -> str:
+    """Give a text as it may stand on a line among others: a title, a description, a crumb.
+
+    White space becomes single spaces. Control characters and halves of characters go, and so does what would turn round
+    the rest of the line: overrides of its direction, and embeddings and isolates that do not end within the text. What
+    is written from right to left stays, with its marks and joiners.
+    """
+    text = " ".join(text.split())
+    if not _UNSOUND.search(text):
+        return text
+    return " ".join(_unturned(_CONTROL.sub("", text)).split())
+
+
+def _unturned(text: str) -> str:
+    """Give a text without overrides of its direction, and without what opens or closes another one only half."""
+    if not _TURNING.search(text):
+        return text
+    gone: set[int] = set()
+    opened: list[int] = []
+    for at, mark in ((found.start(), found[0]) for found in _TURNING.finditer(text)):
+        if mark == _POP:
+            if not opened or text[opened[-1]] in _ISOLATES:
+                gone.add(at)
+            elif text[begun := opened.pop()] in _OVERRIDES:
+                gone |= {begun, at}
+        elif mark == _POP_ISOLATE:
+            inner = next((depth for depth in reversed(range(len(opened))) if text[opened[depth]] in _ISOLATES), None)
+            if inner is None:
+                gone.add(at)
+            else:
+                gone |= set(opened[inner + 1 :])
+                del opened[inner:]
+        else:
+            opened.append(at)
+    gone |= set(opened)
+    return "".join(mark for at, mark in enumerate(text) if at not in gone)
 
 
 @dataclass(slots=True)
@@ -230,6 +268,11 @@ def _spoken(token: Token) -> str:
 # Words
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_UNSOUND = re.compile(f"{_CONTROL.pattern}|{_TURNING.pattern}")
+_OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
+_POP, _POP_ISOLATE = "\u202c", "\u2069"
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 _TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))|<(https?://[^>\s]+)>")
 _CALLOUT = re.compile(r"^\[![A-Z]+\][ \t]*\n?")

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.headings import cut_at_word
+from mkdocs_roaming.headings import cut_at_word, one_line
 from mkdocs_roaming.manifest import PageEntry
 from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.tree import Line, branch_lines, section_line, site_lines, walk
@@ -267,10 +267,10 @@ def _line(line: Line, style: Style, depth: int, inside: str = "") -> str:
 
 def _words(line: Line) -> tuple[str, str]:
     """Give a line's title, and its opening and keywords, cut so that any line fits the smallest budget."""
-    title = cut_at_word(" ".join(line.title.split()), 100)
+    title = cut_at_word(one_line(line.title), 100)
     if estimate_tokens(title) > _TITLE:
         title = cut_at_word(title, _TITLE)
-    opening = cut_at_word(" ".join(line.opening.split()), 200)
+    opening = cut_at_word(one_line(line.opening), 200)
     left = _WORDS - estimate_tokens(title)
     if estimate_tokens(opening) > left:
         opening = cut_at_word(opening, left)
@@ -280,7 +280,7 @@ def _words(line: Line) -> tuple[str, str]:
         left -= estimate_tokens(keyword) + 1
         if left < 0:
             break
-        keywords.append(" ".join(keyword.split()))
+        keywords.append(one_line(keyword))
     return title, " · ".join(part for part in (opening, ", ".join(keywords)) if part)
 
 
@@ -300,5 +300,5 @@ def _inside(line: Line, style: Style) -> str:
 def _rest(first: Line, count: int, style: Style) -> str:
     if style == "comment":
         return f'<!-- {count} more - read_outline("{first.id}+") -->\n'
-    title = cut_at_word(" ".join(first.title.split()), _FROM)
+    title = cut_at_word(one_line(first.title), _FROM)
     return f"{_indent(first.level - 1)}[{first.id}+] {count} more: {title}{' …' if count > 1 else ''}\n"

@@ -7,6 +7,7 @@ from html import escape
 from posixpath import relpath
 from urllib.parse import quote
 
+from mkdocs_roaming.headings import one_line
 from mkdocs_roaming.page import Site, markdown_path
 
 LLMS_TXT = "llms.txt"
@@ -14,10 +15,9 @@ LLMS_TXT = "llms.txt"
 
 def pointer(site: Site) -> str:
     """Give the first line of every Markdown file: a quote that points to llms.txt."""
-    name = " ".join(site.name.split())
     address = f"{site.url}{LLMS_TXT}"
     return (
-        f"> This page belongs to the documentation of {_plain(name)}. "
+        f"> This page belongs to the documentation of {_plain(one_line(site.name))}. "
         f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({address}).\n"
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.build import Written
-from mkdocs_roaming.headings import cut_at_word
+from mkdocs_roaming.headings import cut_at_word, one_line
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
 from mkdocs_roaming.page import Site, url_of
 
@@ -31,7 +31,7 @@ def llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str
         f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
         + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
     )
-    summary = _one_line(manifest.site.description) or f"All pages of {_one_line(manifest.site.name)}, as Markdown."
+    summary = one_line(manifest.site.description) or f"All pages of {one_line(manifest.site.name)}, as Markdown."
     _write("llms.txt", _Part(manifest.site.name, summary, about, nav), manifest, pages, files)
     return files
 
@@ -68,7 +68,7 @@ class _Part:
 
     @property
     def head(self) -> str:
-        return f"# {_one_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
+        return f"# {one_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
 
 
 def _write(path: str, part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> None:
@@ -95,7 +95,7 @@ def _groups(nav: Sequence[NavEntry], above: tuple[str, ...] = ()) -> Iterator[tu
             if run:
                 yield " › ".join(above) or "Pages", run
                 run = []
-            yield from _groups(entry.children, (*above, _one_line(entry.title)))
+            yield from _groups(entry.children, (*above, one_line(entry.title)))
     if run:
         yield " › ".join(above) or "Pages", run
 
@@ -108,7 +108,7 @@ def _item(entry: NavEntry, manifest: Manifest, pages: Mapping[str, PageEntry]) -
     page = pages.get(entry.page) if entry.page is not None else None
     if page is None:
         return f"- [{_label(entry.title)}]({entry.url})\n"
-    about = cut_at_word(_one_line(page.description or page.sections[0].opening), DESCRIPTION)
+    about = cut_at_word(one_line(page.description or page.sections[0].opening), DESCRIPTION)
     line = f"- [{_label(entry.title)}]({url_of(manifest.site.url, page.markdown)})"
     return f"{line}: {about}\n" if about else f"{line}\n"
 
@@ -127,7 +127,7 @@ def _nested(part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], fil
             continue
         folder = f"roaming/nav/{entry.id}/"
         own = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
-        summary = f"A part of {_one_line(manifest.site.name)}."
+        summary = f"A part of {one_line(manifest.site.name)}."
         about = f"The whole list is at [llms.txt]({manifest.site.url}llms.txt).\n"
         inside = _Part(f"{part.title}: {entry.title}", summary, about, (*own, *entry.children))
         _write(folder + "llms.txt", inside, manifest, pages, files)
@@ -164,9 +164,5 @@ def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, fi
         files[name] = head + piece
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _label(text: str) -> str:
-    return re.sub(r"([\\\[\]])", r"\\\1", _one_line(text))
+    return re.sub(r"([\\\[\]])", r"\\\1", one_line(text))

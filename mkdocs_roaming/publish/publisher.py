@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.aliases import Previous
-from mkdocs_roaming.build import Written, build, paths_in_nav_order
+from mkdocs_roaming.build import Written, build, in_lines, paths_in_nav_order
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.expand import expand, render
 from mkdocs_roaming.manifest import PATH, SCHEMA_PATH, Manifest, PageEntry, dumped, pages_of, schema_text
@@ -119,6 +119,7 @@ def mirror(manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options
 
     `texts` gives each page's Markdown by its path; a page without one is left out.
     """
+    manifest = in_lines(manifest)
     pages = tuple(page for page in manifest.pages if page.path in texts)
     if not pages:
         raise PublishError(f"{folder}: no page to publish; none of the manifest's could be read")

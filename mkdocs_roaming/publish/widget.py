@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.headings import one_line
 from mkdocs_roaming.manifest import PATH as MANIFEST
 from mkdocs_roaming.publish.files import inside, write_atomically
 from mkdocs_roaming.section import Section
@@ -99,10 +100,14 @@ def without_widget(html: str) -> str:
 def suggestions_of(given: object, sections: Iterable[Section]) -> list[str]:
     """Give what a page suggests to ask: what its front matter says of `ask`, else its headings, questions first."""
     if isinstance(given, list):
-        return [" ".join(str(one).split()) for one in given if str(one).strip()]
-    titles = [each.title for each in sections if each.level in (2, 3) and 3 <= len(each.title) <= _LONGEST]
-    questions = [title for title in titles if title.endswith(("?", "？"))]
-    levels = [each.title for each in sections if each.level == 2 and each.title in titles]
+        return [one_line(str(one)) for one in given if str(one).strip()]
+    titles = [
+        (each.level, title)
+        for each in sections
+        if each.level in (2, 3) and 3 <= len(title := one_line(each.title)) <= _LONGEST
+    ]
+    questions = [title for _, title in titles if title.endswith(("?", "？"))]
+    levels = [title for level, title in titles if level == 2]
     return list(dict.fromkeys([*questions, *levels]))[:MOST_SUGGESTIONS]
 
 

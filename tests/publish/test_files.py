@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,10 @@ from mkdocs_roaming.publish.final import left_out
 from mkdocs_roaming.publish.links import Links
 from mkdocs_roaming.publish.llms_txt import LIMIT, llms_txt
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Options, Report, publish
+from mkdocs_roaming.publish.publisher import Options, Report, mirror, publish
 from mkdocs_roaming.roam.check import check
 from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.section import split
+from mkdocs_roaming.section import hash_id, split
 
 URL = "https://docs.example/sub/"
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Install", "guide/install/"),)))
@@ -163,6 +165,50 @@ def test_a_previous_manifest_from_what_speaks_no_http_only_warns(tmp_path: Path)
     with dripping(b"220 mail.example ESMTP\r\n", b"?") as address:
         assert read_previous(address, tmp_path, warned.append) is None
     assert "no answer by HTTP (BadStatusLine: 220 mail.example ESMTP); ids of sections" in warned[0]
+
+
+def test_no_title_turns_or_breaks_the_line_that_it_stands_on(tmp_path: Path) -> None:
+    """An override in a heading, the nav or a description stays in the page's Markdown, as it was written, and reaches no
+    line of llms.txt, of the outline, of the manifest, nor a breadcrumb. Ids are those of the text as it is.
+    """
+    nav = (NavItem("Gui\u202ede\nGroup", children=(NavItem("In\u2067stall", "guide/install/"),)),)
+    turned = Page(
+        "guide/install/",
+        "Install",
+        "<h1 id='top'>In\u202estall</h1><p>Op\u202eens.</p><h2>Qui\u202eet</h2><p>\u202eNight.</p>",
+        description="Says\u202e it.\u2029Again.",
+    )
+    published(tmp_path, turned, site=Site("Do\u202ecs", URL, "Abo\u202eut.", nav=nav))
+    assert "\u202e" in (tmp_path / "guide/install/index.md").read_text("utf-8")
+    manifest = load((tmp_path / "roaming/manifest.json").read_text("utf-8"))
+    (page,) = manifest.pages
+    assert [manifest.site.name, manifest.site.description, manifest.nav[0].title] == ["Docs", "About.", "Guide Group"]
+    assert [page.title, page.description] == ["Install", "Says it. Again."]
+    assert [(each.title, each.opening) for each in page.sections] == [("Install", "Opens."), ("Quiet", "Night.")]
+    assert [page.id, manifest.nav[0].id] == [hash_id("guide/install/#"), hash_id("nav:Gui\u202ede\nGroup")]
+    for name in ("llms.txt", "roaming/outline.md", "roaming/manifest.json"):
+        text = (tmp_path / name).read_text("utf-8")
+        assert not [mark for mark in text if unicodedata.category(mark) in ("Cc", "Zl", "Zp") and mark != "\n"], name
+        assert not [mark for mark in text if unicodedata.bidirectional(mark) in ("RLO", "RLI")], name
+    crumbs = (tmp_path / f"roaming/sections/{page.sections[1].id}.md").read_text("utf-8").splitlines()[0]
+    assert "Guide Group › Install › Quiet" in crumbs
+
+
+def test_no_title_of_a_mirrored_site_does_either(tmp_path: Path) -> None:
+    """Its ids and its pages stay what they are."""
+    published(tmp_path / "theirs", HOME)
+    theirs = load((tmp_path / "theirs/roaming/manifest.json").read_bytes())
+    (page,) = theirs.pages
+    sections = tuple(replace(each, title=each.title + "\u202e", opening="\x1b[2J") for each in page.sections)
+    turned = replace(theirs, pages=(replace(page, title="Ho\u2067me", sections=sections),))
+    text = (tmp_path / "theirs" / page.markdown).read_bytes()
+    mirror(turned, {page.path: text}, tmp_path / "ours", Options())
+    ours = load((tmp_path / "ours/roaming/manifest.json").read_bytes())
+    assert ours.pages[0].title == "Home"
+    assert [each.title for each in ours.pages[0].sections] == [each.title for each in page.sections]
+    assert {each.opening for each in ours.pages[0].sections} == {"[2J"}
+    assert [each.id for each in ours.pages[0].sections] == [each.id for each in page.sections]
+    assert (tmp_path / "ours" / page.markdown).read_bytes() == text
 
 
 def test_two_pages_with_one_address_are_named(tmp_path: Path) -> None:
