@@ -111,9 +111,10 @@ def test_no_secret_survives_wherever_it_stands(before: str, kind: str, seed: int
 @pytest.mark.parametrize("kind", KINDS)
 def test_hardly_a_secret_looks_like_words(kind: str) -> None:
     """Letters drawn by chance may look like a name in code: of a thousand keys in base64 one does, of others none."""
-    secrets = [made(kind, seed, 24 + seed % 25) for seed in range(2_000)]
+    chance = kind.startswith("base64")
+    secrets = [made(kind, seed, 24 + seed % 25) for seed in range(2_000 if chance else 100)]
     survived = sum(GONE not in redact(f"with {secret} it fails") for secret in secrets)
-    assert survived <= (2 if kind.startswith("base64") else 0)
+    assert survived <= (2 if chance else 0)
 
 
 @given(st.text(max_size=3000))
