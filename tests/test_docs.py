@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from reference import PAGES
@@ -21,6 +22,7 @@ from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.settings import TABLES, read_settings
 
 ROOT = Path(__file__).parents[1]
+TEXTS = ["README.md", *sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -48,6 +50,61 @@ def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, m
         else:
             assert block == shown
     (ROOT / file).write_text(text, "utf-8")
+
+
+FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2`*$", re.MULTILINE | re.DOTALL)
+
+
+def commands_in(text: str) -> list[tuple[str, bool]]:
+    """Give the `roaming …` that a text shows, and whether as a line to type: in prose an option may stand alone."""
+    lines: list[str] = []
+    for _, _, kind, block in FENCE.findall(text):
+        if kind in ("console", "sh"):
+            lines += re.findall(r"^ *(?:\$ )?(roaming .*)$", block.replace("\\\n", ""), re.MULTILINE)
+    spans = re.findall(r"`(roaming [^`]+)`", FENCE.sub("", text))
+    return [*((line, True) for line in lines), *((" ".join(span.split()), False) for span in spans)]
+
+
+def misuse_of(command: str, *, whole: bool) -> str:
+    """Say what is wrong with a command: a name, an option, a value that may not be, or an argument that lacks."""
+    words = shlex.split(re.split(r" (?:<<<|[|<>&]) ?", command)[0], comments=True)[1:]
+    if words[0].startswith(("-", "…")):
+        return "" if words[0] in ("…", "--version", "--help") else f"no option {words[0]}"
+    if words[0] not in main.commands:
+        return f"no command {words[0]}"
+    called = main.commands[words[0]]
+    context = click.Context(called)
+    try:
+        given, left, _ = called.make_parser(context).parse_args(words[1:])
+        for parameter in called.params:
+            value = given.get(parameter.name or "")
+            if isinstance(value, str) and not isinstance(parameter.type, click.Path | click.File):
+                parameter.type(value, parameter, context)
+            if whole and parameter.required and not (value and isinstance(value, str | tuple)):
+                return f"no {parameter.human_readable_name}"
+    except click.UsageError as error:
+        if isinstance(error, click.BadOptionUsage) and not whole and words[-1] == error.option_name:
+            return ""  # named without its value
+        return error.format_message()
+    return f"{left} too much" if left else ""
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_command_that_is_shown_can_be_given(file: str) -> None:
+    """Its name is a command's, its options are that command's, and a line to type has all that it needs."""
+    found = commands_in((ROOT / file).read_text("utf-8"))
+    wrong = {command: said for command, whole in found if (said := misuse_of(command, whole=whole))}
+    assert wrong == {}
+
+
+def test_a_command_that_cannot_be_given_is_seen() -> None:
+    """A misspelt name, option or value, and an argument too few, in a block or in prose."""
+    shown = "Try `roaming serach LIB`.\n\n```console\n$ roaming lint site --fromat json\nroaming ask\n```\n"
+    said = [misuse_of(command, whole=whole) for command, whole in commands_in(shown)]
+    assert said[1:] == ["no LIB", "no command serach"]
+    assert "No such option: --fromat" in said[0]
+    assert "is not one of" in misuse_of("roaming lint site --format yaml", whole=True)
+    assert len([command for file in TEXTS for command in commands_in((ROOT / file).read_text("utf-8"))]) > 100
 
 
 @pytest.mark.parametrize("file", PAGES)
