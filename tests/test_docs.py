@@ -102,7 +102,7 @@ def test_a_command_that_cannot_be_given_is_seen() -> None:
     shown = "Try `roaming serach LIB`.\n\n```console\n$ roaming lint site --fromat json\nroaming ask\n```\n"
     said = [misuse_of(command, whole=whole) for command, whole in commands_in(shown)]
     assert said[1:] == ["no LIB", "no command serach"]
-    assert "No such option: --fromat" in said[0]
+    assert "--fromat" in said[0]
     assert "is not one of" in misuse_of("roaming lint site --format yaml", whole=True)
     assert len([command for file in TEXTS for command in commands_in((ROOT / file).read_text("utf-8"))]) > 100
 
