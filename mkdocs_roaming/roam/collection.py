@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from mkdocs_roaming.buckets import Bucket, BucketError, Nothing, in_bucket
-from mkdocs_roaming.catalogue import HEAD, Entry, Ranking, Record, read_record, records_in
+from mkdocs_roaming.buckets import BucketError, Nothing, in_bucket
+from mkdocs_roaming.catalogue import HEAD, Entry, Record
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError, UsageError
 from mkdocs_roaming.roam.choosing import Telling, fit
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.meaning import Finder
-from mkdocs_roaming.roam.namespaces import namespaced
+from mkdocs_roaming.roam.namespaces import KEY, namespaced
 from mkdocs_roaming.roam.objects import bucket_to_read
+from mkdocs_roaming.roam.roster import Roster
 from mkdocs_roaming.roam.search import Hit, Search
 
 T = TypeVar("T")
@@ -99,41 +100,34 @@ class Collection:
     ) -> None:
         self.where = str(where)
         self._finding, self._most, self._every, self._clock = finding, max(kept, 1), every, clock
-        self._lock, self._looking, self._listing = threading.Lock(), threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self._known: OrderedDict[str, tuple[float, Record | None]] = OrderedDict()
-        self._looked = clock()
-        self._records: tuple[str, tuple[Record, ...]] = ("", ())
         try:
-            self._bucket: Bucket = bucket_to_read(where)
-            self._ranking = Ranking(self._bucket)
+            bucket = bucket_to_read(where)
         except BucketError as error:
             raise LibraryError(str(error)) from None
+        self.distant = bucket.distant
+        """Whether reading the store waits for a network."""
+        self._roster = Roster(bucket, every=every, clock=clock)
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of all sites."""
-        return self._current().keys
+        return self._roster.ranking().keys
 
     @property
     def generation(self) -> str:
         """What tells the catalogue that is used from the one before it."""
-        return self._current().generation
-
-    @property
-    def distant(self) -> bool:
-        """Whether reading the store waits for a network."""
-        return self._bucket.distant
+        return self._roster.ranking().generation
 
     def records(self) -> Sequence[Record]:
         """Give what the catalogue tells of every site, in the order of their keys."""
-        generation = self.generation
-        if self._records[0] != generation:
-            with self._listing:
-                if self._records[0] != generation:
-                    self._records = (generation, self._read_records())
-        return self._records[1]
+        return self._roster.records()
+
+    def lying_at(self, address: str) -> list[tuple[str, str]]:
+        """Give the sites that an address lies on, the deepest first; with each the address as that site spells it."""
+        return self._roster.lying_at(address)
 
     def rank(self, question: str, limit: int = SITES, *, worth: float = 0.5) -> list[Asked]:
         """Give the sites that a question is about, best first; one that it names by `key: …` is the only one.
@@ -142,20 +136,20 @@ class Collection:
         """
         named = self.named(question)
         try:
-            found = [(named, 1.0)] if named else self._current().best(question, limit)
+            found = [(named, 1.0)] if named else self._roster.ranking().best(question, limit)
             found = [pair for pair in found if pair[1] >= worth * found[0][1]]
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
         def read(pair: tuple[str, float]) -> Asked | None:
-            record = self._record(pair[0])
+            record = self._roster.record(pair[0])
             return Asked(pair[0], record.entry, pair[1]) if record and record.entry else None
 
         return [site for site in self._each(read, found) if site]
 
     def named(self, question: str) -> str | None:
         """Give the site that a question names in front: `ruff: how are rules chosen?`."""
-        match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*:(?!//)", question)
+        match = re.match(rf"\s*({KEY})\s*:(?!//)", question, re.IGNORECASE)
         key = match[1].lower() if match else ""
         return key if key in self.keys else None
 
@@ -165,7 +159,7 @@ class Collection:
 
     def open(self, key: str) -> Opened:
         """Give a site, opened. Raises UsageError where there is none of this name."""
-        record = self._record(key) if key in self._open or key in self.keys else None
+        record = self._roster.record(key) if key in self._open or key in self.keys else None
         if record is None or record.entry is None:
             with self._lock:
                 self._open.pop(key, None)
@@ -224,52 +218,9 @@ class Collection:
 
     def _telling(self, words: str) -> list[Telling]:
         try:
-            return [Telling(*pair) for pair in self._ranking.telling(words)]
+            return [Telling(*pair) for pair in self._roster.ranking().telling(words)]
         except BucketError as error:
             raise LibraryError(str(error)) from None
-
-    # What the store holds
-
-    def _current(self) -> Ranking:
-        """Give the catalogue, looked at again where that was long ago."""
-        if self._clock() - self._looked >= self._every and self._looking.acquire(blocking=False):
-            try:
-                self._ranking.look()
-            except BucketError:
-                pass  # the one at hand goes on; what is read next says what is wrong
-            finally:
-                self._looked = self._clock()
-                self._looking.release()
-        return self._ranking
-
-    def _read_records(self) -> tuple[Record, ...]:
-        try:
-            return tuple(records_in(self._bucket))
-        except BucketError as error:
-            if self._records[0]:
-                return self._records[1]  # as good as they were before
-            raise LibraryError(str(error)) from None
-
-    def _record(self, key: str) -> Record | None:
-        """Give what the store says of a site, or said when it could last be read; without the words it is found by."""
-        with self._lock:
-            looked, known = self._known.get(key, (None, None))
-        if looked is not None and self._clock() - looked < self._every:
-            return known
-        try:
-            found = read_record(self._bucket, key)
-        except BucketError as error:
-            if known is None:
-                raise LibraryError(str(error)) from None
-            found = known
-        if found and found.entry:
-            found = replace(found, entry=replace(found.entry, terms={}, names=()))
-        with self._lock:
-            self._known[key] = (self._clock(), found)
-            self._known.move_to_end(key)
-            if len(self._known) > _KNOWN:
-                self._known.popitem(last=False)
-        return found
 
     # What is open
 
@@ -350,5 +301,4 @@ def ago(then: float, now: float | None = None) -> str:
 
 
 _LOOKED_AT = 3  # of its best sections
-_KNOWN = 1_024  # sites
 _AT_ONCE = 8

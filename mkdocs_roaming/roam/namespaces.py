@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, SectionEntry
 
-ID = r"[a-z0-9][a-z0-9._-]{0,99}:[0-9a-f]{8}"
+KEY = r"[a-z0-9][a-z0-9._-]{0,99}"
+"""What the name of a site looks like."""
+ID = rf"{KEY}:[0-9a-f]{{8}}"
 """What a namespaced id looks like."""
 
 

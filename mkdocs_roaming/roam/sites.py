@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -16,7 +17,7 @@ from mkdocs_roaming.outline import BUDGET
 from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.calling import called, opened_apart
 from mkdocs_roaming.roam.collection import Collection, Opened
-from mkdocs_roaming.roam.namespaces import ID
+from mkdocs_roaming.roam.namespaces import ID, KEY
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.tools import MOST_HITS, MOST_IDS
@@ -64,10 +65,9 @@ class SitesNavigator:
     def read_outline(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- the tool's parameter
         """Give the list of sites, the outline of one, or a closed branch of that; `<id>+` gives what follows."""
         wanted = (id or "").strip()
-        bare = wanted.removesuffix("+")
-        keys = self.collection.keys
-        if not bare or (wanted.endswith("+") and bare in keys):
-            return self._listing(bare)
+        bare = wanted.removesuffix("+").strip()
+        if not bare or (wanted.endswith("+") and re.fullmatch(KEY, bare.lower())):
+            return self._listing(bare.lower())  # from a site on, be it there no longer
         try:
             site, rest = self._parted(wanted)
             if site is None:
@@ -154,28 +154,34 @@ class SitesNavigator:
 
     def _parted(self, id_: str) -> tuple[str | None, str]:
         """Give the site that an id or an address is about, and what of it; None where it is about none."""
-        site, colon, rest = id_.partition(":")
-        key = site.strip().lower().removesuffix("+")
-        if key in self.collection.keys:
-            return key, f"{key}:{rest.strip().lower()}" if colon and rest.strip() else ""
         if "://" in id_:
-            return self._by_address(id_), id_
-        return None, ""
+            return self._by_address(id_)
+        keys = self.collection.keys
+        match = _SECTION.match(id_.lower())
+        if match and match[1] in keys:
+            return match[1], f"{match[1]}:{match[2]}"
+        site, _, rest = id_.partition(":")
+        key = site.strip().lower()
+        return (key, rest.strip()) if key in keys else (None, "")
 
-    def _by_address(self, address: str) -> str | None:
-        """Give the site that an address lies on, the deepest of several."""
-        found = [
-            (len(record.entry.url), record.key)
-            for record in self.collection.records()
-            if record.entry and address.startswith(record.entry.url)
-        ]
-        return max(found)[1] if found else None
+    def _by_address(self, address: str) -> tuple[str | None, str]:
+        """Give the site that an address lies on, and the address as it spells it: the deepest that has the page."""
+        found = self.collection.lying_at(address)[:_NESTED]
+        for key, own in found:
+            if len(found) > 1 and self._navigator(key).places.address(own) is None:
+                continue
+            return key, own
+        return found[0] if found else (None, "")
 
     def _no_site(self, id_: str) -> str:
         site = id_.partition(":")[0].strip().lower()
         if re.fullmatch(r"[0-9a-f]{8}", site):
             return f"of which site? Ids look like {self._example()}:{site}; search_sections gives them whole"
-        near = get_close_matches(site, self.collection.keys, 3, 0.5)
+        if "://" in id_:
+            return "no site here has this address; search_sections finds what there is"
+        keys = self.collection.keys
+        at = bisect(keys, site)
+        near = get_close_matches(site, keys[max(0, at - _COMPARED) : at + _COMPARED], 3, 0.5)
         nearest = f" nearest: {', '.join(near)};" if near else ""
         named = cut_at_word(site, 60)
         return f"there is no site {named!r};{nearest} read_outline lists them, search_sections finds them"
@@ -228,6 +234,10 @@ _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
+_SECTION = re.compile(rf"({KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z])")
+"""A section as a model may write it: `ruff:07f3277d`, `Ruff / 07F3277D`, `ruff:07f3277d] Rules`."""
+_NESTED = 3
+_COMPARED = 5_000  # keys on either side: with all of many sites it would take seconds
 _MORE = 160
 _NAME = 120
 _QUERY = 1_000

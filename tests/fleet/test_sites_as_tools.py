@@ -168,7 +168,7 @@ def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
         ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
         ("trains", "a site: read_outline(trains) shows what is in it"),
         ("trains:00000000", "no section has this id; nearest: [trains:"),
-        ("https://elsewhere.example/", "there is no site"),
+        ("https://elsewhere.example/", "no site here has this address"),
     ],
 )
 def test_what_opens_nothing_says_what_would(walk: SitesNavigator, asked: str, said: str) -> None:

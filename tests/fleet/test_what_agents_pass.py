@@ -1,0 +1,161 @@
+"""What an agent may pass to the tools over a store: ids and addresses however they are spelt, and anything at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from fleet.test_hostile_sites import shelve
+from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
+from mkdocs_roaming.expand import CAP
+from mkdocs_roaming.roam.collection import Collection
+from mkdocs_roaming.roam.results import Expanded, Found, Misused, Outlined, render
+from mkdocs_roaming.roam.sites import SitesNavigator
+from mkdocs_roaming.serve.mcp import call
+
+PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilge\n\nAt the bottom.\n"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """A site, one that lies below it, and one whose name looks like a scheme's."""
+    root = tmp_path_factory.mktemp("store")
+    shelve(root, "ships", PUMPS.format("Ships"), "Ships", "https://a.example/docs/")
+    shelve(root, "boats", PUMPS.format("Boats"), "Boats", "https://a.example/docs/boats/")
+    shelve(root, "https", PUMPS.format("Rafts"), "Rafts", "https://rafts.example")
+    return Collection(root)
+
+
+def opened(collection: Collection, asked: Any) -> list[str]:
+    result = call(SitesNavigator(collection), "expand_sections", {"ids": asked})
+    assert isinstance(result, Expanded), result
+    return [section.id for section in result.sections]
+
+
+def ids(collection: Collection, site: str) -> list[str]:
+    return [place.id for place in collection.open(site).library.places]
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    ["{}", "[{}]", "`{}`", '"{}"', "{}+", " {} ", "[{}] Pumps of Ships", "ships: {id}", "ships/{id}", "ships / {id}"],
+)
+@pytest.mark.parametrize("loud", [False, True])
+def test_an_id_is_understood_however_it_is_spelt(collection: Collection, spelt: str, loud: bool) -> None:
+    """In capitals, too, as a text or in a list."""
+    id_ = ids(collection, "ships")[1]
+    asked = spelt.format(id_, id=id_.partition(":")[2])
+    asked = asked.upper() if loud else asked
+    assert opened(collection, [asked]) == [id_]
+    assert opened(collection, asked) == [id_]
+
+
+@pytest.mark.parametrize(
+    ("address", "site", "at"),
+    [
+        ("https://a.example/docs/", "ships", 0),
+        ("https://a.example/docs", "ships", 0),
+        ("http://A.Example/docs/#pumps-of-ships", "ships", 1),
+        ("https://a.example/docs/?v=2#pumps-of-ships", "ships", 1),
+        ("https://a.example/docs/boats/", "boats", 0),
+        ("https://a.example/docs/boats#bilge", "boats", 2),
+        ("https://rafts.example/", "https", 0),
+        ("https://rafts.example", "https", 0),
+        ("https://rafts.example/#bilge", "https", 2),
+    ],
+)
+def test_an_address_opens_where_it_leads(collection: Collection, address: str, site: str, at: int) -> None:
+    """On the deepest of the sites that it lies on, with or without its slash."""
+    assert opened(collection, [address]) == [ids(collection, site)[at]]
+
+
+@pytest.mark.parametrize(
+    "address", ["https://a.example/docsboats/", "https://b.example/docs/", "https://", "://", "a://b://c"]
+)
+def test_an_address_that_lies_on_no_site_opens_none(collection: Collection, address: str) -> None:
+    """One that only begins alike does not lie there."""
+    assert opened(collection, [address]) == []
+
+
+@pytest.mark.parametrize("query", ["Ships: pump", "SHIPS : pump", " ships:pump"])
+def test_a_site_is_named_however_it_is_spelt(collection: Collection, query: str) -> None:
+    """In front of a colon."""
+    found = SitesNavigator(collection).search_sections(query)
+    assert isinstance(found, Found)
+    assert {hit.id.partition(":")[0] for hit in found.hits} == {"ships"}
+
+
+def test_paths_of_a_site_can_be_named(collection: Collection) -> None:
+    """Behind its name, anchors as they are spelt."""
+    assert opened(collection, ["ships:#pumps-of-ships"]) == [ids(collection, "ships")[1]]
+
+
+JSON = some.recursive(
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats()
+    | some.text()
+    | some.sampled_from(["ships", "boats:", "+"]),
+    lambda inner: some.lists(inner, max_size=6) | some.dictionaries(some.text(max_size=9), inner, max_size=4),
+    max_leaves=12,
+)
+NAMES = some.sampled_from(["read_outline", "expand_sections", "search_sections", "id", "ids", "query", "part", "limit"])
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@given(
+    name=some.sampled_from(["read_outline", "expand_sections", "search_sections"]) | some.text(),
+    arguments=some.dictionaries(NAMES, JSON | some.from_regex(r"(ships|https)[:/ ][0-9a-f]{0,9}\+?"), max_size=4)
+    | JSON,
+)
+def test_no_arguments_break_a_tool(collection: Collection, name: str, arguments: Any) -> None:
+    """Each call comes to a result within the cap, or to a sentence on what is wrong."""
+    for passed in (arguments, json.dumps(arguments)):
+        result = call(SitesNavigator(collection).anew(CAP - 3_000), name, passed)
+        assert isinstance(result, (Outlined, Expanded, Found, Misused))
+        assert len(render(result)) <= CAP
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two thousand sites, of which only the catalogue is there."""
+    root = tmp_path_factory.mktemp("many")
+    bucket = FolderBucket(root)
+    shelve(root, "site-000000", PUMPS.format("Site"), "Site", "https://a.example/")
+    first = read_record(bucket, "site-000000")
+    assert first
+    for at in range(1, 2_000):
+        write_record(bucket, replace(first, key=f"site-{at:06}"))
+    rebuild(bucket)
+    return root
+
+
+def test_paging_comes_to_every_site_once(many: Path) -> None:
+    """Also where the one that a page would begin with is dropped meanwhile."""
+    now = [0.0]
+    collection = Collection(many, clock=lambda: now[0])
+    seen: list[str] = []
+    after = ""
+    for _ in range(100):
+        text = render(SitesNavigator(collection).read_outline(after))
+        assert len(text) <= CAP
+        seen += re.findall(r"^\[(site-[0-9]+)\] ", text, re.M)
+        more = re.search(r"^\[((.+)\+)\] \d+ more", text, re.M)
+        if more is None:
+            break
+        if not after:
+            FolderBucket(many).delete([f"{RECORDS}/{more[2]}.json"])
+            rebuild(FolderBucket(many))
+            now[0] += 61
+            dropped = more[2]
+        after = more[1].upper()
+    assert seen == [key for at in range(2_000) if (key := f"site-{at:06}") != dropped]
