@@ -210,6 +210,10 @@ class S3:
         """Give how often each object was written."""
         return self._said("_written", "GET", None)
 
+    def empty(self) -> None:
+        """Have nothing be there but an empty bucket."""
+        self._said("_empty", "GET", None)
+
     def _said(self, at: str, method: str, data: bytes | None) -> dict[str, int]:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{at}", data, method=method)
         with urllib.request.urlopen(request) as answer:
@@ -217,25 +221,32 @@ class S3:
         return found
 
 
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
-    """Give an S3 server with an empty bucket, its credentials in the environment."""
+@pytest.fixture(scope="session")
+def s3_port() -> Iterator[int]:
+    """Give the port of an S3 server that all tests use in turn: to start one takes a second."""
     command = [sys.executable, "-m", "fleet.s3_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as running:
         assert running.stdout is not None
-        port = int(running.stdout.readline())
-        environ = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "AKIASOMEBODY",
-            "AWS_SECRET_ACCESS_KEY": "secret-of-the-shelf",
-            "AWS_SESSION_TOKEN": "token-of-the-shelf",
-            "AWS_REGION": "us-east-1",
-        }
-        for name, value in environ.items():
-            monkeypatch.setenv(name, value)
-        yield S3(port, environ)
+        yield int(running.stdout.readline())
         running.kill()
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch, s3_port: int) -> S3:
+    """Give an S3 server with an empty bucket, its credentials in the environment."""
+    environ = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_port}",
+        "AWS_ACCESS_KEY_ID": "AKIASOMEBODY",
+        "AWS_SECRET_ACCESS_KEY": "secret-of-the-shelf",
+        "AWS_SESSION_TOKEN": "token-of-the-shelf",
+        "AWS_REGION": "us-east-1",
+    }
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    found = S3(s3_port, environ)
+    found.empty()
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 What it is told is put at `/_faults`, as JSON: `every` so many requests are answered 503, all wait `delay` seconds,
 `after` so many requests the credentials have expired, those with the session token `stale` if one is named. What was
-written how often is asked at `/_written`.
+written how often is asked at `/_written`. `/_empty` has nothing be there but an empty bucket, and nothing fail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
@@ -26,8 +28,8 @@ SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request ra
 class Faulty:
     """Stands before an application, and fails now and then."""
 
-    def __init__(self, application: Any) -> None:
-        self._application = application
+    def __init__(self, application: Any, bucket: str) -> None:
+        self._application, self._bucket = application, bucket
         self._lock = threading.Lock()
         self._faults: dict[str, Any] = {}
         self._written: Counter[str] = Counter()
@@ -39,6 +41,8 @@ class Faulty:
             return self._told(environ, start)
         if environ["PATH_INFO"] == "/_written":
             return _json(self._written, start)
+        if environ["PATH_INFO"] == "/_empty":
+            return self._emptied(start)
         with self._lock:
             self._count += 1
             every, after = self._faults.get("every"), self._faults.get("after")
@@ -57,6 +61,14 @@ class Faulty:
                 self._written[environ["PATH_INFO"]] += 1
         answer: Iterable[bytes] = self._application(environ, start)
         return answer
+
+    def _emptied(self, start: Callable[..., Any]) -> Iterable[bytes]:
+        with self._lock:
+            self._faults, self._count, self._failed = {}, 0, 0
+            self._written.clear()
+        s3_backends.reset()
+        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(self._bucket, "us-east-1")
+        return _json({}, start)
 
     def _told(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         told = {"requests": self._count, "failed": self._failed}
@@ -79,13 +91,9 @@ class _Handler(WSGIRequestHandler):
 def main(bucket: str) -> None:
     """Serve until killed; the port is printed."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    application = Faulty(DomainDispatcherApplication(create_backend_app))
+    application = Faulty(DomainDispatcherApplication(create_backend_app), bucket)
     server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    import urllib.request
-
-    put = urllib.request.Request(f"http://127.0.0.1:{server.server_port}/{bucket}", method="PUT")
-    urllib.request.urlopen(put).close()
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
     threading.Event().wait()
