@@ -73,7 +73,7 @@ def misuse_of(command: str, *, whole: bool) -> str:
     if words[0] not in main.commands:
         return f"no command {words[0]}"
     called = main.commands[words[0]]
-    context = click.Context(called)
+    context = click.Context(called, help_option_names=["-h", "--help"])  # click keeps those that come first
     try:
         given, left, _ = called.make_parser(context).parse_args(words[1:])
         for parameter in called.params:
