@@ -139,7 +139,11 @@ def _tools(site: Languages, policy: Policy) -> McpEndpoint | None:
     """Give the tools for MCP clients, where the package for them is installed."""
     if find_spec("mcp") is None:
         return None
-    return McpEndpoint(lambda: site.now().navigator(), hosts=policy.hosts, origins=policy.origins)
+
+    def near() -> bool:
+        return site.main.current is not None and site.main.current.library.near
+
+    return McpEndpoint(lambda: site.now().navigator(), hosts=policy.hosts, origins=policy.origins, near=near)
 
 
 def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> list[BaseRoute]:

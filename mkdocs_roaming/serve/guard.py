@@ -226,9 +226,9 @@ async def admit(scope: MutableMapping[str, Any], *, most: float = 0.0, spends: b
 
 
 def asking(scope: MutableMapping[str, Any]) -> str:
-    """Give the network that a request which was let through is counted under."""
-    visit: Visit = scope[_VISIT]
-    return visit.who
+    """Give the network that a request which was let through is counted under; empty where nobody counts."""
+    visit: Visit | None = scope.get(_VISIT)
+    return visit.who if visit is not None else ""
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.answer.threads import in_thread
+from mkdocs_roaming.answer.threads import computing, in_thread
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.headings import cut_at_word
@@ -33,6 +34,7 @@ from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.calling import Tools, opened_apart, sections_asked
 from mkdocs_roaming.roam.results import Expanded, Misused, Result, render
 from mkdocs_roaming.roam.tools import MOST_IDS, TOOLS
+from mkdocs_roaming.serve.guard import asking
 from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem
 from mkdocs_roaming.serve.redaction import without_passwords
 
@@ -89,7 +91,7 @@ class McpEndpoint:
     """An ASGI application that speaks MCP at whatever path it is routed to; without sessions, answering in JSON.
 
     It checks the names in Host and the sites in Origin by itself, and stands behind the guard all the same, which
-    counts. A host `*` leaves that to the guard.
+    counts. A host `*` leaves that to the guard. `near` tells whether the tools wait for nobody, but compute.
     """
 
     def __init__(
@@ -99,8 +101,9 @@ class McpEndpoint:
         hosts: Iterable[str] = ("localhost",),
         origins: Iterable[str] = (),
         instructions: str = INSTRUCTIONS,
+        near: Callable[[], bool] = lambda: False,
     ) -> None:
-        server = make_server(navigator, instructions=instructions)
+        server = make_server(navigator, instructions=instructions, near=near)
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         self._manager = StreamableHTTPSessionManager(
@@ -124,20 +127,25 @@ class McpEndpoint:
             await send_problem(send, refused, [(b"allow", b"POST")])
 
 
-def make_server(navigator: Callable[[], Walker], *, instructions: str = INSTRUCTIONS) -> Server[Any]:
+def make_server(
+    navigator: Callable[[], Walker],
+    *,
+    instructions: str = INSTRUCTIONS,
+    near: Callable[[], bool] = lambda: False,
+) -> Server[Any]:
     """Give an MCP server that offers the tools, whatever it is connected to. Raises UsageError without the package."""
     try:
         from mcp.server import CacheHint, Server
     except ImportError:
         raise UsageError("MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'") from None
-    limiter: list[anyio.CapacityLimiter] = []  # made where it is used: it belongs to an event loop
+    turns = _Turns(near)
 
     async def listed(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        return _listed(*await _in_thread(limiter, lambda: _told(navigator)))
+        return _listed(*await turns.take(context, lambda: _told(navigator)))
 
     async def called(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         linked = context.protocol_version >= _LINKS_SINCE
-        return await _in_thread(limiter, lambda: _called(navigator, params.name, params.arguments, linked=linked))
+        return await turns.take(context, lambda: _called(navigator, params.name, params.arguments, linked=linked))
 
     return Server(
         "mkdocs-roaming",
@@ -251,11 +259,22 @@ def _sound(text: str) -> str:
     return as_bytes(text).decode("utf-8")
 
 
-async def _in_thread(limiter: list[anyio.CapacityLimiter], work: Callable[[], _T]) -> _T:
-    """Do what may wait for a disk or a server, without stopping the others; what nobody waits for goes to its end."""
-    if not limiter:
-        limiter.append(anyio.CapacityLimiter(_AT_ONCE))
-    return await in_thread(work, limiter[0])
+class _Turns:
+    """Has calls done in threads: over HTTP each visitor's one after the other, and of what only computes one at all."""
+
+    def __init__(self, near: Callable[[], bool]) -> None:
+        self._near = near
+        self._limiter: anyio.CapacityLimiter | None = None  # made where it is used: it belongs to an event loop
+        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    async def take(self, context: ServerRequestContext[Any], work: Callable[[], _T]) -> _T:
+        """Do what may wait for a disk or a server, without stopping the others; it goes to its end all the same."""
+        self._limiter = self._limiter or anyio.CapacityLimiter(_AT_ONCE)
+        if context.request is None:  # standard input: there is one client
+            return await in_thread(work, self._limiter)
+        turn = self._turns.setdefault(asking(context.request.scope), anyio.Lock(fast_acquire=True))
+        async with turn:
+            return await in_thread(work, computing() if self._near() else self._limiter)
 
 
 def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,11 +35,15 @@ from mkdocs_roaming.roam.library import Library, library_of
 from mkdocs_roaming.roam.navigator import Navigator
 from mkdocs_roaming.roam.results import Expanded, render
 from mkdocs_roaming.roam.tools import TOOLS
+from mkdocs_roaming.serve.counters import Counters
+from mkdocs_roaming.serve.gate import Allowance, Gate
+from mkdocs_roaming.serve.guard import App, Guard, Policy
 from mkdocs_roaming.serve.mcp import McpEndpoint, call, make_server
 from mkdocs_roaming.serve.problems import Refused
 
 pytestmark = pytest.mark.anyio
 
+LOOPBACKS = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BOAT = """\
 # Boat
@@ -81,7 +87,7 @@ def ids(library: Library) -> dict[str, str]:
 
 
 @contextmanager
-def served(navigator: Callable[[], Navigator], **given: Any) -> Iterator[str]:
+def served(navigator: Callable[[], Navigator], *, guarded: bool = False, **given: Any) -> Iterator[str]:
     """Serve MCP on a port of this machine, as an application would."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
@@ -93,7 +99,9 @@ def served(navigator: Callable[[], Navigator], **given: Any) -> Iterator[str]:
         async with endpoint.run():
             yield
 
-    app = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
+    app: App = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
+    if guarded:
+        app = Guard(app, Policy(), Gate(Allowance(), Counters(), secret=b"0" * 32))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -114,6 +122,58 @@ def boat() -> Iterator[str]:
 def text_of(result: Any) -> str:
     assert isinstance(result.content[0], TextContent)
     return result.content[0].text
+
+
+def post_from(visitor: str, url: str) -> str:
+    """Search from an address of this machine; give what came back."""
+    call = {"name": "search_sections", "arguments": {"query": "bilge pump"}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    connection = http.client.HTTPConnection(url.split("/")[2], timeout=20, source_address=(visitor, 0))
+    connection.request("POST", "/mcp", message, {"content-type": "application/json", "accept": "application/json"})
+    answer = connection.getresponse().read().decode()
+    connection.close()
+    return answer
+
+
+@LOOPBACKS
+def test_one_visitors_calls_keep_nobody_else_waiting() -> None:
+    """Of many that one sends at once the others wait for the first; another visitor's call does not."""
+    entered: list[int] = []
+    first, go_on = threading.Event(), threading.Event()
+
+    def navigator() -> Navigator:
+        entered.append(len(entered))
+        if len(entered) == 1:
+            first.set()
+            go_on.wait(20)
+        return Navigator(BOAT_LIBRARY)
+
+    with served(navigator, guarded=True) as url, ThreadPoolExecutor(6) as several:
+        many = [several.submit(post_from, "127.0.0.2", url) for _ in range(6)]
+        assert first.wait(20)
+        assert "Pressure" in post_from("127.0.0.3", url)
+        assert len(entered) == 2
+        go_on.set()
+        assert all("Pressure" in each.result(20) for each in many)
+
+
+@LOOPBACKS
+def test_calls_that_only_compute_are_made_one_at_a_time() -> None:
+    """Whoever sends them: with several at once everybody would wait for all of them at each turn."""
+    under_way: list[int] = []
+    most: list[int] = []
+
+    def navigator() -> Navigator:
+        under_way.append(1)
+        most.append(len(under_way))
+        time.sleep(0.02)
+        under_way.pop()
+        return Navigator(BOAT_LIBRARY)
+
+    with served(navigator, guarded=True, near=lambda: True) as url, ThreadPoolExecutor(8) as several:
+        asked = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
+        assert all("Pressure" in each.result(20) for each in asked)
+    assert most == [1] * 8
 
 
 def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[str, Any]]:
