@@ -260,21 +260,25 @@ def _sound(text: str) -> str:
 
 
 class _Turns:
-    """Has calls done in threads: over HTTP each visitor's one after the other, and of what only computes one at all."""
+    """Has calls done in threads. Over HTTP a visitor's calls that only compute are done one after the other, and no two
+    visitors' at once; of those that wait for a disk or a server some at once, and no visitor takes all threads.
+    """
 
     def __init__(self, near: Callable[[], bool]) -> None:
         self._near = near
         self._limiter: anyio.CapacityLimiter | None = None  # made where it is used: it belongs to an event loop
-        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[tuple[str, bool], anyio.Semaphore] = WeakValueDictionary()
 
     async def take(self, context: ServerRequestContext[Any], work: Callable[[], _T]) -> _T:
         """Do what may wait for a disk or a server, without stopping the others; it goes to its end all the same."""
         self._limiter = self._limiter or anyio.CapacityLimiter(_AT_ONCE)
         if context.request is None:  # standard input: there is one client
             return await in_thread(work, self._limiter)
-        turn = self._turns.setdefault(asking(context.request.scope), anyio.Lock(fast_acquire=True))
+        near = self._near()
+        most = anyio.Semaphore(1 if near else _AT_ONCE_EACH, fast_acquire=True)
+        turn = self._turns.setdefault((asking(context.request.scope), near), most)
         async with turn:
-            return await in_thread(work, computing() if self._near() else self._limiter)
+            return await in_thread(work, computing() if near else self._limiter)
 
 
 def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> Any:
@@ -294,7 +298,7 @@ _TITLES = {
     "search_sections": "Search",
 }
 _LINKS_SINCE = "2025-06-18"
-_AT_ONCE = 8
+_AT_ONCE, _AT_ONCE_EACH = 8, 3
 _FRAMES = 64 * (MOST_IDS + 1)  # the two lines around each section, and around what is said of the others
 _AROUND = _FRAMES + 2_036  # the frames, and the ids that found no room
 _SECRET = secrets.token_bytes(16)  # a site says of itself what its digest is
