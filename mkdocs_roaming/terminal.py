@@ -40,19 +40,20 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 @dataclass(slots=True)
 class Trail:
-    """Shows on standard error what is read, while it happens."""
+    """Shows on standard error what is read, while it happens; ids name the `site` where it is one of several."""
 
     quiet: bool = False
+    site: str = ""
 
     def show(self, event: Event) -> None:
         """Show one event, if it is one that readers follow."""
-        line = trail_line(event)
+        line = trail_line(event, f"{self.site}:" if self.site else "")
         if line and not self.quiet:
             say(line)
 
 
-def trail_line(event: Event) -> str:
-    """Give the line of an event that readers follow; empty for any other."""
+def trail_line(event: Event, before: str = "") -> str:
+    """Give the line of an event that readers follow, with what stands `before` its ids; empty for any other."""
     match event:
         case OutlineRead():
             return f"Reading the outline: {event.sections} sections, ~{event.tokens} tokens"
@@ -64,7 +65,7 @@ def trail_line(event: Event) -> str:
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
             how = _OPENED.get(event.call, "Opened")
-            return f"{how} {crumbs(event.section)} [{event.section.id}] ~{event.tokens} tokens{inside}"
+            return f"{how} {crumbs(event.section)} [{before}{event.section.id}] ~{event.tokens} tokens{inside}"
         case SectionMissing():
             return f"No section {one_line(event.id)[:40]}"
         case SectionsDropped():
@@ -225,11 +226,11 @@ def money(amount: float) -> str:
 def show_hits(library: Library, hits: Sequence[Hit]) -> None:
     """Print hits: id and breadcrumb, address, snippet."""
     for hit in hits:
-        title = clean(" › ".join(library.places.breadcrumb(hit.place)))
+        title = one_line(" › ".join(library.places.breadcrumb(hit.place)))
         click.echo(f"[{hit.place.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {clean(library.places.url(hit.place))}")
+        click.echo(f"  {one_line(library.places.url(hit.place))}")
         if hit.snippet:
-            click.echo(f"  {clean(hit.snippet)}")
+            click.echo(f"  {one_line(hit.snippet)}")
 
 
 def clean(text: str) -> str:

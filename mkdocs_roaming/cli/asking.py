@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mkdocs_roaming.cli.fleet import answer_of_site, libraries_for, say_site
+from mkdocs_roaming.cli.fleet import answer_of_site, libraries_for, say_site, say_that_none_speaks_of_it
 from mkdocs_roaming.cli.frame import (
     AS_JSON,
     FAULTS_FOUND,
@@ -28,10 +29,13 @@ from mkdocs_roaming.cli.frame import (
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models import Model
+    from mkdocs_roaming.answer.recording import Recording
     from mkdocs_roaming.answer.trace import Trace
+    from mkdocs_roaming.roam.collection import Asked
     from mkdocs_roaming.roam.library import Library
     from mkdocs_roaming.roam.navigator import Navigator
     from mkdocs_roaming.settings import Settings
+    from mkdocs_roaming.terminal import Trail
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -143,6 +147,7 @@ def ask(
     """
     import anyio
 
+    from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.recording import Recording
     from mkdocs_roaming.answer.trace import check_writable, write_trace
     from mkdocs_roaming.terminal import Trail, show_answer
@@ -151,40 +156,64 @@ def ask(
     model, budget = options.answering()
     if trace is not None:
         check_writable(trace)
-    trail = Trail(quiet=as_json)
 
-    async def walk(recording: Recording) -> None:
-        async with aclosing(recording.events()) as events:
-            async for event in events:
-                trail.show(event)
-
-    for site, asked, library in libraries_for(lib, question, trust_rules=trust_rules):
+    def answered(site: Asked | None, asked: str, library: Library, budget: Budget) -> Trace:
         if site and not as_json:
             say_site(site)
+        navigator, whole = options.navigator(library), options.whole_site
         recording = Recording(
-            asked,
-            options.navigator(library),
-            model,
-            docs=not no_docs,
-            page=page,
-            budget=budget,
-            whole_site_tokens=options.whole_site,
+            asked, navigator, model, docs=not no_docs, page=page, budget=budget, whole_site_tokens=whole
         )
-        anyio.run(walk, recording)
-        if recording.trace().answer.state != "not_found":
-            break
-    recorded = recording.trace()
-    if trace is not None:
+        anyio.run(_walk, recording, Trail(quiet=as_json, site=site.key if site else ""))
+        return recording.trace()
+
+    site, recorded = _until_known(libraries_for(lib, question, trust_rules=trust_rules), answered, budget)
+    if recorded is None and not as_json:
+        say_that_none_speaks_of_it(lib)
+    elif trace is not None and recorded is not None:
         write_trace(trace, [recorded])
-    result = recorded.answer
+    result = recorded.answer if recorded else Answer("", "not_found", model.name)
     if as_json:
-        print_json(answer_of_site(site, asdict(result)) if site else asdict(result))
-    else:
+        print_json(answer_of_site(site, asdict(result)))
+    elif recorded:
         show_answer(result)
     if result.state == "error":
         sys.exit(1)
     if not result.text or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
+
+
+async def _walk(recording: Recording, trail: Trail) -> None:
+    async with aclosing(recording.events()) as events:
+        async for event in events:
+            trail.show(event)
+
+
+def _until_known(
+    libraries: Iterable[tuple[Asked | None, str, Library]],
+    answered: Callable[[Asked | None, str, Library, Budget], Trace],
+    budget: Budget,
+) -> tuple[Asked | None, Trace | None]:
+    """Ask one library after the other until one knows, all of them within one budget; give the last, and its answer."""
+    last: tuple[Asked | None, Trace | None] = (None, None)
+    left: Budget | None = budget
+    for site, question, library in libraries:
+        if left is None:
+            break
+        began = time.monotonic()
+        trace = answered(site, question, library, left)
+        last = site, trace
+        if trace.answer.state != "not_found":
+            break
+        left = _less(left, time.monotonic() - began, trace.answer.cost or 0.0)
+    return last
+
+
+def _less(budget: Budget, seconds: float, cost: float) -> Budget | None:
+    """Give what is left of a budget; None where that is nothing."""
+    left = budget.seconds - seconds
+    money = None if budget.cost is None else budget.cost - cost
+    return replace(budget, seconds=left, cost=money) if left > 0 and (money is None or money > 0) else None
 
 
 @click.command()

@@ -255,7 +255,7 @@ def in_library(lib: str, address: str) -> tuple[Library, str]:
     if named and "" not in opened and (collection := collection_of(lib)):
         if named[0] not in opened:
             opened[named[0]] = collection.open(named[0]).library
-        return opened[named[0]], address
+        return opened[named[0]], ":".join(named)
     if "" not in opened:
         opened[""] = open_lib(lib)
     return opened[""], address
@@ -263,11 +263,11 @@ def in_library(lib: str, address: str) -> tuple[Library, str]:
 
 def branch_in(lib: str, branch: str | None) -> tuple[Library, str | None]:
     """Give the library that a branch of an outline is about, and the branch in it; of many sites it names one."""
-    site = (branch or "").partition(":")[0]
+    site, colon, rest = (branch or "").lower().partition(":")
     collection = collection_of(lib) if site else None
-    if collection is None or branch is None:
+    if collection is None:
         return open_lib(lib), branch
-    return collection.open(site).library, branch if ":" in branch else None
+    return collection.open(site).library, f"{site}:{rest}" if colon else None
 
 
 def search_sites(collection: Collection, query: str, limit: int, *, as_json: bool) -> None:
@@ -301,10 +301,7 @@ def libraries_for(lib: str, question: str, *, trust_rules: bool) -> Iterator[tup
     if collection is None:
         yield None, question, open_lib(lib, trust_rules=trust_rules)
         return
-    asked = collection.choose(question)
-    if not asked:
-        raise LibraryError(f"{lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`")
-    for site in asked:
+    for site in collection.choose(question):
         yield site, collection.asks(question), collection.plain(site.key)
 
 
@@ -317,14 +314,29 @@ def say_site(site: Asked) -> None:
     click.echo(f"Asking {site.key} ({title}), crawled {ago(site.entry.crawled)}", err=True)
 
 
-def answer_of_site(site: Asked, answer: dict[str, Any]) -> dict[str, Any]:
+def say_that_none_speaks_of_it(lib: str) -> None:
+    """Tell on standard error that no site of a store holds a word of a question."""
+    click.echo(f"roaming: {lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`", err=True)
+
+
+def answer_of_site(site: Asked | None, answer: dict[str, Any]) -> dict[str, Any]:
     """Give an answer as JSON has it, its ids namespaced by its site, and how old what it says is."""
+    if site is None:
+        return answer
     text = re.sub(r"\[\^([0-9a-f]{8})\]", rf"[^{site.key}:\1]", answer["text"])
-    named = {
-        name: [{**section, "id": f"{site.key}:{section['id']}"} for section in answer[name]]
-        for name in ("citations", "trail")
-    }
-    return {**answer, **named, "text": text, **_site(site)}
+    return {**_namespaced(answer, site.key), "text": text, **_site(site)}
+
+
+def _namespaced(told: Any, site: str) -> Any:
+    """Give what is told of sections, wherever an id stands in it, as of that site."""
+    if isinstance(told, dict):
+        return {
+            name: f"{site}:{value}"
+            if name in ("id", "section") and isinstance(value, str)
+            else _namespaced(value, site)
+            for name, value in told.items()
+        }
+    return [_namespaced(one, site) for one in told] if isinstance(told, (list, tuple)) else told
 
 
 def _site(site: Asked) -> dict[str, Any]:

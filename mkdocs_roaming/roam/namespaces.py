@@ -18,9 +18,9 @@ ID = rf"{KEY}:[0-9a-f]{{8}}"
 
 
 def split_id(text: str) -> tuple[str, str] | None:
-    """Give site and section of a namespaced id, `ruff:07f3277d`; None where it is none."""
-    site, _, id_ = text.strip().partition(":")
-    return (site, id_) if re.fullmatch(ID, text.strip()) else None
+    """Give site and section of a namespaced id, `ruff:07f3277d`, in lower case; None where it is none."""
+    site, _, id_ = text.strip().lower().partition(":")
+    return (site, id_) if re.fullmatch(ID, f"{site}:{id_}") else None
 
 
 def namespaced(manifest: Manifest, site: str) -> Manifest:

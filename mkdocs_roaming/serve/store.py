@@ -173,7 +173,7 @@ def _section(collection: Collection, id_: str, part: str | None) -> Told:
 
 def _opened(collection: Collection, id_: str) -> Opened:
     """Open the site that an id names; raises Refused where it names none."""
-    named = split_id(id_.lower())
+    named = split_id(id_)
     try:
         if named is not None:
             return collection.open(named[0])

@@ -1,0 +1,106 @@
+"""`roaming ask STORE` and its like: what is shown can be opened, and what cannot be answered is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fleet.test_sites_as_tools import _made
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.asking import _until_known
+from mkdocs_roaming.roam.collection import Asked
+from mkdocs_roaming.roam.library import Library, open_library
+from mkdocs_roaming.roam.namespaces import ID
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of some sites."""
+    return _made(tmp_path_factory.mktemp("shelf"))
+
+
+def run(*command: object) -> Result:
+    return CliRunner().invoke(main, [str(one) for one in command])
+
+
+def test_ids_that_are_shown_can_be_opened(shelf: Path) -> None:
+    """Those of the trail, as they stand there."""
+    done = run("ask", shelf, "How long does a refund take?", "--whole-site-tokens", "0")
+    assert done.exit_code == 0
+    shown = re.findall(r"^Opened .+ \[(.+?)\]", done.stderr, re.M)
+    assert shown
+    opened = run("expand", shelf, *shown)
+    assert opened.exit_code == 0
+    assert "9 days" in opened.stdout
+    assert run("expand", shelf, shown[0].upper()).stdout == run("expand", shelf, shown[0]).stdout
+    assert run("outline", shelf, "TRAINS").stdout == run("outline", shelf, "trains").stdout
+
+
+def ids_in(told: Any) -> list[str]:
+    if isinstance(told, dict):
+        own = [value for name, value in told.items() if name in ("id", "section") and value]
+        return own + [id_ for value in told.values() for id_ in ids_in(value)]
+    return [id_ for one in told for id_ in ids_in(one)] if isinstance(told, list) else []
+
+
+@pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
+def test_every_id_in_json_names_its_site(shelf: Path, question: str) -> None:
+    """Of what is cited, opened, looked at, and of what supports a sentence."""
+    told = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
+    named = ids_in(told)
+    assert len(named) > 1
+    assert all(re.fullmatch(ID, id_) for id_ in named), named
+    assert told["site"] == "trains"
+
+
+def test_what_no_site_speaks_of_is_not_found(shelf: Path) -> None:
+    """As with one site: exit 3, a line for people, an answer without text for programs."""
+    done = run("ask", shelf, "xylophone?")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "no site in it speaks of that" in done.stderr
+    done = run("ask", shelf, "xylophone?", "--json")
+    assert done.exit_code == 3
+    told = json.loads(done.stdout)
+    assert (told["text"], told["state"]) == ("", "not_found")
+
+
+@pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
+def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
+    """What the first one took, the next one has not; where nothing is left, none is asked."""
+    money: list[float] = []
+
+    def nobody_knows(site: Asked | None, question: str, library: Library, budget: Budget) -> Any:
+        assert budget.cost is not None
+        money.append(round(budget.cost, 6))
+        return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
+
+    libraries = [(None, "why?", open_library(shelf / site)) for site in ("apps", "boats", "trains")]
+    _until_known(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
+    assert money == asked
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["chat"],
+        ["explain", "a question"],
+        ["lint"],
+        ["validate"],
+        ["eval", __file__],
+        ["outline"],
+        ["expand", "nothing"],
+    ],
+)
+def test_what_is_about_one_site_says_so(shelf: Path, command: list[str]) -> None:
+    """In one line, which says how one is named."""
+    done = run(command[0], shelf, *command[1:])
+    assert done.exit_code == 1, done.output
+    assert re.fullmatch(r"roaming: .+ holds many sites; name one of them: .+/SITE .+\n", done.stderr)
