@@ -547,7 +547,9 @@ export class RoamingAsk extends HTMLElement {
   };
   #shortcut = (event) => {
     const key = this.getAttribute("shortcut") ?? "i";
-    if (!event[MODIFIER] || event.altKey || event.shiftKey || event.key.toLowerCase() !== key) return;
+    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
+    // Where other letters than Latin ones are typed, the key counts that would give the letter.
+    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
     if (event.defaultPrevented || event.target.isContentEditable || this.mode === "off") return;
     event.preventDefault();
     this.#dialog?.open ? this.close() : this.open();

@@ -81,6 +81,38 @@ def test_the_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
     assert page.evaluate("document.activeElement.textContent") == "Gauges"
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "shortcut", "opens"),
+    [
+        ("ш", "KeyI", None, True),  # Russian
+        ("ι", "KeyI", None, True),  # Greek
+        ("i", "KeyG", None, True),  # Dvorak: the letter that is written on the key
+        ("c", "KeyI", None, False),
+        ("I", "KeyI", None, True),  # with Caps Lock
+        ("é", "Digit2", None, False),  # French
+        ("ш", "KeyI", "ш", True),
+        ("э", "Quote", "e", False),
+    ],
+)
+def test_the_shortcut_is_found_on_every_keyboard(
+    page: Page, stage: Stage, widget: Widget, key: str, code: str, shortcut: str | None, opens: bool
+) -> None:
+    """By its letter; where the keyboard types other letters than Latin ones, by the key that would give it."""
+    page.goto(stage.page())
+    page.locator("roaming-ask .opener").wait_for()
+    heard = page.evaluate(
+        """([key, code, shortcut]) => {
+          if (shortcut) document.querySelector("roaming-ask").setAttribute("shortcut", shortcut);
+          const event = new KeyboardEvent("keydown", { key, code, ctrlKey: true, bubbles: true, cancelable: true });
+          return !document.body.dispatchEvent(event);
+        }""",
+        [key, code, shortcut],
+    )
+    assert heard == opens
+    if opens:
+        widget.panel.wait_for()
+
+
 def test_composing_sends_nothing(page: Page, material: Stage, widget: Widget) -> None:
     """Enter that ends a word of an input method is not Enter; with Shift it breaks the line."""
     page.goto(material.url)
