@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from mkdocs_roaming.buckets import in_bucket
 from mkdocs_roaming.cli.asking import chosen, model_options
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _OPEN = 16
 """Sites of a store whose search stays in memory."""
+_OF_ONE_SITE = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
 
 
 @click.command()
@@ -75,7 +77,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     else:
         app = _store_app(collection, configured.serving)
     if check_config:
-        for line in shown(configured, options.settings, os.environ):
+        for line in shown(configured, options.settings, os.environ, answers=collection is None):
             click.echo(line)
         return
     _log_to_standard_error()
@@ -84,10 +86,17 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
 
 
 def _store_app(collection: Collection, serving: Serving) -> App:
+    """Give the endpoint of a store. Raises UsageError where options were given that say how one site is answered from.
+
+    In settings and environment they may stand for others that read the same.
+    """
     from mkdocs_roaming.serve.store import create_store_app
 
-    if serving.site is not None:
-        raise UsageError(f"--site {serving.site}: is about one site; serve {collection.where}/SITE for it")
+    context = click.get_current_context()
+    for name in _OF_ONE_SITE:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option}: is about answers from one site; serve {collection.where}/SITE with it")
     return create_store_app(collection, serving.policy, key=serving.key)
 
 

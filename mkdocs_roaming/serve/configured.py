@@ -128,36 +128,50 @@ def configure(given: Given, way: Way, settings: Settings, environ: Mapping[str, 
     return Configured(serving, given.host, given.port, drain, key_name)
 
 
-def shown(configured: Configured, settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
-    """Give what is configured, a line each; of secrets only whether they are set."""
-    serving, budget = configured.serving, configured.serving.way.budget
+def shown(
+    configured: Configured, settings: Settings, environ: Mapping[str, str], *, answers: bool = True
+) -> Iterator[str]:
+    """Give what is configured, a line each; of secrets only whether they are set.
+
+    Where no questions are answered, as for a store of many sites, it is without what is about answers.
+    """
+    serving = configured.serving
     yield _line("settings", settings.where or "none")
-    yield _line("site", without_password(serving.where))
+    yield _line("site" if answers else "store", without_password(serving.where))
     yield _line("listens on", f"{configured.host}:{configured.port}")
-    yield _line("static files", serving.site or "none")
-    yield _line("model", serving.way.model.name)
     by_meaning = settings.embeddings if settings.search != "lexical" else None
+    if answers:
+        yield _line("static files", serving.site or "none")
+        yield _line("model", serving.way.model.name)
     yield _line("search", f"hybrid, {by_meaning.model}" if by_meaning else "lexical")
-    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env, by_meaning.key_env if by_meaning else "")
-    for name in dict.fromkeys(filter(None, keys)):
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env) if answers else ()
+    for name in dict.fromkeys(filter(None, (*keys, by_meaning.key_env if by_meaning else ""))):
         yield _line(name, "set" if environ.get(name) else "not set")
-    yield _line(configured.key_name, "set" if serving.key else "not set: turns end with the process")
-    yield _line("counters", without_password(serving.counters) if serving.counters else "in this process")
-    for name, value in {"whole_site_tokens": serving.way.whole_site_tokens, **_flat(asdict(budget))}.items():
-        yield _line(f"[budget] {name}", value)
-    for name, value in asdict(serving.allowance).items():
-        yield _line(f"[limits] {name}", value)
+    if answers:
+        yield from _limits_of_answers(configured)
     for name in _POLICY:
         yield _line(f"[limits] {name}", getattr(serving.policy, name))
     for name in ("hosts", "origins", "proxies"):
         yield _line(f"[serve] {name}", getattr(serving.policy, name))
     yield _line("[serve] look_every", serving.every)
     yield _line("[serve] drain", configured.drain)
-    yield _line("[serve] turn_seconds", serving.turn_seconds)
-    yield _line("[serve] kept_answers", serving.kept_answers)
-    yield _line("[serve] question_log", serving.question_log)
-    yield _line("[serve] feedback_log", serving.feedback_log)
-    yield _line("rules", "trusted" if serving.trust_rules else "trusted in folders of one's own")
+    if answers:
+        yield _line("[serve] turn_seconds", serving.turn_seconds)
+        yield _line("[serve] kept_answers", serving.kept_answers)
+        yield _line("[serve] question_log", serving.question_log)
+        yield _line("[serve] feedback_log", serving.feedback_log)
+        yield _line("rules", "trusted" if serving.trust_rules else "trusted in folders of one's own")
+
+
+def _limits_of_answers(configured: Configured) -> Iterator[str]:
+    serving = configured.serving
+    yield _line(configured.key_name, "set" if serving.key else "not set: turns end with the process")
+    yield _line("counters", without_password(serving.counters) if serving.counters else "in this process")
+    budget = _flat(asdict(serving.way.budget))
+    for name, value in {"whole_site_tokens": serving.way.whole_site_tokens, **budget}.items():
+        yield _line(f"[budget] {name}", value)
+    for name, value in asdict(serving.allowance).items():
+        yield _line(f"[limits] {name}", value)
 
 
 def without_password(address: str) -> str:

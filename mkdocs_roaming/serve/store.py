@@ -79,7 +79,11 @@ def _tools(collection: Collection, policy: Policy) -> McpEndpoint | None:
     if find_spec("mcp") is None:
         return None
     return McpEndpoint(
-        lambda: SitesNavigator(collection), hosts=policy.hosts, origins=policy.origins, instructions=INSTRUCTIONS
+        lambda: SitesNavigator(collection),
+        hosts=policy.hosts,
+        origins=policy.origins,
+        instructions=INSTRUCTIONS,
+        near=lambda: not collection.distant,
     )
 
 

@@ -211,8 +211,24 @@ def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, 
     ask()
 
 
-def test_a_site_of_its_own_is_no_stores(shelf: Path) -> None:
-    """`--site` shows one site's pages: it is refused with a store, before anything listens."""
-    done: Any = CliRunner().invoke(main, ["serve", str(shelf), "--site", str(shelf / LONG_NAME), "--port", "0"])
+@pytest.mark.parametrize(
+    "option",
+    [["--site", "{}"], ["--model", "offline"], ["--rounds", "2"], ["--seconds", "3"], ["--trust-rules"]],
+    ids=lambda option: option[0],
+)
+def test_what_is_about_one_site_is_refused(shelf: Path, option: list[str]) -> None:
+    """With a store, before anything listens: its pages, and how questions are answered from them."""
+    given_ = [one.format(shelf / LONG_NAME) for one in option]
+    done: Any = CliRunner().invoke(main, ["serve", str(shelf), *given_, "--port", "0"])
     assert done.exit_code == 1
-    assert "is about one site" in done.stderr
+    assert done.stderr.startswith(f"roaming: {option[0]}: is about answers from one site; serve {shelf}/SITE")
+
+
+def test_what_is_configured_is_shown_without_answers(shelf: Path) -> None:
+    """A store gives none: there is no model, no budget, and no log of questions."""
+    done = CliRunner().invoke(main, ["serve", str(shelf), "--check-config"], env={"ROAMING_SECONDS": "9"})
+    assert done.exit_code == 0
+    assert f"store = {shelf}\n" in done.stdout
+    assert "[limits] requests_a_minute = " in done.stdout
+    for word in ("model", "[budget]", "answers", "question", "KEY", "turn"):
+        assert word not in done.stdout
