@@ -122,7 +122,10 @@ class Ranking:
             if key in self._shards:
                 self._shards.move_to_end(key)
                 return self._shards[key]
-        shard = read_shard(self._bucket, head, at)
+        try:
+            shard = read_shard(self._bucket, head, at)
+        except ValueError:
+            raise BucketError(f"{self._bucket.where}: its catalogue is broken; crawl its sites again") from None
         with self._lock:
             self._shards[key] = shard
             if len(self._shards) > _KEPT:

@@ -13,14 +13,14 @@ from mkdocs_roaming.expand import render as render_expansion
 from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.manifest import NavEntry
 from mkdocs_roaming.outline import BUDGET, SMALLEST, outline, page_outlines
-from mkdocs_roaming.places import Place
+from mkdocs_roaming.places import Place, Places
 from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.calling import called
 from mkdocs_roaming.roam.library import Library
 from mkdocs_roaming.roam.meaning import Finder, Hybrid
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.scope import Scope, scoped
-from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.roam.search import Hit, Search
 from mkdocs_roaming.roam.tools import MOST_HITS, MOST_IDS, TOOLS, Tool
 
 __all__ = [
@@ -165,7 +165,7 @@ class Navigator:
         hits: list[FoundSection] = []
         left = self.cap
         for hit in self.search.find(query, limit=limit, within=self._within):
-            entry = self._found(hit.place, hit.snippet, hit.score)
+            entry = found_section(self.places, hit)
             left -= len(render(Found("", (entry,)))) + 1
             if left < 0:
                 break
@@ -241,11 +241,6 @@ class Navigator:
         page = self.places.page(entry.page or "")
         return list_entry(self.places, Place(page, 0)) if page else None
 
-    def _found(self, place: Place, snippet: str, score: float) -> FoundSection:
-        crumbs = tuple(cut_at_word(" ".join(title.split()), 80) for title in self.places.breadcrumb(place)[-6:])
-        title = cut_at_word(" ".join(place.section.title.split()), 120)
-        return FoundSection(place.id, title, crumbs, snippet, round(score, 4), self.places.url(place))
-
     # What stands open
 
     def _share(self, place: Place, part: int, room: int, waiting: int) -> int | None:
@@ -275,6 +270,15 @@ class Navigator:
             if other is not None and shown.text == self._reading(other)(other):
                 self._whole.add(shown.id)
         self._given[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
+
+
+def found_section(places: Places, hit: Hit, score: float | None = None) -> FoundSection:
+    """Give a hit as the tools tell it: titles on one line, and none of them endless."""
+    place = hit.place
+    crumbs = tuple(cut_at_word(" ".join(title.split()), 80) for title in places.breadcrumb(place)[-6:])
+    title = cut_at_word(" ".join(place.section.title.split()), 120)
+    counted = hit.score if score is None else score
+    return FoundSection(place.id, title, crumbs, hit.snippet, round(counted, 4), places.url(place))
 
 
 def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:

@@ -34,6 +34,7 @@ class Roster:
         self._known: OrderedDict[str, tuple[float, Record | None]] = OrderedDict()
         self._listed = _Listed()
         self._looked = clock()
+        self._missed = float("-inf")
         try:
             self._ranking = Ranking(bucket)
         except BucketError as error:
@@ -91,19 +92,27 @@ class Roster:
 
     def _list(self) -> _Listed:
         generation = self.ranking().generation
-        if self._listed.generation != generation:
+        if self._is_stale(generation):
             with self._listing:
-                if self._listed.generation != generation:
+                if self._is_stale(generation):
                     self._listed = self._read(generation)
         return self._listed
+
+    def _is_stale(self, generation: str) -> bool:
+        """Tell whether to read the list anew; one that could not be read is not asked for again and again."""
+        if self._listed.generation in ("", generation):
+            return not self._listed.generation
+        return self._clock() - self._missed >= self._every
 
     def _read(self, generation: str) -> _Listed:
         try:
             records = tuple(records_in(self._bucket))
-        except BucketError as error:
+        except (BucketError, ValueError) as error:
             if self._listed.generation:
+                self._missed = self._clock()
                 return self._listed  # as good as it was before
-            raise LibraryError(str(error)) from None
+            broken = f"{self._bucket.where}: its list of sites is broken; crawl them again"
+            raise LibraryError(str(error) if isinstance(error, BucketError) else broken) from None
         homes: dict[str, list[tuple[str, str]]] = {}
         for record in records:
             if record.entry and "://" in record.entry.url:

@@ -18,7 +18,7 @@ from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.calling import called, opened_apart
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import ID, KEY
-from mkdocs_roaming.roam.navigator import Navigator
+from mkdocs_roaming.roam.navigator import Navigator, found_section
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.tools import MOST_HITS, MOST_IDS
 
@@ -97,16 +97,9 @@ class SitesNavigator:
         except RoamingError as error:
             return Misused(cut_at_word(str(error), 500))
         for one in found:
-            place, places = one.hit.place, one.library.places
-            crumbs = [cut_at_word(" ".join(title.split()), 80) for title in places.breadcrumb(place)[-6:]]
-            entry = FoundSection(
-                place.id,
-                cut_at_word(" ".join(place.section.title.split()), 120),
-                (f"{one.site.key} (crawled {_day(one.site.entry.crawled)})", *crumbs),
-                one.hit.snippet,
-                round(one.score, 4),
-                places.url(place),
-            )
+            entry = found_section(one.library.places, one.hit, one.score)
+            told = f"{one.site.key} (crawled {_day(one.site.entry.crawled)})"
+            entry = replace(entry, breadcrumb=(told, *entry.breadcrumb))
             left -= len(render(Found("", (entry,)))) + 1
             if left < 0:
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -154,8 +155,16 @@ def test_a_list_that_cannot_be_read_is_the_one_before(store: Path) -> None:
     out_of_date(store, "boats")
     rebuild(FolderBucket(store))
     now[0] += 61
-    unreadable(store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl")
-    assert [record.key for record in collection.records()] == [record.key for record in before]
+    file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
+    told = file.read_bytes()
+    unreadable(file)
+    assert collection.records() is before
+    file.unlink()
+    file.write_bytes(told)
+    assert collection.records() is before  # it is not asked for again and again
+    now[0] += 61
+    assert collection.records() is not before
+    unreadable(file)
     with pytest.raises(LibraryError, match="cannot be read"):
         Collection(store).records()
 
@@ -216,3 +225,16 @@ def test_a_catalogue_that_is_half_there_is_503(store: Path) -> None:
         for path in ("/v1/search?q=refund", "/v1/sites?q=refund"):
             assert http.get(path).status_code == 503
         assert http.get("/v1/search?q=trains:+refund").json()["hits"][0]["site"] == "trains"
+
+
+@pytest.mark.parametrize("broken", ["terms-*", "sites-*"])
+def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> None:
+    """In a line with its cure, on a terminal and to an agent; over HTTP as 503."""
+    for file in (store / ".fleet/catalogue").glob(broken):
+        file.write_bytes(b'{"half of')
+    walk = SitesNavigator(Collection(store))
+    said = render(walk.read_outline() if broken == "sites-*" else walk.search_sections("refund"))
+    assert re.fullmatch(r".+ is broken; crawl .+ again\n", said)
+    app = create_store_app(Collection(store), Policy(hosts=("testserver",)))
+    with TestClient(app, raise_server_exceptions=False) as http:
+        assert http.get("/v1/sites" if broken == "sites-*" else "/v1/search?q=refund").status_code == 503
