@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from mkdocs_roaming.headings import one_line
 from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.page import path_of, url_of
 from mkdocs_roaming.section import github_slug
@@ -132,13 +133,13 @@ class Places:
         return (row[at - 1] if at else None, row[at + 1] if at + 1 < len(row) else None)
 
     def breadcrumb(self, place: Place) -> tuple[str, ...]:
-        """Give the titles from the nav's top down to the section, its own last."""
+        """Give the titles from the nav's top down to the section, its own last, each fit for a line."""
         titles: list[str] = []
         above: Place | None = place
         while above is not None and above.at:
-            titles.append(above.section.title)
+            titles.append(one_line(above.section.title))
             above = self.parent(above)
-        return (*self._trails.get(place.page.path, ()), place.page.title, *reversed(titles))
+        return (*self._trails.get(place.page.path, ()), one_line(place.page.title), *reversed(titles))
 
     def url(self, place: Place) -> str:
         """Give the section's address on the site, with its anchor where it has one."""
@@ -151,7 +152,7 @@ class Places:
                 self._trails.setdefault(entry.page, trail)
             elif entry.id:
                 self._groups.setdefault(entry.id, (entry, trail))
-            self._walk(entry.children, (*trail, entry.title))
+            self._walk(entry.children, (*trail, one_line(entry.title)))
 
     def _tree(self, page: PageEntry) -> _Tree:
         """Give how a page's sections enclose each other; worked out once a page."""

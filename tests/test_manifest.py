@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -212,8 +213,6 @@ def test_an_alias_that_is_a_living_id_is_dropped_with_a_warning() -> None:
 
 def test_addresses_name_sections() -> None:
     """A section is named by id, page path and anchor, source and anchor, or its URL."""
-    from dataclasses import replace
-
     manifest = made({"guide/": GUIDE, "api/": API})
     page = replace(manifest.pages[0], source="guide.md")
     page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
@@ -233,6 +232,18 @@ def test_without_html_anchors_are_slugs() -> None:
     found = places.address("guide/#install")
     assert found is not None
     assert found.section.title == "Install"
+
+
+def test_a_breadcrumb_of_somebody_elses_manifest_stays_on_its_line() -> None:
+    """Whatever made it: no title turns round or breaks the line that it stands on, nor what follows it there."""
+    made_well = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+    (page,), (start,) = made_well.pages, made_well.nav
+    sections = tuple(replace(entry, title=f"{entry.title}\u202e\n") for entry in page.sections)
+    turned = replace(page, title="\u2067Guide\x1b", sections=sections)
+    places = Places(replace(made_well, pages=(turned,), nav=(replace(start, title="Sta\u2029rt"),)))
+    place = places.get(ids(made_well)["Install"])
+    assert place is not None
+    assert places.breadcrumb(place) == ("Sta rt", "Guide", "Install")
 
 
 def test_breadcrumbs_and_neighbours() -> None:
