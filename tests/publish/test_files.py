@@ -168,7 +168,7 @@ def test_a_previous_manifest_from_what_speaks_no_http_only_warns(tmp_path: Path)
 
 
 def test_no_title_turns_or_breaks_the_line_that_it_stands_on(tmp_path: Path) -> None:
-    """An override in a heading, the nav or a description stays in the page's Markdown, as it was written, and reaches no
+    """An override in a heading, the nav or a description stays in the page's Markdown, as it was written. It reaches no
     line of llms.txt, of the outline, of the manifest, nor a breadcrumb. Ids are those of the text as it is.
     """
     nav = (NavItem("Gui\u202ede\nGroup", children=(NavItem("In\u2067stall", "guide/install/"),)),)
