@@ -209,10 +209,10 @@ class Collection:
         telling = self._telling(words) if len(ranked) > 1 else []
 
         def look(site: Asked) -> _LookedInto:
-            search = self.open(site.key).search
-            hits = search.find(words, limit=limit)
-            score = site.score * (fit(search.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0)
-            return _LookedInto(replace(site, score=score), search.library, hits)
+            opened = self.open(site.key)
+            hits = opened.search.find(words, limit=limit)
+            score = site.score * (fit(opened.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0)
+            return _LookedInto(Asked(site.key, opened.entry, score), opened.library, hits)
 
         return sorted(self._each(look, ranked), key=lambda one: -one.site.score)
 

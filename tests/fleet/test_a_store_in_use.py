@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,26 @@ def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> No
     now[0] += 61
     again = walk.anew(walk.cap)
     assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
+
+
+def test_what_is_told_is_as_old_as_its_text(store: Path) -> None:
+    """A site that was crawled again without news is told as of today; one whose news cannot be read yet, as before."""
+    now = [0.0]
+    collection = Collection(store, clock=lambda: now[0])
+    before = collection.open("boats").entry.crawled
+    bucket = FolderBucket(store)
+    record = read_record(bucket, "boats")
+    assert record
+    assert record.entry
+    write_record(bucket, replace(record, entry=replace(record.entry, crawled=before + 60)))
+    now[0] += 61
+    assert collection.open("boats").entry.crawled == before + 60
+    assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
+    write_record(bucket, replace(record, entry=replace(record.entry, crawled=before + 120, digest="sha256:other")))
+    unreadable(store / "boats/roaming/manifest.json")
+    now[0] += 61
+    assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
+    assert collection.open("boats").entry.crawled == before + 60
 
 
 def test_a_list_that_cannot_be_read_is_the_one_before(store: Path) -> None:
