@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -104,3 +105,16 @@ def test_what_is_about_one_site_says_so(shelf: Path, command: list[str]) -> None
     done = run(command[0], shelf, *command[1:])
     assert done.exit_code == 1, done.output
     assert re.fullmatch(r"roaming: .+ holds many sites; name one of them: .+/SITE .+\n", done.stderr)
+
+
+@pytest.mark.parametrize("command", [["search", "pumps"], ["serve", "--port", "0"]])
+def test_a_store_that_is_down_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+    """Within seconds; it is not taken for a site that publishes nothing."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    began = time.monotonic()
+    done = run(command[0], "s3://shelf/docs", *command[1:])
+    assert done.exit_code == 1
+    assert re.fullmatch(r"roaming: s3://shelf/docs: .+ is the store up\? .+\n", done.stderr)
+    assert time.monotonic() - began < 40
