@@ -260,6 +260,9 @@ def test_a_site_that_is_being_written_answers_as_it_was(moving: Path) -> None:
     now[0] += 61
     assert collection.open("boats").library is before
     manifest.with_suffix(".away").rename(manifest)
+    assert collection.open("boats").library is before  # it is not tried again and again
+    now[0] += 61
+    assert collection.open("boats").library is not before
 
 
 # By the protocol
