@@ -112,6 +112,20 @@ class Collection:
         self._roster = Roster(bucket, every=every, clock=clock)
 
     @property
+    def every(self) -> float:
+        """The seconds after which it is looked whether what is known is still what the store holds."""
+        return self._every
+
+    def look(self) -> None:
+        """Look which sites there are now: who has time for it spares the next one who asks."""
+        self._roster.look()
+
+    def standing(self) -> tuple[int, str, bool]:
+        """Give how many sites are known, of which generation, and whether the store holds others maybe; at once."""
+        known = self._roster.at_hand
+        return len(known.keys), known.generation, self._roster.is_stale
+
+    @property
     def keys(self) -> Sequence[str]:
         """The keys of all sites."""
         return self._roster.ranking().keys

@@ -35,22 +35,32 @@ class Roster:
         self._listed = _Listed()
         self._looked = clock()
         self._missed = float("-inf")
+        self.is_stale = False
+        """Whether the catalogue could not be read when it was looked at last."""
         try:
-            self._ranking = Ranking(bucket)
+            self.at_hand = Ranking(bucket)
+            """The catalogue as it was then; nothing is waited for."""
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
     def ranking(self) -> Ranking:
         """Give the catalogue, looked at again where that was long ago."""
-        if self._clock() - self._looked >= self._every and self._looking.acquire(blocking=False):
-            try:
-                self._ranking.look()
-            except BucketError:
-                pass  # the one at hand goes on; what is read next says what is wrong
-            finally:
-                self._looked = self._clock()
-                self._looking.release()
-        return self._ranking
+        if self._clock() - self._looked >= self._every:
+            self.look()
+        return self.at_hand
+
+    def look(self) -> None:
+        """Look at the catalogue now, unless somebody does. Where it cannot be read, the one at hand goes on."""
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            self.at_hand.look()
+            self.is_stale = False
+        except BucketError:
+            self.is_stale = True  # what is read next says what is wrong
+        finally:
+            self._looked = self._clock()
+            self._looking.release()
 
     def records(self) -> Sequence[Record]:
         """Give what the catalogue tells of every site, in the order of their keys."""
@@ -92,13 +102,13 @@ class Roster:
 
     def _list(self) -> _Listed:
         generation = self.ranking().generation
-        if self._is_stale(generation):
+        if self._is_old(generation):
             with self._listing:
-                if self._is_stale(generation):
+                if self._is_old(generation):
                     self._listed = self._read(generation)
         return self._listed
 
-    def _is_stale(self, generation: str) -> bool:
+    def _is_old(self, generation: str) -> bool:
         """Tell whether to read the list anew; one that could not be read is not asked for again and again."""
         if self._listed.generation in ("", generation):
             return not self._listed.generation

@@ -158,7 +158,7 @@ def _of_sites(operation: Operation) -> Operation:
     return replace(operation, parameters=tuple(one for one in operation.parameters if one is not _LANGUAGE))
 
 
-_KEPT = ("read_outline", "read_section", "search_sections", "health", "metrics", "openapi")
+_KEPT = ("read_outline", "read_section", "search_sections", "metrics", "openapi")
 OF_SITES = (
     Operation(
         "list_sites",
@@ -174,5 +174,6 @@ OF_SITES = (
         ),
     ),
     *(_of_sites(one) for one in OPERATIONS if one.name in _KEPT),
+    Operation("health", "GET", "/healthz", "Which sites can be read now.", {JSON: "Health"}, ()),
 )
 """What the endpoint of a store of many sites does: all of it reads, and ids name their site."""

@@ -186,6 +186,11 @@ OF_SITES: dict[str, Schema] = {
         next={"anyOf": [_TEXT, {"type": "null"}], "description": "The `after` of those that follow."},
         digest=_TEXT,
     ),
-    "Health": _object(("status",), status={"enum": ["ok"]}, sites=_WHOLE, digest=_TEXT),
+    "Health": _object(
+        ("status",),
+        status={"enum": ["ok", "stale"], "description": "`stale`: what is known of the store goes on."},
+        sites=_WHOLE,
+        digest=_TEXT,
+    ),
 }
 """The same of a store of many sites."""

@@ -61,13 +61,22 @@ def create_store_app(collection: Collection, policy: Policy, *, key: bytes = b""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with tools.run() if tools is not None else nullcontext():
+        async with tools.run() if tools is not None else nullcontext(), anyio.create_task_group() as group:
+            group.start_soon(_look, collection)
             yield
+            group.cancel_scope.cancel()
 
     application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=HANDLERS)
     application.router.redirect_slashes = False
     gate = Gate(Allowance(), secret=key)  # nobody is answered: it knows visitors by their hashes
     return Counting(Guard(application, policy, gate, refused=Counted(metrics).refusal), metrics)
+
+
+async def _look(collection: Collection) -> None:
+    """Look at the store now and then, so that nobody who asks waits for it where it is out of reach."""
+    while True:
+        await anyio.sleep(collection.every / 2)
+        await in_thread(collection.look)
 
 
 async def _answers_one_site(request: Request) -> Response:
@@ -123,9 +132,10 @@ class _Routes:
         return tagged(request, as_json(told.data), JSON)
 
     async def health(self, request: Request) -> Response:
-        """Tell that sites are there to be read."""
-        told = await in_thread(lambda: {"sites": len(self.collection.keys), "digest": self.collection.generation})
-        return Response(as_json({"status": "ok", **told}), media_type=JSON, headers={"cache-control": "no-store"})
+        """Tell how many sites are there to be read, and whether the store is out of reach; at once."""
+        count, generation, stale = self.collection.standing()
+        told = {"status": "stale" if stale else "ok", "sites": count, "digest": generation}
+        return Response(as_json(told), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def metrics(self, request: Request) -> Response:
         """Give the counters."""

@@ -225,6 +225,30 @@ def test_a_site_of_which_nothing_can_be_read_silences_no_other(store: Path) -> N
     assert [hit.site.key for hit in collection.find("colours of the hull or mount static files")][:1] == ["apps"]
 
 
+def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
+    """Without anybody who asks for more, and it is well again when the store is."""
+    head = store / ".fleet/catalogue/head.json"
+    told = head.read_bytes()
+
+    def is_told(http: TestClient, status: str) -> bool:
+        until = time.monotonic() + 20
+        while http.get("/healthz").json() != {"status": status, "sites": len(SITES), "digest": generation}:
+            time.sleep(0.02)
+            if time.monotonic() > until:
+                return False
+        return True
+
+    collection = Collection(store, every=0.1)
+    generation = collection.generation
+    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+        assert is_told(http, "ok")
+        unreadable(head)
+        assert is_told(http, "stale")
+        head.unlink()
+        head.write_bytes(told)
+        assert is_told(http, "ok")
+
+
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
 def test_a_broken_manifest_is_503(store: Path, manifest: bytes) -> None:
     """It is the site's fault, not the visitor's, and no accident of ours."""
