@@ -26,11 +26,13 @@ PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilg
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """A site, one that lies below it, and one whose name looks like a scheme's."""
+    """A site, one that lies below it, one whose name looks like a scheme's, and one that claims a page of another's."""
     root = tmp_path_factory.mktemp("store")
     shelve(root, "ships", PUMPS.format("Ships"), "Ships", "https://a.example/docs/")
     shelve(root, "boats", PUMPS.format("Boats"), "Boats", "https://a.example/docs/boats/")
     shelve(root, "https", PUMPS.format("Rafts"), "Rafts", "https://rafts.example")
+    shelve(root, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
+    shelve(root, "claims", PUMPS.format("Claims"), "Claims", "https://rows.example/guide/")
     return Collection(root)
 
 
@@ -75,6 +77,12 @@ def test_an_id_is_understood_however_it_is_spelt(collection: Collection, spelt: 
 def test_an_address_opens_where_it_leads(collection: Collection, address: str, site: str, at: int) -> None:
     """On the deepest of the sites that it lies on, with or without its slash."""
     assert opened(collection, [address]) == [ids(collection, site)[at]]
+
+
+def test_an_address_opens_on_the_site_that_has_it(collection: Collection) -> None:
+    """Whatever deeper one claims the page."""
+    (oars,) = opened(collection, ["https://rows.example/guide/#oars"])
+    assert oars in ids(collection, "rows")
 
 
 @pytest.mark.parametrize(
