@@ -216,3 +216,25 @@ def test_a_manifest_that_makes_no_sense_harms_no_other(store: Path, tmp_path: Pa
     assert "honest" in {hit.id.partition(":")[0] for hit in found.hits}  # type: ignore[union-attr]  # it is found
     walk.read_outline("odd")
     assert "empties the hull" not in str(walk.expand_sections(["odd:00000000"]))
+
+
+async def test_as_much_as_finds_room_is_opened(tmp_path: Path) -> None:
+    """Within the cap, frames and all, however nearly the sections fill it; the others are named."""
+    sizes = range(2_500, 2_980, 12)
+    text = "".join(f"## Size {size}\n\n{'word ' * (size // 5)}\n\n" for size in sizes)
+    shelve(tmp_path, "filling", f"# Filling\n\n{text}", "Filling", "https://filling.example/")
+    collection = Collection(tmp_path)
+    ids = [place.id for place in collection.open("filling").library.places][1:]
+    lengths = []
+    async with Client(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES)) as client:
+        for at in range(len(ids) - 8):
+            asked = ids[at : at + 8]
+            result = await client.call_tool("expand_sections", {"ids": asked})
+            assert isinstance(result.content[0], TextContent)
+            frames = framed(result.content[0].text)
+            opened = [id_ for id_ in asked if any(f"[{id_}] https" in one for one in frames)]
+            left = re.findall(r"No room for (.+):", frames[-1])
+            assert [*opened, *(left[0].split(", ") if left else [])] == asked
+            lengths.append(len(result.content[0].text))
+    assert max(lengths) <= CAP
+    assert max(lengths) > CAP - 700
