@@ -53,8 +53,48 @@ class Head:
 
 
 def rebuild(bucket: Bucket) -> Built:
-    """Bring the catalogue of a store up to date. One at a time may do so."""
-    head = read_head(bucket) or Head()
+    """Bring the catalogue of a store up to date, or make it anew where it is broken. One at a time may do so."""
+    try:
+        return _rebuilt(bucket, read_head(bucket) or Head())
+    except (Nothing, ValueError, KeyError, TypeError):
+        return _rebuilt(bucket, Head())
+
+
+def read_head(bucket: Bucket) -> Head | None:
+    """Give a catalogue's head; None where there is none that can be read."""
+    try:
+        data = json.loads(bucket.get(HEAD))
+        return Head(**data["head"]) if data["version"] == VERSION else None
+    except (Nothing, ValueError, KeyError, TypeError):
+        return None
+
+
+def records_in(bucket: Bucket) -> Iterator[Record]:
+    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
+
+    Raises BucketError where there is no catalogue, or a broken one.
+    """
+    head = read_head(bucket)
+    if head is None:
+        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+    try:
+        yield from map(record_of, _lines(bucket, head))
+    except ValueError:
+        raise BucketError(f"{bucket.where}: its catalogue is broken; crawl its sites again") from None
+
+
+def read_shard(bucket: Bucket, head: Head, at: int) -> dict[str, list[int]]:
+    """Give a part of the words: of each, the sites that hold it, a number and a weight in turns."""
+    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, at)))
+    return found
+
+
+def shard_of(term: str, shards: int) -> int:
+    """Give which part a term belongs to; twice as many parts part each of them in two."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
+
+
+def _rebuilt(bucket: Bucket, head: Head) -> Built:
     lines = {line["key"]: line for line in _lines(bucket, head)}
     now = {PurePosixPath(kept.path).stem: kept.tag for kept in bucket.list(RECORDS) if kept.path.endswith(".json")}
     keys = sorted(now)
@@ -79,37 +119,6 @@ def rebuild(bucket: Bucket) -> Built:
     made = Head("", head.generation, len(shards), languages, keys, lengths)
     _write(bucket, made, shards, head, moved, [lines[key] for key in keys if key in lines])
     return Built(len(keys), len(stale), gone)
-
-
-def read_head(bucket: Bucket) -> Head | None:
-    """Give a catalogue's head; None where there is none that can be read."""
-    try:
-        data = json.loads(bucket.get(HEAD))
-        return Head(**data["head"]) if data["version"] == VERSION else None
-    except (Nothing, ValueError, KeyError, TypeError):
-        return None
-
-
-def records_in(bucket: Bucket) -> Iterator[Record]:
-    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
-
-    Raises BucketError where there is no catalogue.
-    """
-    head = read_head(bucket)
-    if head is None:
-        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
-    yield from map(record_of, _lines(bucket, head))
-
-
-def read_shard(bucket: Bucket, head: Head, at: int) -> dict[str, list[int]]:
-    """Give a part of the words: of each, the sites that hold it, a number and a weight in turns."""
-    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, at)))
-    return found
-
-
-def shard_of(term: str, shards: int) -> int:
-    """Give which part a term belongs to; twice as many parts part each of them in two."""
-    return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
 
 
 def _shards(sites: int) -> int:

@@ -117,12 +117,11 @@ class Roster:
     def _read(self, generation: str) -> _Listed:
         try:
             records = tuple(records_in(self._bucket))
-        except (BucketError, ValueError) as error:
+        except BucketError as error:
             if self._listed.generation:
                 self._missed = self._clock()
                 return self._listed  # as good as it was before
-            broken = f"{self._bucket.where}: its list of sites is broken; crawl them again"
-            raise LibraryError(str(error) if isinstance(error, BucketError) else broken) from None
+            raise LibraryError(str(error)) from None
         homes: dict[str, list[tuple[str, str]]] = {}
         for record in records:
             if record.entry and "://" in record.entry.url:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_roaming.buckets import BucketError, FolderBucket
-from mkdocs_roaming.catalogue import HEAD, RECORDS, Entry, Ranking, Record, rebuild, write_record
+from mkdocs_roaming.catalogue import HEAD, RECORDS, Entry, Ranking, Record, rebuild, records_in, write_record
 
 WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
 
@@ -92,3 +92,23 @@ def test_a_site_that_was_never_crawled_is_not_found(tmp_path: Path) -> None:
         Ranking(bucket)
     rebuild(bucket)
     assert [key for key, _ in Ranking(bucket).best("one", 10)] == ["one"]
+
+
+@pytest.mark.parametrize("broken", ["head.json", "sites-", "terms-"])
+def test_a_broken_catalogue_is_made_anew(broken: str, tmp_path: Path) -> None:
+    """Whoever reads it is told in a line; the next crawl mends it."""
+    bucket, draw = FolderBucket(tmp_path), random.Random(5)
+    for at in range(5):
+        write_record(bucket, _record(f"site{at}", draw))
+    rebuild(bucket)
+    before = _answers(bucket)
+    for file in (tmp_path / ".fleet/catalogue").glob(f"{broken}*"):
+        file.write_text('{"key": ')
+    with pytest.raises(BucketError):
+        _answers(bucket) if broken == "terms-" else list(records_in(bucket))
+    write_record(bucket, _record("site9", draw))
+    rebuild(bucket)
+    assert [record.key for record in records_in(bucket)] == ["site0", "site1", "site2", "site3", "site4", "site9"]
+    bucket.delete([f"{RECORDS}/site9.json"])
+    rebuild(bucket)
+    assert _answers(bucket) == before
