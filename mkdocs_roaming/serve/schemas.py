@@ -32,6 +32,12 @@ _STATE: Schema = {"enum": ["answered", "partial", "not_found", "refused", "budge
 _SOURCE = {"id": _ID, "title": _TEXT, "path": _list(_TEXT), "url": _TEXT, "tokens": _WHOLE}
 _LISTED = _object(id=_ID, title=_TEXT, tokens=_WHOLE, inside=_WHOLE)
 
+
+def _hits(**more: Schema) -> Schema:
+    hit = _object(id=_ID, title=_TEXT, path=_list(_TEXT), url=_TEXT, snippet=_TEXT, score=_NUMBER, **more)
+    return _object(("query", "hits"), query=_TEXT, hits=_list(hit), digest=_TEXT)
+
+
 SCHEMAS: dict[str, Schema] = {
     "Question": {
         "description": "A question. The body that the AI SDK's `useChat` sends is accepted too: of its `messages` the "
@@ -108,12 +114,7 @@ SCHEMAS: dict[str, Schema] = {
         after={"anyOf": [_LISTED, {"type": "null"}]},
         digest=_TEXT,
     ),
-    "Hits": _object(
-        ("query", "hits"),
-        query=_TEXT,
-        hits=_list(_object(id=_ID, title=_TEXT, path=_list(_TEXT), url=_TEXT, snippet=_TEXT, score=_NUMBER)),
-        digest=_TEXT,
-    ),
+    "Hits": _hits(),
     "Feedback": _object(
         ("turn", "helpful"),
         turn={
@@ -159,14 +160,7 @@ def _of_sites(schema: Schema) -> Schema:
 OF_SITES: dict[str, Schema] = {
     **{name: _of_sites(SCHEMAS[name]) for name in ("Outline", "Problem")},
     "Section": _of_sites({**SCHEMAS["Section"], "properties": {**SCHEMAS["Section"]["properties"], **_SITE}}),
-    "Hits": _object(
-        ("query", "hits"),
-        query=_TEXT,
-        hits=_list(
-            _of_sites(_object(id=_ID, title=_TEXT, path=_list(_TEXT), url=_TEXT, snippet=_TEXT, score=_NUMBER, **_SITE))
-        ),
-        digest=_TEXT,
-    ),
+    "Hits": _of_sites(_hits(**_SITE)),
     "Sites": _object(
         ("sites",),
         sites=_list(
