@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from dripping import BODY, dripping
 from embeddings_api import EmbeddingsApi
 
 from mkdocs_roaming.embed import BASE_URL, EmbeddingError, Embeddings, Endpoint, Toy, embeddings_of, endpoint_of
@@ -126,37 +126,21 @@ def test_a_server_that_is_away_or_silent_is_told_of(serve: Serve, away: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("begins", "piece", "pause", "says"),
+    ("begins", "piece", "seconds", "says"),
     [
-        (b"HTTP/1.1 200 OK\r\n\r\n", b" ", 0.05, r"no answer within 0\.5 seconds"),
-        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.05, r"no answer within 0\.5 seconds"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", b" " * 2**20, 0.0, "an answer without end"),
+        (*BODY, 0.5, r"no answer within 0\.5 seconds"),
+        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"no answer within 0\.5 seconds"),
+        (BODY[0], b" " * 2**20, 20.0, "an answer without end"),
     ],
 )
-def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, pause: float, says: str) -> None:
+def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, seconds: float, says: str) -> None:
     """Drop by drop, be it header by header, it takes no longer than the time that was given and the server is left;
     all at once, it takes no more memory than vectors need.
     """
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def drip() -> None:
-            connection, _ = listening.accept()
-            with connection, suppress(OSError):  # the client leaves
-                connection.recv(65_536)
-                connection.sendall(begins)
-                while True:
-                    connection.sendall(piece)
-                    time.sleep(pause)
-
-        dripping = threading.Thread(target=drip)
-        dripping.start()
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        began = time.monotonic()
-        with pytest.raises(EmbeddingError, match=says):
-            Endpoint("toy", base_url=url, retries=0, seconds=0.5 if pause else 20.0).embed(["a"])
-        assert time.monotonic() - began < 10
-        dripping.join(20)
-        assert not dripping.is_alive()
+    began = time.monotonic()
+    with dripping(begins, piece) as url, pytest.raises(EmbeddingError, match=says):
+        Endpoint("toy", base_url=f"{url}v1", retries=0, seconds=seconds).embed(["a"])
+    assert time.monotonic() - began < 10
 
 
 def test_who_was_given_up_is_asked_again(serve: Serve) -> None:
