@@ -11,7 +11,7 @@ from typing import Any
 
 from mkdocs_roaming.buckets import Bucket, Nothing
 from mkdocs_roaming.entries import Manifest, NavEntry
-from mkdocs_roaming.headings import cut_at_word
+from mkdocs_roaming.headings import cut_at_word, one_line
 from mkdocs_roaming.words import groups
 
 FLEET = ".fleet"
@@ -144,9 +144,8 @@ def entry_of(key: str, manifest: Manifest, crawled: float) -> Entry:
 
 
 def _said(text: str, longest: int) -> str:
-    """Give a text on one line, without what could steer a terminal or turn the reading round, cut where it is long."""
-    plain = _STEERING.sub("", " ".join(text[: 2 * longest].split())).encode("utf-8", "replace").decode("utf-8")
-    return plain if len(plain) <= longest else cut_at_word(plain, longest)
+    """Give a text as it may stand on a line, cut where it is long."""
+    return cut_at_word(one_line(text[: 2 * longest]), longest)
 
 
 def _terms(text: str, language: str) -> list[str]:
@@ -173,5 +172,4 @@ _MOST_TEXT = 20_000_000
 _MOST_KEYWORDS = 32
 _LONGEST = 2_000
 _LONGEST_TERM = 64
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _GENERIC = frozenset(_terms("docs documentation doc guide handbook manual", "en"))

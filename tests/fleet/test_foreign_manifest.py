@@ -34,7 +34,7 @@ def test_nothing_steers_a_terminal(tmp_path: Path, roaming: Callable[..., Result
     """Nor half a character: neither stops what is shown, nor the catalogue that all sites share."""
     bucket = FolderBucket(tmp_path)
     entry = entry_of("odd", _manifest(f"Lock{STEERING}keeping", f"All of {STEERING} it", STEERING), 1.0)
-    assert (entry.title, entry.language) == ("Lock]0;owned31m ?keeping", "en")
+    assert (entry.title, entry.language) == ("Lock]0;owned31m keeping", "en")
     write_record(bucket, _record("odd", entry))
     write_record(bucket, _record("fine", entry_of("fine", _manifest("Harbours", language="de"), 1.0)))
     assert rebuild(bucket).sites == 2
