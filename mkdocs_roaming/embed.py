@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.service import Service, base_url_of, in_time, retry_after
+from mkdocs_roaming.service import Connections, Service, base_url_of, in_time, retry_after
 from mkdocs_roaming.vectors import MOST_DIMENSIONS
 from mkdocs_roaming.words import groups, terms
 
@@ -141,6 +141,7 @@ class Endpoint:
             timeout=self._httpx2.Timeout(seconds, connect=min(5.0, seconds)),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
+        self._connections = Connections()
         self._close = weakref.finalize(self, self._client.close)
 
     @property
@@ -173,15 +174,16 @@ class Endpoint:
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
         if self._plain:
             body["encoding_format"] = "float"
-        client = self._client
+        client, connections = self._client, self._connections
 
         def give_up() -> None:
             if self._client is client:  # else another question gave it up before
+                connections.hang_up()
                 self._close()
                 self._open()
 
         try:
-            status, headers, data = in_time(lambda: self._sent(client, body), self._seconds, give_up)
+            status, headers, data = in_time(lambda: self._sent(client, connections, body), self._seconds, give_up)
         except (self._httpx2.TimeoutException, TimeoutError):
             raise self._slow() from None
         except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
@@ -203,8 +205,9 @@ class Endpoint:
             return self._asked(texts[:half]) + self._asked(texts[half:])
         raise self._refused(status, message, retry_after(headers))
 
-    def _sent(self, client: Client, body: object) -> tuple[int, Mapping[str, str], bytes]:
-        with client.stream("POST", f"{self._service.base_url}/embeddings", json=body) as response:
+    def _sent(self, client: Client, connections: Connections, body: object) -> tuple[int, Mapping[str, str], bytes]:
+        url, traced = f"{self._service.base_url}/embeddings", {"trace": connections.trace}
+        with client.stream("POST", url, json=body, extensions=traced) as response:
             data = bytearray()
             for piece in response.iter_bytes():
                 data += piece

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import email.utils
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import UsageError
@@ -80,8 +82,8 @@ def in_time(ask: Callable[[], T], seconds: float, give_up: Callable[[], object])
     """Give what asking a server gives, or raise what it raises; TimeoutError after so many seconds in all.
 
     A client's own limits are for each piece that comes, so a server that drips, be it only its headers, would hold
-    whoever waits for ever. It is asked in a thread that is left behind; `give_up` is called to end it: it closes what
-    the thread reads from.
+    whoever waits for ever. It is asked in a thread that is left behind; `give_up` is called to end it: it hangs up
+    what the thread reads from.
     """
     came: SimpleQueue[tuple[T] | BaseException] = SimpleQueue()
 
@@ -100,6 +102,41 @@ def in_time(ask: Callable[[], T], seconds: float, give_up: Callable[[], object])
     if isinstance(found, BaseException):
         raise found
     return found[0]
+
+
+class Connections:
+    """The sockets that a client opened, to hang up from another thread than the one that reads.
+
+    Closing them does not do: who waits in `poll` for one keeps it open, and goes on waiting for the next socket that
+    is given its number (https://man7.org/linux/man-pages/man2/select.2.html, "Multithreaded applications").
+    """
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self._ended = False
+        self._one = threading.Lock()
+
+    def add(self, opened: socket.socket) -> None:
+        """Note a socket; it is hung up at once when the others were."""
+        with self._one:
+            self._sockets = [each for each in self._sockets if each.fileno() != -1]
+            self._sockets.append(opened)
+            ended = self._ended
+        if ended:
+            self.hang_up()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note what httpx2 opens: its `trace` extension (https://www.encode.io/httpcore/extensions/#trace)."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):  # also of a proxy's connection
+            self.add(info["return_value"].get_extra_info("socket"))
+
+    def hang_up(self) -> None:
+        """End them, and whatever opens later."""
+        with self._one:
+            self._ended, sockets = True, self._sockets
+        for each in sockets:
+            with suppress(OSError):  # it is closed already
+                each.shutdown(socket.SHUT_RDWR)
 
 
 _LONGEST = 160

@@ -38,10 +38,12 @@ def dripping(begins: bytes, piece: bytes, *, then: bytes = b"") -> Iterator[str]
                     size = f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(then)}\r\n\r\n"
                     connection.sendall(size.encode() + then)
 
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        with socket.create_connection(listening.getsockname()) as goodbye:
-            goodbye.sendall(b"END ")
-        thread.join(20)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        finally:  # also when a test fails: a thread that accepts for ever would keep the run from ending
+            with socket.create_connection(listening.getsockname()) as goodbye:
+                goodbye.sendall(b"END ")
+            thread.join(20)
         assert not thread.is_alive(), "the server was never left"

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import socket
 import urllib.request
-from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.request import Request
 
-from mkdocs_roaming.service import in_time
+from mkdocs_roaming.service import Connections, in_time
 
 
 def fetched(url: str, cap: int, *, silence: float, seconds: float) -> bytes:
     """Give what is at an address, at most `cap` bytes; raises OSError, TimeoutError after so many seconds in all."""
-    sockets: list[socket.socket] = []
+    connections = Connections()
 
     def ask() -> bytes:
-        opener = urllib.request.build_opener(_Plain(sockets), _Secure(sockets))
+        opener = urllib.request.build_opener(_Plain(connections), _Secure(connections))
         with opener.open(url, timeout=silence) as answer:
             data: bytes = answer.read(cap + 1)
         return data
 
-    def give_up() -> None:
-        for each in sockets:
-            with suppress(OSError):  # it is closed already
-                each.shutdown(socket.SHUT_RDWR)
-
     try:
-        data = in_time(ask, seconds, give_up)
+        data = in_time(ask, seconds, connections.hang_up)
     except TimeoutError as error:
         raise TimeoutError(str(error) or f"no complete answer within {seconds:g} seconds, try again later") from None
     except HTTPException as error:
@@ -38,29 +31,29 @@ def fetched(url: str, cap: int, *, silence: float, seconds: float) -> bytes:
 
 
 class _Plain(urllib.request.HTTPHandler):
-    def __init__(self, sockets: list[socket.socket]) -> None:
+    def __init__(self, connections: Connections) -> None:
         super().__init__()
-        self._sockets = sockets
+        self._connections = connections
 
     def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(_noting(HTTPConnection, self._sockets), req)
+        return self.do_open(_noting(HTTPConnection, self._connections), req)
 
 
 class _Secure(urllib.request.HTTPSHandler):
-    def __init__(self, sockets: list[socket.socket]) -> None:
+    def __init__(self, connections: Connections) -> None:
         super().__init__()
-        self._sockets = sockets
+        self._connections = connections
 
     def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(_noting(HTTPSConnection, self._sockets), req)
+        return self.do_open(_noting(HTTPSConnection, self._connections), req)
 
 
-def _noting(kind: type[HTTPConnection], sockets: list[socket.socket]) -> type[HTTPConnection]:
+def _noting(kind: type[HTTPConnection], connections: Connections) -> type[HTTPConnection]:
     """Give a connection of a kind that tells its socket: a response that has only begun tells nobody."""
 
     class Noting(kind):  # type: ignore[misc, valid-type]  # a base that is not known before
         def connect(self) -> None:
             super().connect()
-            sockets.append(self.sock)
+            connections.add(self.sock)
 
     return Noting

@@ -6,10 +6,11 @@ import weakref
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.service import in_time
+from mkdocs_roaming.service import Connections, in_time
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -40,7 +41,7 @@ class Fetching:
 
         self._seconds = seconds
         self._trusted = httpx2.create_ssl_context()
-        self._idle: deque[Client] = deque()
+        self._idle: deque[tuple[Client, Connections]] = deque()
         weakref.finalize(self, _close, self._idle)
 
     def get(self, url: str, cap: int, headers: Mapping[str, str] | None = None) -> Fetched:
@@ -51,11 +52,12 @@ class Fetching:
         import httpx2
 
         try:
-            client = self._idle.pop()
+            client, connections = self._idle.pop()
         except IndexError:
-            client = self._client()
+            client, connections = self._client(), Connections()
         try:
-            found = in_time(lambda: _asked(client, url, cap, headers or {}), self._seconds, client.close)
+            asked = partial(_asked, client, connections, url, cap, headers or {})
+            found = in_time(asked, self._seconds, connections.hang_up)
         except BaseException as error:
             client.close()
             if isinstance(error, TimeoutError):
@@ -70,7 +72,7 @@ class Fetching:
                 why = " ".join(str(error).split())[:200] or type(error).__name__
                 raise LibraryError(f"{url}: cannot be fetched ({why}); check the address") from None
             raise
-        self._idle.append(client)
+        self._idle.append((client, connections))
         return found
 
     def _client(self) -> Client:
@@ -87,8 +89,8 @@ class Fetching:
         )
 
 
-def _asked(client: Client, url: str, cap: int, headers: Mapping[str, str]) -> Fetched:
-    with client.stream("GET", url, headers=headers) as response:
+def _asked(client: Client, connections: Connections, url: str, cap: int, headers: Mapping[str, str]) -> Fetched:
+    with client.stream("GET", url, headers=headers, extensions={"trace": connections.trace}) as response:
         body = bytearray()
         if response.status_code == 200:
             for piece in response.iter_bytes():
@@ -98,6 +100,6 @@ def _asked(client: Client, url: str, cap: int, headers: Mapping[str, str]) -> Fe
         return Fetched(response.status_code, response.headers, bytes(body), str(response.url))
 
 
-def _close(clients: deque[Client]) -> None:
-    for client in clients:
+def _close(idle: deque[tuple[Client, Connections]]) -> None:
+    for client, _ in idle:
         client.close()

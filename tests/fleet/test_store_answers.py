@@ -8,17 +8,14 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from cryptography import x509
+from certificates import self_signed
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
 from mkdocs_roaming.buckets import BucketError
@@ -216,7 +213,7 @@ def test_a_certificate_of_ones_own_is_told_or_trusted(
     store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A private endpoint's certificate is not accepted, which is told; with SSL_CERT_FILE naming it, it is."""
-    certificate = _certificate(tmp_path / "own.pem")
+    certificate = self_signed(tmp_path / "own.pem")
     with serving(lambda first, headers: ranged(b"data", headers), certificate) as raw:
         store("s3", raw)
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{raw.port}")
@@ -266,24 +263,3 @@ def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.Mon
 
 def _bytes(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _certificate(file: Path) -> Path:
-    """Write a key and a certificate for 127.0.0.1 that nobody has signed but itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    begin = datetime.now(UTC) - timedelta(days=1)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
-    return file
