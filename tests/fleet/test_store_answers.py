@@ -231,7 +231,7 @@ def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]
             began = time.monotonic()
             with pytest.raises(BucketError, match="no answer in time"):
                 do()
-            assert (name, time.monotonic() - began < 3) == (name, True)
+            assert (name, time.monotonic() - began < 15) == (name, True)
 
 
 def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

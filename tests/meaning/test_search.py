@@ -173,15 +173,15 @@ def test_a_slow_endpoint_keeps_nobody_waiting(site: Path, serve: Serve) -> None:
     """A question waits for so long, the next ones do not; what comes late is there the next time."""
     stall = threading.Event()
     api = serve(embedder=Toy(256, SYNONYMS), stall=stall)
-    asking = Asking(site, api.url, patience=0.5)
+    asking = Asking(site, api.url, patience=1.5)
     began = time.monotonic()
     assert asking.titles("autumn") == ["Tyres"]
     first = time.monotonic() - began
-    assert 0.5 <= first < 3.0
+    assert 1.5 <= first < 10.0
     began = time.monotonic()
     assert asking.titles("car") == []
-    assert time.monotonic() - began < 0.5
-    assert "no answer within 0.5 seconds" in asking.said[0]
+    assert time.monotonic() - began < 1.5
+    assert "no answer within 1.5 seconds" in asking.said[0]
     stall.set()
     end = time.monotonic() + 10
     while asking.queries.kept("autumn") is None and time.monotonic() < end:

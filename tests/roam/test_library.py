@@ -257,8 +257,8 @@ def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
     next request is answered.
     """
     with dripping(*drops, then=b"# Pump") as address:
-        web = Web(address, seconds=1.5)
-        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 1\.5 seconds; try again later$"):
+        web = Web(address, seconds=2.5)
+        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 2\.5 seconds; try again later$"):
             web.file("a.md")
         assert web.file("a.md") == b"# Pump"
 

@@ -521,7 +521,7 @@ def test_a_slow_body_is_not_waited_for() -> None:
         began = time.monotonic()
         heard = spoken(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
         assert heard.startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
 
 
 def test_a_large_body_is_refused_before_it_is_sent() -> None:
