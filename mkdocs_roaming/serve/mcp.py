@@ -17,9 +17,10 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -39,7 +40,9 @@ from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem
 from mkdocs_roaming.serve.redaction import without_passwords
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup, TaskStatus
     from mcp.server import Server, ServerRequestContext
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp_types import CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams
 
 INSTRUCTIONS = """\
@@ -103,28 +106,42 @@ class McpEndpoint:
         instructions: str = INSTRUCTIONS,
         near: Callable[[], bool] = lambda: False,
     ) -> None:
-        server = make_server(navigator, instructions=instructions, near=near)
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        self._make = partial(_manager, navigator, instructions, near, tuple(hosts), tuple(origins))
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._group: TaskGroup | None = None
+        self._first = anyio.Lock()
 
-        self._manager = StreamableHTTPSessionManager(
-            server,
-            stateless=True,
-            json_response=True,
-            max_request_body_size=BODY,
-            security_settings=_security(tuple(hosts), tuple(origins)),
-        )
-
-    def run(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
         """Give what must be entered while requests are served; it can be once."""
-        return self._manager.run()
+        async with anyio.create_task_group() as self._group:
+            yield
+            self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
         """Handle a request; only POST: there are no sessions to end, and nothing is said unasked."""
         if scope["method"] == "POST":
-            await self._manager.asgi_app(scope, receive, send)
+            await (await self._running()).asgi_app(scope, receive, send)
         else:
             refused = Refused(405, "method", "MCP is spoken by POST here; there are no sessions and no event streams.")
             await send_problem(send, refused, [(b"allow", b"POST")])
+
+    async def _running(self) -> StreamableHTTPSessionManager:
+        """Give what speaks MCP. It begins with the first request: importing it takes longer than all else together, and
+        many endpoints are never asked for it.
+        """
+        async with self._first:
+            if self._manager is None:
+                if self._group is None:
+                    raise RuntimeError("McpEndpoint.run() was not entered")
+                self._manager = await self._group.start(self._run)
+            return self._manager
+
+    async def _run(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
+        manager = await in_thread(self._make)
+        async with manager.run():
+            task_status.started(manager)
+            await anyio.sleep_forever()
 
 
 def make_server(
@@ -279,6 +296,25 @@ class _Turns:
         turn = self._turns.setdefault((asking(context.request.scope), near), most)
         async with turn:
             return await in_thread(work, computing() if near else self._limiter)
+
+
+def _manager(
+    navigator: Callable[[], Walker],
+    instructions: str,
+    near: Callable[[], bool],
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+) -> StreamableHTTPSessionManager:
+    server = make_server(navigator, instructions=instructions, near=near)
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    return StreamableHTTPSessionManager(
+        server,
+        stateless=True,
+        json_response=True,
+        max_request_body_size=BODY,
+        security_settings=_security(hosts, origins),
+    )
 
 
 def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> Any:

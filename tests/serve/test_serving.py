@@ -425,6 +425,20 @@ def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> No
     assert "pip install 'mkdocs-roaming[ask]'" in result.stderr
 
 
+def test_what_speaks_mcp_is_loaded_with_the_first_call(folder: Path) -> None:
+    """An endpoint that no agent asks starts without it, and answers the first call that comes as every other."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    with process(folder) as (running, url):
+        assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
+        loaded = Path(f"/proc/{running.pid}/maps")
+        assert "pydantic_core" not in loaded.read_text()
+        told = [httpx2.post(f"{url}/mcp", json=call, headers={"Accept": "application/json"}) for _ in range(2)]
+        assert "pydantic_core" in loaded.read_text()
+    assert [answer.status_code for answer in told] == [200, 200]
+    assert told[0].json() == told[1].json()
+    assert "search_sections" in told[0].text
+
+
 def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
     """Tools for MCP clients are an extra of their own."""
     code = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
