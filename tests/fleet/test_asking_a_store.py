@@ -107,7 +107,9 @@ def test_what_is_about_one_site_says_so(shelf: Path, command: list[str]) -> None
     assert re.fullmatch(r"roaming: .+ holds many sites; name one of them: .+/SITE .+\n", done.stderr)
 
 
-@pytest.mark.parametrize("command", [["search", "pumps"], ["serve", "--port", "0"]])
+@pytest.mark.parametrize(
+    "command", [["search", "pumps"], pytest.param(["serve", "--port", "0"], marks=pytest.mark.slow)]
+)
 def test_a_store_that_is_down_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     """Within seconds; it is not taken for a site that publishes nothing."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

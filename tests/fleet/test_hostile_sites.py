@@ -99,11 +99,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root,
         "long",
         "# Pumps of hulls\n\n## Pumps\n\nA pump.\n",
-        "Pump " * 2_000_000,
+        "Pump " * 200_000,
         "https://long.example/",
         section={
-            "title": "pumps hull " * 1_000_000,
-            "opening": "pump " * 1_000_000,
+            "title": "pumps hull " * 100_000,
+            "opening": "pump " * 100_000,
             "aliases": ["honest:07f3277d"] * 99,
         },
     )

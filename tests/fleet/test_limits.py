@@ -19,8 +19,8 @@ def test_files_enough_or_a_line(hard: int, sites: Any, tmp_path: Path, haste: tu
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
 
-    sites.delay = 0.05
-    listing = sites.listing(tmp_path / "sites.txt", 60)
+    sites.delay = 0.02
+    listing = sites.listing(tmp_path / "sites.txt", 40)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(tmp_path / "store")]
     command += [*haste, "--at-once", "30", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=few)
@@ -31,4 +31,4 @@ def test_files_enough_or_a_line(hard: int, sites: Any, tmp_path: Path, haste: tu
         )
         assert not sites.asked
     else:
-        assert json.loads(done.stdout.splitlines()[-1])["new"] == 60
+        assert json.loads(done.stdout.splitlines()[-1])["new"] == 40

@@ -133,7 +133,7 @@ def test_a_bucket_holds_what_a_folder_would(
 def test_a_busy_and_slow_store_is_waited_for(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     """Each fifth request is answered 503, all are slow: what comes of it is the same."""
     many(tmp_path / "folder")
-    s3.faults(every=5, delay=0.02)
+    s3.faults(every=5, delay=0.005)
     assert many(s3.where)["new"] == 4
     assert s3.faults()["failed"] > 10
     assert _held(s3.where) == published(tmp_path / "folder")

@@ -77,7 +77,7 @@ def test_whoever_stood_still_leaves_a_right_site(
     crawl("zero")
     before = {kept.path: kept.tag for kept in bucket.list(KEY)}
     sites.edition["127.0.1.1/a"] = 1
-    s3.faults(delay=0.05)
+    s3.faults(delay=0.02)
     command = [sys.executable, "-m", "fleet.one_site", s3.where, sites.url(0), KEY, "one", str(tmp_path / "there")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     with subprocess.Popen([*command, str(LEASE)], stdout=subprocess.PIPE, env=env, text=True) as other:

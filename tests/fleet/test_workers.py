@@ -77,14 +77,21 @@ def test_processes_started_for_a_crawl_do_the_same(
     assert json.loads(again.stdout.splitlines()[-1])["fresh"] == 8
 
 
-def test_a_scheduler_that_is_not_there_is_told(sites: Any, tmp_path: Path, roaming: Any) -> None:
-    """What is wrong with an engine is told in a line, before anything is asked."""
-    listing = sites.listing(tmp_path / "sites.txt", 2)
-    for engine, told in (
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
         ("ray", "--engine ray: give dask"),
         ("dask=localhost", "--engine dask=localhost: give dask, or dask=tcp://"),
-        ("dask=tcp://127.0.0.1:1", "no scheduler answers there; start one: dask scheduler"),
-    ):
-        done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
-        assert (done.exit_code, told in done.stderr) == (1, True), done.stderr
+        pytest.param(  # it is waited for five seconds
+            "dask=tcp://127.0.0.1:1",
+            "no scheduler answers there; start one: dask scheduler",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_an_engine_that_is_not_there_is_told(engine: str, told: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
+    """What is wrong with an engine is told in a line, before anything is asked."""
+    listing = sites.listing(tmp_path / "sites.txt", 2)
+    done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
+    assert (done.exit_code, told in done.stderr) == (1, True), done.stderr
     assert not sites.asked
