@@ -19,6 +19,7 @@ from mkdocs_roaming.roam.calling import called, opened_apart
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import ID, KEY
 from mkdocs_roaming.roam.navigator import Navigator, found_section
+from mkdocs_roaming.roam.parting import parted
 from mkdocs_roaming.roam.results import Expanded, Found, FoundSection, Missing, Misused, Outlined, Result, render
 from mkdocs_roaming.roam.tools import MOST_HITS, MOST_IDS
 
@@ -69,7 +70,7 @@ class SitesNavigator:
         if not bare or (wanted.endswith("+") and re.fullmatch(KEY, bare.lower())):
             return self._listing(bare.lower())  # from a site on, be it there no longer
         try:
-            site, rest = self._parted(wanted)
+            site, rest = parted(self.collection, wanted)
             if site is None:
                 return Misused(f"{cut_at_word(bare, _NAME)}: {self._no_site(bare)}.")
             navigator = self._navigator(site)
@@ -145,27 +146,6 @@ class SitesNavigator:
     def _told(self, opened: Opened) -> str:
         return f"{opened.key} (crawled {_day(opened.entry.crawled)})"
 
-    def _parted(self, id_: str) -> tuple[str | None, str]:
-        """Give the site that an id or an address is about, and what of it; None where it is about none."""
-        if "://" in id_:
-            return self._by_address(id_)
-        keys = self.collection.keys
-        match = _SECTION.match(id_.lower())
-        if match and match[1] in keys:
-            return match[1], f"{match[1]}:{match[2]}"
-        site, _, rest = id_.partition(":")
-        key = site.strip().lower()
-        return (key, rest.strip()) if key in keys else (None, "")
-
-    def _by_address(self, address: str) -> tuple[str | None, str]:
-        """Give the site that an address lies on, and the address as it spells it: the deepest that has the page."""
-        found = self.collection.lying_at(address)[:_NESTED]
-        for key, own in found:
-            if len(found) > 1 and self._navigator(key).places.address(own) is None:
-                continue
-            return key, own
-        return found[0] if found else (None, "")
-
     def _no_site(self, id_: str) -> str:
         site = id_.partition(":")[0].strip().lower()
         if re.fullmatch(r"[0-9a-f]{8}", site):
@@ -186,7 +166,7 @@ class SitesNavigator:
 
     def _expanded(self, id_: str, part: int) -> Expanded:
         try:
-            site, rest = self._parted(id_)
+            site, rest = parted(self.collection, id_)
             if site is None:
                 return Expanded((), (Missing(cut_at_word(id_, _NAME), why=self._no_site(id_)),))
             navigator = self._navigator(site)
@@ -227,9 +207,6 @@ _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
-_SECTION = re.compile(rf"({KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z])")
-"""A section as a model may write it: `ruff:07f3277d`, `Ruff / 07F3277D`, `ruff:07f3277d] Rules`."""
-_NESTED = 3
 _COMPARED = 5_000  # keys on either side: with all of many sites it would take seconds
 _MORE = 160
 _NAME = 120
