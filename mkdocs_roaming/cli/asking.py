@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mkdocs_roaming.cli.fleet import answer_of_site, libraries_for, say_site, say_that_none_speaks_of_it
+from mkdocs_roaming.cli.across import answer_of_site, libraries_for, say_site, say_that_none_speaks_of_it
 from mkdocs_roaming.cli.frame import (
     AS_JSON,
     FAULTS_FOUND,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mkdocs_roaming.cli.across import collection_of
 from mkdocs_roaming.cli.asking import CONFIG
-from mkdocs_roaming.cli.fleet import collection_of
 from mkdocs_roaming.cli.frame import LIB
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from mkdocs_roaming.cli.across import branch_in, collection_of, in_library, search_sites
 from mkdocs_roaming.cli.asking import CONFIG
-from mkdocs_roaming.cli.fleet import branch_in, collection_of, in_library, search_sites
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
 

@@ -14,8 +14,8 @@ import click
 from click.core import ParameterSource
 
 from mkdocs_roaming.buckets import in_bucket
+from mkdocs_roaming.cli.across import collection_of
 from mkdocs_roaming.cli.asking import chosen, model_options
-from mkdocs_roaming.cli.fleet import collection_of
 from mkdocs_roaming.cli.frame import LIB, TRUST_RULES
 from mkdocs_roaming.errors import UsageError
 
