@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.frame import NOTHING_FOUND, hit_as_json, open_lib, print_json
+from mkdocs_roaming.cli.frame import NOTHING_FOUND, hit_as_json, many_sites, open_lib, print_json
+from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.roam.collection import Asked, Collection
+    from mkdocs_roaming.roam.collection import Asked, Collection, Opened
     from mkdocs_roaming.roam.library import Library
     from mkdocs_roaming.roam.meaning import Finder
 
@@ -27,29 +28,54 @@ def collection_of(
     return Collection(lib, finding=finding or Search, kept=kept, every=every) if is_collection(lib) else None
 
 
-def in_library(lib: str, address: str) -> tuple[Library, str]:
-    """Give the library that an address of a section is about, opened once, and the address in it."""
-    from mkdocs_roaming.roam.namespaces import split_id
+def sections_in(lib: str, addresses: Iterable[str]) -> list[tuple[Library, str]]:
+    """Give the libraries that addresses of sections are about, each opened once, and the addresses in them."""
+    from mkdocs_roaming.roam.parting import parted
 
-    context = click.get_current_context()
-    opened: dict[str, Library] = context.meta.setdefault("libraries", {})
-    named = split_id(address)
-    if named and "" not in opened and (collection := collection_of(lib)):
-        if named[0] not in opened:
-            opened[named[0]] = collection.open(named[0]).library
-        return opened[named[0]], ":".join(named)
-    if "" not in opened:
-        opened[""] = open_lib(lib)
-    return opened[""], address
+    collection = collection_of(lib)
+    if collection is None:
+        library = open_lib(lib)
+        return [(library, address) for address in addresses]
+    sites: dict[str, Opened] = {}
+    found = []
+    for address in addresses:
+        key, rest = parted(collection, address)
+        if key is None:
+            raise _no_site(lib, address) if ":" in address else many_sites(lib)
+        if not rest:
+            raise UsageError(f"{lib}: {key} is a site; `roaming outline {lib} {key}` shows what is in it")
+        if key not in sites:
+            sites[key] = collection.open(key)
+        found.append((sites[key].library, rest.removesuffix("+")))
+    return found
 
 
 def branch_in(lib: str, branch: str | None) -> tuple[Library, str | None]:
-    """Give the library that a branch of an outline is about, and the branch in it; of many sites it names one."""
-    site, colon, rest = (branch or "").lower().partition(":")
-    collection = collection_of(lib) if site else None
-    if collection is None:
-        return open_lib(lib), branch
-    return collection.open(site).library, f"{site}:{rest}" if colon else None
+    """Give the library that a branch of an outline is about, and the branch's id; of many sites it names one."""
+    from mkdocs_roaming.roam.parting import parted
+
+    collection = collection_of(lib) if branch else None
+    if collection is None or branch is None:
+        library = open_lib(lib)
+        return library, _branch_id(library, branch or "")
+    key, rest = parted(collection, branch)
+    if key is None:
+        raise _no_site(lib, branch)
+    library = collection.open(key).library
+    return library, _branch_id(library, rest)
+
+
+def _branch_id(library: Library, branch: str) -> str | None:
+    """Give the id of a branch, be it given by an address; None for all of the outline."""
+    bare = branch.removesuffix("+")
+    place = library.places.address(bare) if bare else None
+    return place.id + branch[len(bare) :] if place else branch or None
+
+
+def _no_site(lib: str, text: str) -> UsageError:
+    if "://" in text:
+        return UsageError(f"{lib}: no site in it has the address {text}; `roaming sites {lib}` lists them")
+    return UsageError(f"{lib}: no site {text.partition(':')[0].strip()}; `roaming sites {lib}` lists them")
 
 
 def search_sites(collection: Collection, query: str, limit: int, *, as_json: bool) -> None:

@@ -98,7 +98,12 @@ def check_one_site(lib: str) -> None:
     from mkdocs_roaming.roam.collection import is_collection
 
     if is_collection(lib):
-        raise UsageError(f"{lib}: holds many sites; name one of them: {lib}/SITE (`roaming sites {lib}`)")
+        raise many_sites(lib)
+
+
+def many_sites(lib: str) -> UsageError:
+    """Give what is raised where a store stands for one of its sites."""
+    return UsageError(f"{lib}: holds many sites; name one of them: {lib}/SITE (`roaming sites {lib}`)")
 
 
 def place_in(library: Library, address: str) -> Place:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.across import branch_in, collection_of, in_library, search_sites
+from mkdocs_roaming.cli.across import branch_in, collection_of, search_sites, sections_in
 from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
@@ -23,8 +23,8 @@ from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit
 def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
     """Print the collapsed outline, or a branch of it.
 
-    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it. Of many sites it is a
-    site, or `<site>:<id>`; `roaming sites` lists them.
+    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it; or an address of a
+    page or a section. Of many sites it is a site, `<site>:<id>`, or an address; `roaming sites` lists them.
     """
     from mkdocs_roaming.outline import outline as draw
     from mkdocs_roaming.terminal import clean
@@ -46,15 +46,14 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
 def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
     """Open sections.
 
-    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site. Of many sites,
-    `<site>:<id>`.
+    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site. Of many sites, an
+    address, or `<site>:` and any of the others.
     """
     from mkdocs_roaming.expand import expand as open_section
     from mkdocs_roaming.expand import render
     from mkdocs_roaming.terminal import clean
 
-    opened = [in_library(lib, address) for address in addresses]
-    places = [(library, place_in(library, address)) for library, address in opened]
+    places = [(library, place_in(library, address)) for library, address in sections_in(lib, addresses)]
     found = [open_section(library.places, place, library.text, part=part) for library, place in places]
     if as_json:
         print_json([{**asdict(expansion), "text": expansion.text} for expansion in found])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from fleet.test_hostile_sites import shelve
 from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
@@ -43,6 +44,79 @@ def test_ids_that_are_shown_can_be_opened(shelf: Path) -> None:
     assert "9 days" in opened.stdout
     assert run("expand", shelf, shown[0].upper()).stdout == run("expand", shelf, shown[0]).stdout
     assert run("outline", shelf, "TRAINS").stdout == run("outline", shelf, "trains").stdout
+
+
+@pytest.fixture(scope="module")
+def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of a site on the web, and of one that lies below it."""
+    root = tmp_path_factory.mktemp("docks")
+    shelve(root, "ships", "# Ships\n\n## Pumps\n\nA pump empties the hull.\n", "Ships", "https://a.example/docs/")
+    shelve(root, "boats", "# Boats\n\n## Oars\n\nAn oar moves the boat.\n", "Boats", "https://a.example/docs/boats/")
+    return root
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        "ships:{id}",
+        "Ships / {id}",
+        "ships:{id}] Pumps",
+        "ships:{id}+",
+        "ships:#pumps",
+        "ships:/#pumps",
+        "https://a.example/docs/#pumps",
+        "http://A.example/docs/?v=2#pumps",
+    ],
+)
+def test_a_section_may_be_spelt_as_agents_may_spell_it(docks: Path, spelt: str) -> None:
+    """By its id, its page, or its address: what is opened, and what an outline is asked for."""
+    pumps = json.loads(run("search", docks, "ships: pumps", "--json").stdout)[0]["id"]
+    asked = spelt.format(id=pumps.partition(":")[2])
+    opened = run("expand", docks, asked)
+    assert f"[{pumps}]" in opened.stdout, opened.output
+    drawn = run("outline", docks, asked)
+    assert f"[{pumps}] Pumps" in drawn.stdout, drawn.output
+    assert "Ships" not in drawn.stdout.partition("\n")[2]
+
+
+def test_an_address_leads_to_the_site_that_it_lies_on(docks: Path) -> None:
+    """The deepest; a site alone, with its colon or not, is all of it."""
+    assert "An oar moves" in run("expand", docks, "https://a.example/docs/boats/#oars").stdout
+    assert "[boats:" in run("outline", docks, "https://a.example/docs/boats/").stdout
+    assert run("outline", docks, "boats:").stdout == run("outline", docks, "Boats").stdout
+
+
+def test_a_path_leads_to_a_page_of_a_site(shelf: Path) -> None:
+    """Behind the site's name; of one site alone an outline takes it as it is."""
+    assert "9 days" in run("expand", shelf, "trains:tickets/#refunds").stdout
+    drawn = run("outline", shelf, "trains:tickets/").stdout
+    assert "] Refunds" in drawn
+    assert "] Brakes" not in drawn
+    assert run("outline", shelf / "trains", "tickets/").stdout == drawn.replace("[trains:", "[")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["expand", "https://b.example/"],
+            "no site in it has the address https://b.example/; `roaming sites {0}` lists",
+        ),
+        (
+            ["outline", "https://b.example/"],
+            "no site in it has the address https://b.example/; `roaming sites {0}` lists",
+        ),
+        (["expand", "shops:07f3277d"], "no site shops; `roaming sites {0}` lists them"),
+        (["outline", "shops"], "no site shops; `roaming sites {0}` lists them"),
+        (["expand", "ships:"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
+        (["expand", "ships"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
+    ],
+)
+def test_what_names_no_section_says_what_would(docks: Path, command: list[str], said: str) -> None:
+    """An address and a site that are not there, a site for a section."""
+    done = run(command[0], docks, *command[1:])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"roaming: {docks}: {said.format(docks)}")
 
 
 def ids_in(told: Any) -> list[str]:
