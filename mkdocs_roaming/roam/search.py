@@ -44,8 +44,8 @@ class Weights:
     subsections' titles, `links` the words of links that lead to it. `page` is the share of what the whole page says;
     `entire` is added, as a share, for a title all of whose words are asked for. A chatty word (*want*, *often*)
     counts as the share `chatty` of any other, a word guessed for one that the site never uses as `guess`, a word of
-    the same meaning as `synonym`. A change log counts as the share `history`, unless changes are asked for. Measured
-    by benchmarks/search_quality.py.
+    the same meaning as `synonym`, of at most twice what the word itself scores. A change log counts as the share
+    `history`, unless changes are asked for. Measured by benchmarks/search_quality.py.
     """
 
     title: float = 12.0
@@ -173,7 +173,8 @@ class Search:
             ways = [(index.postings.find([(term,) for term in guesses]), weight * weights.guess)]
         if weights.synonym and len(word.parts) == 1:
             others = synonyms(word.parts[0], self._language)
-            ways.append((index.postings.find([(term,) for term in others]), weight * weights.synonym))
+            alike = index.postings.find([(term,) for term in others])
+            ways.append((alike, weight * weights.synonym * _at_most(found, alike)))
         return best([(each, share) for each, share in ways if each.rows])
 
     def _read(self, place: Place) -> str:
@@ -181,6 +182,15 @@ class Search:
             return self.library.text(place)
         except LibraryError:
             return place.section.opening
+
+
+def _at_most(word: Found, alike: Found) -> float:
+    """Give what of their scores is left to words of the same meaning: they are bound to what the word itself scores.
+
+    A word that most sections hold tells hardly anything, *validator* on a site about validation; a rare synonym of it
+    would decide alone.
+    """
+    return min(1.0, _ALIKE * max(word.scores) / max(alike.scores)) if word.rows and alike.rows else 1.0
 
 
 def _sums(found: Iterable[Found], pages: int) -> tuple[dict[int, float], list[float]]:
@@ -209,6 +219,7 @@ def asked(query: str, language: str) -> list[Word]:
     return ([word for word in words if not word.stop] or words)[:_MOST_WORDS]
 
 
+_ALIKE = 2.0  # at 1 one of 51 questions is lost, at 5, never above the word, links gain less
 _MOST_WORDS = 48
 _FIRST = 100  # sections that mostly hold as many pages as are asked for
 _KEPT = 256  # words whose scores are kept: those that are asked for again are those that many sections hold

@@ -304,3 +304,14 @@ def _search() -> Search:
     if not _kept:
         _kept.append(Search(library_of("".join(text for _, text in PAGES), name="Docs")))
     return _kept[0]
+
+
+def test_a_word_of_the_same_meaning_does_not_outweigh_the_word_itself() -> None:
+    """Where most sections hold the word, so that it tells hardly anything, its section still stands before others."""
+    said = [
+        "# Valves\n\n## Check the weather\n\nTests of the weather: check it.\n",
+        "## Validators\n\nA validator guards a valve.\n",
+        *(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
+    ]
+    found = Search(library_of("\n".join(said), name="Site", url="https://docs.example/")).find("validators")
+    assert found[0].place.section.title == "Validators"
