@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.frame import NOTHING_FOUND, hit_as_json, many_sites, open_lib, print_json
+from mkdocs_roaming.cli.frame import NOTHING_FOUND, hit_as_json, many_sites, open_lib, print_json, warn
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,17 +102,44 @@ def search_sites(collection: Collection, query: str, limit: int, *, as_json: boo
         sys.exit(NOTHING_FOUND)
 
 
-def libraries_for(lib: str, question: str, *, trust_rules: bool) -> Iterator[tuple[Asked | None, str, Library]]:
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A library to ask, the question without a site's name, the reader's page in it, and its site where it is one."""
+
+    library: Library
+    question: str
+    page: str | None
+    site: Asked | None = None
+
+
+def libraries_for(lib: str, question: str, page: str | None, *, trust_rules: bool) -> Iterator[Asking]:
     """Give the libraries to ask one after the other, until one knows: of a store's sites those that fit best.
 
-    With each comes its site, and the question without that site's name.
+    The site that the reader's page lies on comes first, where the question names none.
     """
     collection = collection_of(lib)
     if collection is None:
-        yield None, question, open_lib(lib, trust_rules=trust_rules)
+        yield Asking(open_lib(lib, trust_rules=trust_rules), question, page)
         return
-    for site in collection.choose(question):
-        yield site, collection.asks(question), collection.plain(site.key)
+    home, there = _page_in(collection, lib, page)
+    named = collection.named(question)
+    first = collection.rank(f"{home}:") if home and not named else []
+    others = (site for site in collection.choose(question) if named or site.key != home)
+    for site in chain(first, others):
+        here = there if home in (None, site.key) else None
+        yield Asking(collection.plain(site.key), collection.asks(question), here, site)
+
+
+def _page_in(collection: Collection, lib: str, page: str | None) -> tuple[str | None, str | None]:
+    """Give the site that the reader's page lies on, and the page as that site has it; a path may be any site's."""
+    from mkdocs_roaming.roam.parting import parted
+
+    home, own = parted(collection, page) if page and ":" in page else (None, "")
+    if home is not None:
+        return home, own.removeprefix(f"{home}:") or None
+    if page and "://" in page:
+        warn(f"{lib}: no site in it has the address {page}; what is asked is asked as from no page")
+    return None, page
 
 
 def say_site(site: Asked) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mkdocs_roaming.cli.across import answer_of_site, libraries_for, say_site, say_that_none_speaks_of_it
+from mkdocs_roaming.cli.across import Asking, answer_of_site, libraries_for, say_site, say_that_none_speaks_of_it
 from mkdocs_roaming.cli.frame import (
     AS_JSON,
     FAULTS_FOUND,
@@ -157,17 +157,23 @@ def ask(
     if trace is not None:
         check_writable(trace)
 
-    def answered(site: Asked | None, asked: str, library: Library, budget: Budget) -> Trace:
+    def answered(asking: Asking, budget: Budget) -> Trace:
+        site = asking.site
         if site and not as_json:
             say_site(site)
-        navigator, whole = options.navigator(library), options.whole_site
         recording = Recording(
-            asked, navigator, model, docs=not no_docs, page=page, budget=budget, whole_site_tokens=whole
+            asking.question,
+            options.navigator(asking.library),
+            model,
+            docs=not no_docs,
+            page=asking.page,
+            budget=budget,
+            whole_site_tokens=options.whole_site,
         )
         anyio.run(_walk, recording, Trail(quiet=as_json, site=site.key if site else ""))
         return recording.trace()
 
-    site, recorded = _until_known(libraries_for(lib, question, trust_rules=trust_rules), answered, budget)
+    site, recorded = _until_known(libraries_for(lib, question, page, trust_rules=trust_rules), answered, budget)
     if recorded is None and not as_json:
         say_that_none_speaks_of_it(lib)
     elif trace is not None and recorded is not None:
@@ -190,19 +196,17 @@ async def _walk(recording: Recording, trail: Trail) -> None:
 
 
 def _until_known(
-    libraries: Iterable[tuple[Asked | None, str, Library]],
-    answered: Callable[[Asked | None, str, Library, Budget], Trace],
-    budget: Budget,
+    libraries: Iterable[Asking], answered: Callable[[Asking, Budget], Trace], budget: Budget
 ) -> tuple[Asked | None, Trace | None]:
     """Ask one library after the other until one knows, all of them within one budget; give the last, and its answer."""
     last: tuple[Asked | None, Trace | None] = (None, None)
     left: Budget | None = budget
-    for site, question, library in libraries:
+    for asking in libraries:
         if left is None:
             break
         began = time.monotonic()
-        trace = answered(site, question, library, left)
-        last = site, trace
+        trace = answered(asking, left)
+        last = asking.site, trace
         if trace.answer.state != "not_found":
             break
         left = _less(left, time.monotonic() - began, trace.answer.cost or 0.0)

@@ -16,10 +16,11 @@ from fleet.test_hostile_sites import shelve
 from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.across import Asking
 from mkdocs_roaming.cli.asking import _until_known
-from mkdocs_roaming.roam.collection import Asked
-from mkdocs_roaming.roam.library import Library, open_library
+from mkdocs_roaming.roam.library import open_library
 from mkdocs_roaming.roam.namespaces import ID
 
 
@@ -147,17 +148,52 @@ def test_what_no_site_speaks_of_is_not_found(shelf: Path) -> None:
     assert (told["text"], told["state"]) == ("", "not_found")
 
 
+def asked_in_turn(*command: object) -> list[str]:
+    return re.findall(r"^Asking (\w+) ", run("ask", *command).stderr, re.M)
+
+
+def test_the_site_of_the_readers_page_is_asked_first(docks: Path) -> None:
+    """By the page's address or the site's name; then the others, if it does not know. A site that is named is alone."""
+    question = "What moves a boat?"
+    assert asked_in_turn(docks, question)[0] == "boats"
+    assert asked_in_turn(docks, "What empties the hull?", "--page", "https://a.example/docs/#pumps") == ["ships"]
+    for page in ("https://a.example/docs/#pumps", "ships:#pumps", "ships:"):
+        assert asked_in_turn(docks, question, "--page", page) == ["ships", "boats"]
+        assert asked_in_turn(docks, f"boats: {question}", "--page", page) == ["boats"]
+    assert asked_in_turn(docks, question, "--page", "https://a.example/docs/boats/") == ["boats"]
+
+
+@pytest.mark.parametrize("page", ["http://A.example/docs/?v=2#pumps", "ships:#pumps", "ships:{id}"])
+def test_the_readers_page_is_told_to_its_site_alone(docks: Path, tmp_path: Path, page: str) -> None:
+    """In words that it knows: the page that the answer is kept with is one of its own."""
+    (pumps,) = (place.id for place in open_library(docks / "ships").places if place.at == 1)
+    for site, known in (("ships", True), ("boats", False)):
+        trace = tmp_path / f"{site}.json"
+        run("ask", docks, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
+        told = read_trace(trace)[0].page
+        place = open_library(docks / site).places.address(told) if told else None
+        assert (place.id if place else told) == (pumps if known else None)
+
+
+def test_a_page_of_no_site_is_told(docks: Path) -> None:
+    """What is asked is asked all the same, and as from no page."""
+    done = run("ask", docks, "What moves a boat?", "--page", "https://b.example/")
+    assert done.exit_code == 0
+    assert "no site in it has the address https://b.example/" in done.stderr
+    assert "Warning" not in run("ask", docks, "What moves a boat?", "--page", "#oars").stderr
+
+
 @pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
 def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
     """What the first one took, the next one has not; where nothing is left, none is asked."""
     money: list[float] = []
 
-    def nobody_knows(site: Asked | None, question: str, library: Library, budget: Budget) -> Any:
+    def nobody_knows(asking: Asking, budget: Budget) -> Any:
         assert budget.cost is not None
         money.append(round(budget.cost, 6))
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
-    libraries = [(None, "why?", open_library(shelf / site)) for site in ("apps", "boats", "trains")]
+    libraries = [Asking(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
     _until_known(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
     assert money == asked
 
