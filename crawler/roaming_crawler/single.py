@@ -169,7 +169,7 @@ def failed_record(site: Listed, plan: Plan, last: Record | None, error: str) -> 
         home=last.home if last else "",
         error=" ".join(error.split())[:_LONGEST],
         tries=tries,
-        next_try=now + min(PAUSE * 4 ** (tries - 1), LONGEST_PAUSE),
+        next_try=now + min(PAUSE * 4 ** min(tries - 1, 5), LONGEST_PAUSE),  # 4 ** 512 is no float any more
         entry=last.entry if last else None,
     )
 

@@ -21,6 +21,7 @@ from roaming_crawler.fetch import Manners
 from roaming_crawler.fleet import STORE, Plan, crawl_listed, crawl_many, in_threads
 from roaming_crawler.listing import Listed
 from roaming_crawler.session import Limits
+from roaming_crawler.single import failed_record
 
 from mkdocs_roaming.buckets import BucketError, FolderBucket
 from mkdocs_roaming.catalogue import Entry, Record, read_record, write_record
@@ -238,6 +239,15 @@ def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tupl
     assert asked == sites.asked
     assert max(sites.most_open.values()) == 1
     assert len(list((tmp_path / "store" / ".fleet" / "runs").iterdir())) == 2
+
+
+@pytest.mark.parametrize("tries", [5, 512, 5_000])
+def test_a_site_that_fails_for_years_is_tried_each_week(tries: int) -> None:
+    """However often it failed, the pause is a week, and the run goes on."""
+    plan, site = Plan("store", Crawl(), "run", "config", ""), Listed("https://a.example/", "a")
+    last = Record("a", site.url, "failed", "config", "run", 0.0, tries=tries)
+    record = failed_record(site, plan, last, "it is away")
+    assert (record.tries, round((record.next_try - record.at) / 86_400)) == (tries + 1, 7)
 
 
 def test_a_newer_version_is_not_undone() -> None:
