@@ -16,7 +16,8 @@ from weakref import WeakValueDictionary
 
 from mkdocs_roaming.buckets import BucketError, Nothing, in_bucket
 from mkdocs_roaming.catalogue import HEAD, Entry, Record
-from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
+from mkdocs_roaming.roam.absent import NoSite
 from mkdocs_roaming.roam.choosing import Telling, fit
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.meaning import Finder
@@ -146,11 +147,12 @@ class Collection:
     def rank(self, question: str, limit: int = SITES, *, worth: float = 0.5) -> list[Asked]:
         """Give the sites that a question is about, best first; one that it names by `key: …` is the only one.
 
-        A site's score is `worth` times that of the best, at least.
+        A site's score is `worth` times that of the best, at least. Raises NoSite where the one that it names is gone.
         """
-        named = self.named(question)
+        if named := self.named(question):
+            return [self._asked(named)]
         try:
-            found = [(named, 1.0)] if named else self._roster.ranking().best(question, limit)
+            found = self._roster.ranking().best(question, limit)
             found = [pair for pair in found if pair[1] >= worth * found[0][1]]
         except BucketError as error:
             raise LibraryError(str(error)) from None
@@ -172,23 +174,19 @@ class Collection:
         return question.partition(":")[2].strip() if self.named(question) else question
 
     def open(self, key: str) -> Opened:
-        """Give a site, opened. Raises UsageError where there is none of this name."""
-        record = self._roster.record(key) if key in self._open or key in self.keys else None
-        if record is None or record.entry is None:
-            with self._lock:
-                self._open.pop(key, None)
-            raise UsageError(f"{self.where}: no site {key}; `roaming sites {self.where}` lists them")
+        """Give a site, opened. Raises NoSite where there is none of this name."""
+        entry = self._asked(key).entry
         with self._lock:
-            opened = self._kept(key, record.entry)
+            opened = self._kept(key, entry)
             turn = self._opening.setdefault(key, threading.Lock())
-        if opened is not None and (self._is_current(opened, record.entry) or turn.locked()):
+        if opened is not None and (self._is_current(opened, entry) or turn.locked()):
             return opened  # while one thread opens what is new, the others go on with what there is
         with turn:
             with self._lock:
-                opened = self._kept(key, record.entry)
-            if opened is not None and self._is_current(opened, record.entry):
+                opened = self._kept(key, entry)
+            if opened is not None and self._is_current(opened, entry):
                 return opened  # another thread has opened it meanwhile
-            found = self._taken(key, record.entry, opened)
+            found = self._taken(key, entry, opened)
             with self._lock:
                 self._open[key] = found
                 while len(self._open) > self._most:
@@ -226,7 +224,7 @@ class Collection:
             opened = self.open(site.key)
             hits = opened.search.find(words, limit=limit)
             score = site.score * (fit(opened.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0)
-            return _LookedInto(Asked(site.key, opened.entry, score), opened.library, hits)
+            return _LookedInto(replace(site, entry=opened.entry, score=score), opened.library, hits)
 
         return sorted(self._each(look, ranked), key=lambda one: -one.site.score)
 
@@ -235,6 +233,15 @@ class Collection:
             return [Telling(*pair) for pair in self._roster.ranking().telling(words)]
         except BucketError as error:
             raise LibraryError(str(error)) from None
+
+    def _asked(self, key: str) -> Asked:
+        """Give a site that is asked for by its name. Raises NoSite where there is none of this name."""
+        record = self._roster.record(key) if key in self._open or key in self.keys else None
+        if record is None or record.entry is None:
+            with self._lock:
+                self._open.pop(key, None)
+            raise NoSite(self.where, key)
+        return Asked(key, record.entry, 1.0)
 
     # What is open
 

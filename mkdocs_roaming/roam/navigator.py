@@ -44,7 +44,8 @@ SMALLEST_CAP = 2_000
 class Navigator:
     """Walks a library within a scope and remembers what was opened; one for each conversation.
 
-    No tool raises, whatever its arguments, and no result is longer than `cap` characters when rendered.
+    No tool raises, whatever its arguments, and no result is longer than `cap` characters when rendered. `telling` gives
+    what is said of a section that cannot be read.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Navigator:
         scope: Scope | None = None,
         cap: int = CAP,
         outline_tokens: int = BUDGET,
+        telling: Callable[[LibraryError], str] = str,
     ) -> None:
         if cap < SMALLEST_CAP:
             raise UsageError(f"a result needs at least {SMALLEST_CAP} characters, not {cap}")
@@ -64,6 +66,7 @@ class Navigator:
         self.places = library.kept(("places", self.scope), lambda: scoped(library, self.scope))
         self.cap = cap
         self._outline_tokens = outline_tokens
+        self._telling = telling
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
         self._open: dict[str, int] = {}  # characters that stand open, by section
@@ -97,7 +100,7 @@ class Navigator:
 
     def anew(self, cap: int) -> Navigator:
         """Give a navigator of the same site that has opened nothing."""
-        return Navigator(self.library, search=self.search, scope=self.scope, cap=cap)
+        return Navigator(self.library, search=self.search, scope=self.scope, cap=cap, telling=self._telling)
 
     def outline(self) -> str:
         """Give the outline; it depends on the library and the scope alone."""
@@ -152,7 +155,7 @@ class Navigator:
                 try:
                     expansion = expand(self.places, place, self._reading(place), cap=share, part=part)
                 except LibraryError as error:
-                    missing.append(Missing(place.id, why=cut_at_word(str(error), 200)))
+                    missing.append(Missing(place.id, why=cut_at_word(self._telling(error), 200)))
                     continue
                 room -= len(render_expansion(expansion)) + _BETWEEN
                 self._note(place, expansion, share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -15,6 +15,7 @@ from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.outline import BUDGET
 from mkdocs_roaming.roam import arguments as given
+from mkdocs_roaming.roam.absent import NoSite
 from mkdocs_roaming.roam.calling import called, opened_apart
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import ID, KEY
@@ -28,12 +29,13 @@ class SitesNavigator:
     """Walks the sites of a store as a navigator walks one; one for each conversation.
 
     `read_outline()` lists the sites, `read_outline("ruff")` gives the outline of one. No tool raises, and no result is
-    longer than `cap` characters when rendered.
+    longer than `cap` characters when rendered. `telling` gives what is said of what cannot be read.
     """
 
-    def __init__(self, collection: Collection, *, cap: int = CAP) -> None:
+    def __init__(self, collection: Collection, *, cap: int = CAP, telling: Callable[[RoamingError], str] = str) -> None:
         self.collection = collection
         self.cap = cap
+        self._telling = telling
         self._walked: dict[str, tuple[Opened, Navigator]] = {}
 
     @property
@@ -57,7 +59,7 @@ class SitesNavigator:
 
     def anew(self, cap: int) -> SitesNavigator:
         """Give a navigator of the same sites that has opened nothing."""
-        return SitesNavigator(self.collection, cap=cap)
+        return SitesNavigator(self.collection, cap=cap, telling=self._telling)
 
     def call(self, name: str, arguments: object) -> Result:
         """Call a tool by its name, with what a model passes for arguments."""
@@ -65,6 +67,13 @@ class SitesNavigator:
 
     def read_outline(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- the tool's parameter
         """Give the list of sites, the outline of one, or a closed branch of that; `<id>+` gives what follows."""
+        try:
+            return self.outlined(id)
+        except RoamingError as error:
+            return self._misused(error)
+
+    def outlined(self, id: str | None = None) -> Outlined | Misused:  # noqa: A002 -- as above
+        """Give the same as `read_outline`; raises LibraryError where that cannot be read."""
         wanted = (id or "").strip()
         bare = wanted.removesuffix("+").strip()
         if not bare or (wanted.endswith("+") and re.fullmatch(KEY, bare.lower())):
@@ -74,8 +83,8 @@ class SitesNavigator:
             if site is None:
                 return Misused(f"{cut_at_word(bare, _NAME)}: {self._no_site(bare)}.")
             navigator = self._navigator(site)
-        except RoamingError as error:
-            return Misused(cut_at_word(str(error), 500))
+        except NoSite as error:  # dropped a moment ago
+            return self._misused(error)
         found = navigator.read_outline(rest or None)
         if isinstance(found, Misused) or rest:
             return found
@@ -96,7 +105,7 @@ class SitesNavigator:
         try:
             found = self.collection.find(query, limit=limit)
         except RoamingError as error:
-            return Misused(cut_at_word(str(error), 500))
+            return self._misused(error)
         for one in found:
             entry = found_section(one.library.places, one.hit, one.score)
             told = f"{one.site.key} (crawled {_day(one.site.entry.crawled)})"
@@ -115,12 +124,9 @@ class SitesNavigator:
 
     # The sites
 
-    def _listing(self, since: str) -> Outlined | Misused:
+    def _listing(self, since: str) -> Outlined:
         """List the sites, from one on, as many as find room."""
-        try:
-            records = [record for record in self.collection.records() if record.entry and record.key >= since]
-        except RoamingError as error:
-            return Misused(cut_at_word(str(error), 500))
+        records = [record for record in self.collection.records() if record.entry and record.key >= since]
         lines = [_SITES.format(len(records))] if not since else []
         room = min(self.cap, BUDGET * 4) - sum(map(len, lines)) - _MORE
         for at, record in enumerate(records):
@@ -137,7 +143,10 @@ class SitesNavigator:
         if site not in self._walked:
             opened = self.collection.open(site)
             cap = self.cap - len(self._told(opened)) - 3 - MOST_IDS * (_NAME + 2)
-            self._walked[site] = (opened, Navigator(opened.library, search=opened.search, cap=cap))
+            self._walked[site] = (
+                opened,
+                Navigator(opened.library, search=opened.search, cap=cap, telling=self._telling),
+            )
         return self._walked[site][1]
 
     def _crumb(self, site: str) -> str:
@@ -154,13 +163,22 @@ class SitesNavigator:
             return "no site here has this address; search_sections finds what there is"
         keys = self.collection.keys
         at = bisect(keys, site)
-        near = get_close_matches(site, keys[max(0, at - _COMPARED) : at + _COMPARED], 3, 0.5)
+        around = [key for key in keys[max(0, at - _COMPARED) : at + _COMPARED] if key != site]
+        near = get_close_matches(site, around, 3, 0.5)
         nearest = f" nearest: {', '.join(near)};" if near else ""
         named = cut_at_word(site, 60)
         return f"there is no site {named!r};{nearest} read_outline lists them, search_sections finds them"
 
     def _example(self) -> str:
         return next(iter(self.collection.keys), "site")
+
+    def _misused(self, error: RoamingError) -> Misused:
+        said = self._why(error)
+        return Misused(cut_at_word(f"{error.key}: {said}." if isinstance(error, NoSite) else said, 500))
+
+    def _why(self, error: RoamingError) -> str:
+        """Give what is said of what cannot be opened."""
+        return self._no_site(error.key) if isinstance(error, NoSite) else self._telling(error)
 
     # Sections
 
@@ -171,7 +189,7 @@ class SitesNavigator:
                 return Expanded((), (Missing(cut_at_word(id_, _NAME), why=self._no_site(id_)),))
             navigator = self._navigator(site)
         except RoamingError as error:
-            return Expanded((), (Missing(cut_at_word(id_, _NAME), why=cut_at_word(str(error), 200)),))
+            return Expanded((), (Missing(cut_at_word(id_, _NAME), why=cut_at_word(self._why(error), 200)),))
         if not rest:
             return Expanded((), (Missing(site, why=f"a site: read_outline({site}) shows what is in it"),))
         found = navigator.expand_sections([rest], part)

@@ -28,7 +28,7 @@ import anyio
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.answer.threads import computing, in_thread
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.headings import cut_at_word
 from mkdocs_roaming.roam import arguments as given
@@ -162,7 +162,10 @@ def make_server(
 
     async def called(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         linked = context.protocol_version >= _LINKS_SINCE
-        return await turns.take(context, lambda: _called(navigator, params.name, params.arguments, linked=linked))
+        telling = str if context.request is None else _told_outside
+        return await turns.take(
+            context, lambda: _called(navigator, params.name, params.arguments, linked=linked, telling=telling)
+        )
 
     return Server(
         "mkdocs-roaming",
@@ -199,7 +202,12 @@ def call(walker: Walker, name: str, arguments: object) -> Result:
 
 
 def _called(
-    navigator: Callable[[], Walker], name: str, arguments: Mapping[str, Any] | None, *, linked: bool
+    navigator: Callable[[], Walker],
+    name: str,
+    arguments: Mapping[str, Any] | None,
+    *,
+    linked: bool,
+    telling: Callable[[Exception], str],
 ) -> CallToolResult:
     from mcp_types import CallToolResult, TextContent
 
@@ -207,7 +215,7 @@ def _called(
         fresh = navigator().anew(CAP - _AROUND)
         result = call(fresh, name, arguments)
     except (RoamingError, Refused) as error:
-        result = Misused(cut_at_word(" ".join(without_passwords(str(error)).split()), 500))
+        result = Misused(cut_at_word(" ".join(without_passwords(telling(error)).split()), 500))
     if isinstance(result, Misused):
         return CallToolResult(content=[TextContent(text=_sound(render(result)))], is_error=True)
     mark = hashlib.blake2b(as_bytes(fresh.digest), key=_SECRET, digest_size=8).hexdigest()
@@ -216,6 +224,13 @@ def _called(
         content += _links(result)
     nothing = isinstance(result, Expanded) and not result.sections
     return CallToolResult(content=content, is_error=nothing)
+
+
+def _told_outside(error: Exception) -> str:
+    """Give what a visitor is told of an error: of what cannot be read neither file nor reason."""
+    from mkdocs_roaming.serve.refusals import told_outside  # it brings Starlette, which stdin and stdout do without
+
+    return told_outside(error, "/mcp") if isinstance(error, LibraryError) else str(error)
 
 
 def _framed(result: Result, mark: str) -> str:

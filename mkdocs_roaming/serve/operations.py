@@ -154,8 +154,10 @@ OPERATIONS = (
 
 
 def _of_sites(operation: Operation) -> Operation:
-    """Give an operation as it is of the sites of a store, which have each a language of their own."""
-    return replace(operation, parameters=tuple(one for one in operation.parameters if one is not _LANGUAGE))
+    """Give an operation as it is of the sites of a store: each has a language of its own, and may be gone."""
+    own = tuple(one for one in operation.parameters if one is not _LANGUAGE)
+    refuses = dict.fromkeys((*operation.refuses, 404)) if own else operation.refuses
+    return replace(operation, parameters=own, refuses=tuple(sorted(refuses)))
 
 
 _KEPT = ("read_outline", "read_section", "search_sections", "metrics", "openapi")
@@ -166,7 +168,7 @@ OF_SITES = (
         "/v1/sites",
         "List the sites, or those that words are about, best first.",
         {JSON: "Sites"},
-        (*_ALWAYS, 422, 503),
+        (*_ALWAYS, 404, 422, 503),
         (
             Parameter("q", "What they are about; all of them when left out.", most=LONGEST, pattern=WORDS),
             Parameter("after", "The key of a site: those behind it.", most=MOST_KEY),

@@ -11,9 +11,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.serve.problems import Refused, problem
 from mkdocs_roaming.serve.redaction import without_passwords
+
+
+def told_outside(error: RoamingError, at: str) -> str:
+    """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
+    _log.warning("%s: %s", at, without_passwords(str(error)))
+    return _UNREADABLE
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -31,8 +37,9 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
-    _log.warning("%s: %s", request.url.path, without_passwords(str(error)))
-    headers, body = problem(Refused(503, "unreadable", "This cannot be read at the moment.", retry_after=_SOON))
+    assert isinstance(error, LibraryError)
+    said = f"{told_outside(error, request.url.path)}."
+    headers, body = problem(Refused(503, "unreadable", said, retry_after=_SOON))
     return _response(503, headers, body)
 
 
@@ -52,6 +59,7 @@ _SENTENCES = {
     405: "This address does not take that method.",
     416: "The file ends before that range begins; Content-Range says how long it is.",
 }
+_UNREADABLE = "This cannot be read at the moment"
 _SOON = 30.0
 _log = logging.getLogger("mkdocs_roaming.serve")
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from weakref import WeakValueDictionary
 
@@ -23,6 +24,7 @@ from starlette.routing import Route
 from mkdocs_roaming.answer.threads import computing, in_thread
 from mkdocs_roaming.catalogue import Entry
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.roam.absent import NoSite
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import split_id
 from mkdocs_roaming.roam.results import Misused
@@ -40,7 +42,7 @@ from mkdocs_roaming.serve.operations import JSON, MOST_KEY, MOST_SITES
 from mkdocs_roaming.serve.operations import OF_SITES as OPERATIONS
 from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json
 from mkdocs_roaming.serve.question import checked_question
-from mkdocs_roaming.serve.refusals import HANDLERS
+from mkdocs_roaming.serve.refusals import HANDLERS, told_outside
 from mkdocs_roaming.serve.representing import negotiated, tagged
 from mkdocs_roaming.serve.schemas import OF_SITES as SCHEMAS
 from mkdocs_roaming.serve.walking import FEW_HITS, Told, number, tell_section
@@ -88,7 +90,7 @@ def _tools(collection: Collection, policy: Policy) -> McpEndpoint | None:
     if find_spec("mcp") is None:
         return None
     return McpEndpoint(
-        lambda: SitesNavigator(collection),
+        lambda: SitesNavigator(collection, telling=partial(told_outside, at="/mcp")),
         hosts=policy.hosts,
         origins=policy.origins,
         instructions=INSTRUCTIONS,
@@ -150,7 +152,10 @@ class _Routes:
         """Give what takes more than a moment to tell: in a thread, and for each visitor one at a time."""
         turn = self.turns.setdefault(asking(request.scope), anyio.Lock(fast_acquire=True))
         async with turn:
-            return await in_thread(tell, None if self.collection.distant else computing())
+            try:
+                return await in_thread(tell, None if self.collection.distant else computing())
+            except NoSite as error:
+                raise Refused(404, "no_site", f"There is no site {error.key!r}; /v1/sites lists them.") from None
 
 
 def _sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Told:
@@ -172,7 +177,7 @@ def _site(key: str, entry: Entry, state: str) -> dict[str, object]:
 
 
 def _outline(collection: Collection, id_: str | None) -> Told:
-    found = SitesNavigator(collection).read_outline(id_)
+    found = SitesNavigator(collection).outlined(id_)
     if isinstance(found, Misused):
         raise Refused(404, "no_section", " ".join(found.message.split()))
     text = found.text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -23,6 +25,8 @@ from mkdocs_roaming.roam.search import Search
 from mkdocs_roaming.roam.sites import SitesNavigator
 from mkdocs_roaming.serve.guard import Policy
 from mkdocs_roaming.serve.store import create_store_app
+
+NOTHING_MORE = "This cannot be read at the moment"
 
 
 @pytest.fixture
@@ -250,13 +254,17 @@ def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
 
 
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
-def test_a_broken_manifest_is_503(store: Path, manifest: bytes) -> None:
-    """It is the site's fault, not the visitor's, and no accident of ours."""
+def test_a_broken_manifest_is_503(store: Path, manifest: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """It is the site's fault, not the visitor's, and no accident of ours; the log says which file it is."""
     (store / "trains/roaming/manifest.json").write_bytes(manifest)
     with TestClient(
         create_store_app(Collection(store), Policy(hosts=("testserver",))), raise_server_exceptions=False
     ) as http:
-        assert http.get("/v1/sections/trains:00000000").status_code == 503
+        for path in ("/v1/sections/trains:00000000", "/v1/outline?id=trains", "/v1/outline?id=trains:00000000"):
+            caplog.clear()
+            answer = http.get(path)
+            assert (answer.status_code, answer.json()["detail"]) == (503, f"{NOTHING_MORE}.")
+            assert str(store / "trains") in caplog.text
         assert http.get("/v1/search?q=colour+of+the+hull").json()["hits"][0]["site"] == "boats"
 
 
@@ -282,4 +290,70 @@ def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> No
     assert re.fullmatch(r".+ is broken; crawl .+ again\n", said)
     app = create_store_app(Collection(store), Policy(hosts=("testserver",)))
     with TestClient(app, raise_server_exceptions=False) as http:
-        assert http.get("/v1/sites" if broken == "sites-*" else "/v1/search?q=refund").status_code == 503
+        for path in (
+            ("/v1/sites", "/v1/outline", "/v1/outline?id=trains%2B")
+            if broken == "sites-*"
+            else ("/v1/search?q=refund",)
+        ):
+            assert http.get(path).status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_outline", {}),
+        ("read_outline", {"id": "trains"}),
+        ("read_outline", {"id": "https://trains.example/"}),
+        ("search_sections", {"query": "trains: refund"}),
+        ("search_sections", {"query": "refund"}),
+        ("expand_sections", {"ids": ["trains:00000000"]}),
+        ("expand_sections", {"ids": ["{boats}", "trains:00000000"]}),
+    ],
+)
+def test_an_agent_elsewhere_is_told_of_no_files(
+    store: Path, tool: str, arguments: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What cannot be read is a sentence over HTTP; the log has the file, and who reads the store itself is told."""
+    boats = SitesNavigator(Collection(store)).collection.open("boats").library.manifest.pages[0]
+    arguments = json.loads(json.dumps(arguments).replace("{boats}", boats.sections[0].id))
+    (store / "trains/roaming/manifest.json").write_bytes(b"{")
+    unreadable(store / "boats" / boats.markdown)
+    for file in (store / ".fleet/catalogue").glob("[st]*-*"):
+        file.write_bytes(b"{")
+    app = create_store_app(Collection(store), Policy(hosts=("testserver",)))
+    with TestClient(app) as http:
+        told = called(http, tool, arguments)
+    assert NOTHING_MORE in told
+    assert not re.search(r"manifest|broken|catalogue|\.\.|store", told)
+    assert str(store) in caplog.text
+    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    assert str(store) in near
+
+
+def called(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
+    """Call a tool by MCP over HTTP; give the text that the agent is told."""
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    accepted = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    told = http.post("/mcp", json=asked, headers=accepted).raise_for_status().json()
+    return "".join(one["text"] for one in told["result"]["content"] if one["type"] == "text")
+
+
+def test_a_site_that_was_dropped_a_moment_ago_is_not_there(store: Path) -> None:
+    """Nobody is told where the store is, or a command that they cannot run; an address finds what else there is."""
+    collection = Collection(store)
+    assert "boats" in collection.keys
+    FolderBucket(store).delete([f"{RECORDS}/boats.json"])
+    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+        for path in ("/v1/outline?id=boats", "/v1/outline?id=boats:00000000"):
+            answer = http.get(path)
+            assert answer.status_code == 404
+            assert answer.json()["detail"].startswith("boats: there is no site 'boats'; ")
+        assert http.get("/v1/search?q=boats:+hull").status_code == 404
+        assert http.get("/v1/sites?q=boats:+hull").status_code == 404
+        assert http.get("/v1/sections/boats:00000000").status_code == 404
+        for tool, arguments in (
+            ("read_outline", {"id": "boats"}),
+            ("search_sections", {"query": "boats: hull"}),
+            ("expand_sections", {"ids": ["boats:00000000"]}),
+        ):
+            assert "there is no site 'boats'; read_outline lists them" in called(http, tool, arguments)

@@ -391,6 +391,19 @@ async def test_no_password_of_a_sites_address_is_told() -> None:
     assert text_of(result) == "https://…@docs.example/x.md: answered 500, not 200\n"
 
 
+def test_who_asks_over_http_is_told_of_no_files() -> None:
+    """Where a site lies, and what is wrong with its files, is for the log."""
+
+    def none() -> Navigator:
+        raise LibraryError("/srv/docs/roaming/manifest.json: not JSON; build the site again")
+
+    call = {"name": "read_outline", "arguments": {}}
+    with served(none) as url:
+        told = str(post(url, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
+    assert "This cannot be read at the moment" in told
+    assert "manifest" not in told
+
+
 # Nothing is remembered
 
 
