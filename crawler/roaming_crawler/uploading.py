@@ -46,9 +46,10 @@ def bring_down(bucket: Bucket, key: str, folder: Path, last: Record | None) -> N
         return
     _emptied(folder)
     try:
-        _unpack(bucket.get(f"{_state(key)}/{_KNOWN}"), folder)
-        for name in _uploaded(folder).archives:
+        known = bucket.get(f"{_state(key)}/{_KNOWN}")
+        for name in _named(known):
             _unpack(bucket.get(f"{_state(key)}/{name}"), folder)
+        _unpack(known, folder)  # says that all of it is there: a process may be killed before
     except (Nothing, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error):
         _emptied(folder)  # what it remembers is lost: everything is asked for anew
 
@@ -135,6 +136,14 @@ def _unpack(archive: bytes, folder: Path) -> None:
         tar.extractall(folder, filter="data")
 
 
+def _named(known: bytes) -> list[str]:
+    """Give the names of the archives that belong to what was asked."""
+    with tarfile.open(fileobj=io.BytesIO(known)) as tar:
+        names = tar.getnames()
+        told = tar.extractfile(path) if (path := f"{STATE}/{_UPLOADED}") in names else None
+        return list(_read(told.read()).archives) if told else []
+
+
 def _emptied(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -149,9 +158,16 @@ def _published(folder: Path) -> Iterable[str]:
 
 def _uploaded(folder: Path) -> _Uploaded:
     try:
-        found: dict[str, Any] = json.loads((folder / STATE / _UPLOADED).read_bytes())
+        return _read((folder / STATE / _UPLOADED).read_bytes())
+    except OSError:
+        return _Uploaded()
+
+
+def _read(told: bytes) -> _Uploaded:
+    try:
+        found: dict[str, Any] = json.loads(told)
         return _Uploaded(**found)
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError):
         return _Uploaded()
 
 

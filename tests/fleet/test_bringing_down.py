@@ -1,0 +1,60 @@
+"""What a site's crawl remembers in a bucket is brought down whole, or counts as not brought down."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roaming_crawler.fleet import STORE
+from roaming_crawler.scratch import place_for
+from roaming_crawler.uploading import bring_down
+
+from fleet.one_site import crawl_once
+from mkdocs_roaming.buckets import Bucket, open_bucket
+from mkdocs_roaming.catalogue import read_record
+from mkdocs_roaming.manifest import PATH, load
+
+KEY = "site-000"
+
+
+class _Killed(BaseException):
+    """Nothing of the program runs after this."""
+
+
+class _Broken:
+    """A bucket for one who is killed when it asks for the file after so many."""
+
+    def __init__(self, bucket: Bucket, files: int) -> None:
+        self._bucket, self._left = bucket, files
+        self.where, self.distant = bucket.where, True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bucket, name)
+
+    def get(self, path: str) -> bytes:
+        if not self._left:
+            raise _Killed
+        self._left -= 1
+        return self._bucket.get(path)
+
+
+@pytest.mark.parametrize("files", [0, 1])
+def test_half_of_it_takes_no_page_away(s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
+    """A process is killed as it brings the archives down; pages that have a bad moment stay in the next run there."""
+    bucket, scratch = open_bucket(s3.where), tmp_path / "here"
+    bucket.create(STORE, b"{}")
+    sites.pages = 6
+
+    def crawl(name: str, place: Path) -> set[str]:
+        crawl_once(s3.where, sites.url(0), KEY, name, str(place), 1.5)
+        return {page.path for page in load(bucket.get(f"{KEY}/{PATH}")).pages}
+
+    there = crawl("one", tmp_path / "there")
+    with suppress(_Killed), place_for(scratch, s3.where, KEY) as folder:
+        bring_down(_Broken(bucket, files), KEY, folder, read_record(bucket, KEY))
+        raise AssertionError
+    sites.down = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
+    assert crawl("two", scratch) == there
+    assert len(there) == 6
