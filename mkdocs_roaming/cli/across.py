@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mkdocs_roaming.cli.frame import NOTHING_FOUND, hit_as_json, many_sites, open_lib, print_json, warn
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.roam.collection import Asked, Collection, Opened
@@ -117,17 +117,23 @@ def libraries_for(lib: str, question: str, page: str | None, *, trust_rules: boo
 
     The site that the reader's page lies on comes first, where the question names none.
     """
+    from mkdocs_roaming.answer.conversation import check_question
+
     collection = collection_of(lib)
     if collection is None:
         yield Asking(open_lib(lib, trust_rules=trust_rules), question, page)
         return
+    asked = collection.asks(question)
+    check_question(asked)
+    if not collection.keys:
+        raise LibraryError(f"{lib}: there are no sites in it; crawl some: `roaming crawl --many FILE -o {lib}`")
     home, there = _page_in(collection, lib, page)
     named = collection.named(question)
     first = collection.rank(f"{home}:") if home and not named else []
     others = (site for site in collection.choose(question) if named or site.key != home)
     for site in chain(first, others):
         here = there if home in (None, site.key) else None
-        yield Asking(collection.plain(site.key), collection.asks(question), here, site)
+        yield Asking(collection.plain(site.key), asked, here, site)
 
 
 def _page_in(collection: Collection, lib: str, page: str | None) -> tuple[str | None, str | None]:

@@ -183,6 +183,31 @@ def test_a_page_of_no_site_is_told(docks: Path) -> None:
     assert "Warning" not in run("ask", docks, "What moves a boat?", "--page", "#oars").stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("", "the question is empty; ask something"),
+        (" ", "the question is empty; ask something"),
+        ("trains: ", "the question is empty; ask something"),
+        ("why? " * 2_001, "a question has at most 10000 characters, this one has 10005; shorten it"),
+    ],
+)
+def test_what_is_no_question_is_asked_of_no_site(shelf: Path, question: str, said: str, more: list[str]) -> None:
+    """As with one site, before one is looked for."""
+    done = run("ask", shelf, question, *more)
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"roaming: {said}\n")
+
+
+def test_a_store_without_sites_says_so(tmp_path: Path) -> None:
+    """And how it comes to some; no site can be named there."""
+    shelve(tmp_path, "ships", "# Ships\n\nAll.\n", "Ships", "https://a.example/")
+    assert run("sites", tmp_path, "--drop", "ships").exit_code == 0
+    done = run("ask", tmp_path, "how?")
+    cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
+    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: there are no sites in it; {cure}\n")
+
+
 @pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
 def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
     """What the first one took, the next one has not; where nothing is left, none is asked."""
