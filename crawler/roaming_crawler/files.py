@@ -33,15 +33,7 @@ def folder_site(given: str) -> FolderSite | None:
     """
     if re.match(r"https?://", given, re.IGNORECASE):
         return None
-    path = Path(unquote(urlsplit(given).path) if given.startswith("file:") else given).expanduser()
-    if not path.exists():
-        if "://" in given and not given.startswith("file:"):
-            raise UsageError(
-                f"{given}: not an address that can be crawled; give one that begins with https:// or http://"
-            )
-        if not given.startswith(("file:", "/", ".", "~")):
-            raise UsageError(f"{given}: neither an address, which begins with https://, nor a folder here")
-        raise UsageError(f"{given}: no such file or folder")
+    path = _path(given)
     folder = (path if path.is_dir() else path.parent).resolve()
     url = _address(folder)
     start = url if path.is_dir() else url + path.name
@@ -87,6 +79,27 @@ class FolderFetcher:
 
 
 _BEGINNINGS = ("index.html", "llms.txt", PATH)
+
+
+def _path(given: str) -> Path:
+    """Give the path of what there is by a name. Raises UsageError where there is nothing."""
+    told = re.sub(r"(?<=//)[^/?#]*@", "", given)[:200]  # without a password
+    try:
+        named = unquote(urlsplit(given).path) if given.startswith("file:") else given
+        path = Path(named).expanduser()
+        there = bool(named) and path.resolve().exists()
+    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a user whom nobody knows, a loop
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise UsageError(f"{told}: cannot be looked at ({reason}); give another path, or an address") from None
+    if there:
+        return path
+    if not named:
+        raise UsageError(f"{told!r}: names nothing; give an address, which begins with https://, or a folder")
+    if "://" in given and not given.startswith("file:"):
+        raise UsageError(f"{told}: not an address that can be crawled; give one that begins with https:// or http://")
+    if not given.startswith(("file:", "/", ".", "~")):
+        raise UsageError(f"{told}: neither an address, which begins with https://, nor a folder here")
+    raise UsageError(f"{told}: no such file or folder")
 
 
 def _address(folder: Path) -> str:

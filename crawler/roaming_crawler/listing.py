@@ -98,9 +98,9 @@ def _listed(words: Sequence[str], where: str) -> Listed:
     if len(words) > 2:
         raise UsageError(f"{where}: {len(words)} words; give an address, and a name if you like")
     given = words[0]
+    if re.match(r"([\w+.-]+:)?//[^/?#]*@", given):
+        raise UsageError(f"{where}: holds a password; sites behind a login are not crawled")
     if re.match(r"https?://", given, re.IGNORECASE):
-        if re.match(r"https?://[^/?#]*@", given, re.IGNORECASE):
-            raise UsageError(f"{where}: holds a password; sites behind a login are not crawled")
         url = canonical(given)
         if url is None:
             raise UsageError(f"{where}: {given}: not an http(s) address")
@@ -109,10 +109,10 @@ def _listed(words: Sequence[str], where: str) -> Listed:
     else:
         try:
             local = folder_site(given)
-        except UsageError as error:
+        except (UsageError, OSError, RuntimeError, ValueError) as error:
             raise UsageError(f"{where}: {error}") from None
         assert local is not None
-        url, key = str(Path(given).resolve()) if "://" not in given else given, local.folder.name
+        url, key = str(local.folder / local.start.removeprefix(local.url)), local.folder.name
     name = words[1] if len(words) > 1 else re.sub(r"[^a-z0-9._]+", "-", key.lower()).strip("-._")[:_LONGEST]
     if not re.fullmatch(KEY, name):
         raise UsageError(f"{where}: {name!r} is no name; give letters a–z, digits, dots and dashes, 100 at most")

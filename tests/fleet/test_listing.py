@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from roaming_crawler.listing import Listed, by_host, read_listing
@@ -37,9 +38,15 @@ def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
         ("https://a.example/ .fleet\n", ":1: '.fleet' is no name"),
         ("https://me:secret@a.example/\n", ":1: holds a password"),
         ("ftp://a.example/\n", ":1: ftp://a.example/: not an address that can be crawled"),
+        ("ftp://bob:secret@a.example/\n", ":1: holds a password"),
         ("nothing-here\n", ":1: nothing-here: neither an address"),
         ("'https://a.example/\n", ":1: no closing quotation"),
         ("# nothing\n", ": lists no site"),
+        (f"# first\n/{'a' * 300}\n", f":2: /{'a' * 199}: cannot be looked at (File name too long); give another path"),
+        ("~nobody-here/docs\n", ":1: ~nobody-here/docs: cannot be looked at (Could not determine home directory)"),
+        ("''\n", ":1: '': names nothing; give an address"),
+        ("file: name\n", ":1: 'file:': names nothing; give an address"),
+        ("file://[::1/docs\n", ":1: file://[::1/docs: cannot be looked at (Invalid IPv6 URL)"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
@@ -50,6 +57,23 @@ def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -
         read_listing(file)
     assert str(error.value).startswith(f"{file}{told}")
     assert "secret" not in str(error.value)
+
+
+def test_a_folder_is_one_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the home folder, from here, by a `file:` address or a link: what is crawled is where it is."""
+    folder = tmp_path / "my docs"
+    folder.mkdir()
+    (folder / "llms.txt").write_text("# ours\n\n- [one](https://docs.example.com/one/)\n")
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "sites.txt"
+    there = folder.as_posix().replace(" ", "%20")
+    for named in ("'~/my docs'", "'my docs'", "link", f"file:{there}", f"file://{there}", f"file://localhost{there}/"):
+        file.write_text(f"{named} ours\n")
+        assert read_listing(file) == (Listed(str(folder), "ours"),), named
+        file.write_text(f"{named.rstrip(chr(39))}/llms.txt{chr(39) * named.endswith(chr(39))} ours\n")
+        assert read_listing(file) == (Listed(str(folder / "llms.txt"), "ours"),), named
 
 
 def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
@@ -83,3 +107,18 @@ def test_sites_that_lead_to_one_host_go_together() -> None:
         ["e"],
         ["f"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("file:", "'file:': names nothing; give an address"),
+        ("~nobody-here/docs", "~nobody-here/docs: cannot be looked at (Could not determine home directory)"),
+        ("ftp://bob:secret@a.example/", "ftp://a.example/: not an address that can be crawled"),
+    ],
+)
+def test_one_site_is_no_less_told(given: str, told: str, tmp_path: Path, roaming: Any) -> None:
+    """What is no site in a file is none on the command line."""
+    done = roaming("crawl", given, "-o", tmp_path / "site")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"roaming: {told}")
