@@ -44,6 +44,8 @@ class Asked:
     key: str
     entry: Entry
     score: float
+    state: str
+    """`done`, or `failed` where a later crawl did: as it was before is what there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Collection:
 
         def read(pair: tuple[str, float]) -> Asked | None:
             record = self._roster.record(pair[0])
-            return Asked(pair[0], record.entry, pair[1]) if record and record.entry else None
+            return Asked(pair[0], record.entry, pair[1], record.state) if record and record.entry else None
 
         return [site for site in self._each(read, found) if site]
 
@@ -241,7 +243,7 @@ class Collection:
             with self._lock:
                 self._open.pop(key, None)
             raise NoSite(self.where, key)
-        return Asked(key, record.entry, 1.0)
+        return Asked(key, record.entry, 1.0, record.state)
 
     # What is open
 

@@ -161,8 +161,9 @@ class _Routes:
 def _sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Told:
     most = number(limit, "limit", FEW_SITES, MOST_SITES)
     if words is not None:
-        found = [_site(one.key, one.entry, "done") for one in collection.rank(checked_question(words), most, worth=0.0)]
-        return Told({"sites": found, "next": None, "digest": collection.generation})
+        found = collection.rank(checked_question(words), most, worth=0.0)
+        shown = [_site(one.key, one.entry, one.state) for one in found]
+        return Told({"sites": shown, "next": None, "digest": collection.generation})
     if len(after) > MOST_KEY:
         raise Refused(422, "bad_key", f"`after` is the key of a site: {MOST_KEY} characters at most.")
     records = [one for one in collection.records() if one.entry is not None and one.key > after]

@@ -253,6 +253,20 @@ def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
         assert is_told(http, "ok")
 
 
+def test_a_site_whose_last_crawl_failed_is_told_as_such(store: Path) -> None:
+    """Found by words or listed: its last good copy is what there is."""
+    bucket = FolderBucket(store)
+    record = read_record(bucket, "boats")
+    assert record
+    write_record(bucket, replace(record, state="failed", result="failed", tries=1))
+    rebuild(bucket)
+    with TestClient(create_store_app(Collection(store), Policy(hosts=("testserver",)))) as http:
+        for path in ("/v1/sites", "/v1/sites?q=pumps", "/v1/sites?q=boats:+hull"):
+            told = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
+            assert told.pop("boats") == "failed"
+            assert set(told.values()) <= {"done"}
+
+
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
 def test_a_broken_manifest_is_503(store: Path, manifest: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """It is the site's fault, not the visitor's, and no accident of ours; the log says which file it is."""
