@@ -30,14 +30,23 @@ def collection_of(
     return Collection(lib, finding=finding or Search, kept=kept, every=every) if is_collection(lib) else None
 
 
-def sections_in(lib: str, addresses: Iterable[str]) -> list[tuple[Library, str]]:
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What of a library is meant, nothing for all of it; and its site where it is one of a store's."""
+
+    library: Library
+    address: str
+    site: Opened | None = None
+
+
+def sections_in(lib: str, addresses: Iterable[str]) -> list[Meant]:
     """Give the libraries that addresses of sections are about, each opened once, and the addresses in them."""
     from mkdocs_roaming.roam.parting import parted
 
     collection = collection_of(lib)
     if collection is None:
         library = open_lib(lib)
-        return [(library, address) for address in addresses]
+        return [Meant(library, address) for address in addresses]
     sites: dict[str, Opened] = {}
     found = []
     for address in addresses:
@@ -48,30 +57,37 @@ def sections_in(lib: str, addresses: Iterable[str]) -> list[tuple[Library, str]]
             raise UsageError(f"{lib}: {key} is a site; `roaming outline {lib} {key}` shows what is in it")
         if key not in sites:
             sites[key] = collection.open(key)
-        found.append((sites[key].library, rest.removesuffix("+")))
+        found.append(Meant(sites[key].library, rest.removesuffix("+"), sites[key]))
     return found
 
 
-def branch_in(lib: str, branch: str | None) -> tuple[Library, str | None]:
+def branch_in(lib: str, branch: str | None) -> Meant:
     """Give the library that a branch of an outline is about, and the branch's id; of many sites it names one."""
     from mkdocs_roaming.roam.parting import parted
 
     collection = collection_of(lib) if branch else None
     if collection is None or branch is None:
         library = open_lib(lib)
-        return library, _branch_id(library, branch or "")
+        return Meant(library, _branch_id(library, branch or ""))
     key, rest = parted(collection, branch)
     if key is None:
         raise _no_site(lib, branch)
-    library = collection.open(key).library
-    return library, _branch_id(library, rest)
+    site = collection.open(key)
+    return Meant(site.library, _branch_id(site.library, rest), site)
 
 
-def _branch_id(library: Library, branch: str) -> str | None:
-    """Give the id of a branch, be it given by an address; None for all of the outline."""
+def freshness(site: Opened | None) -> str:
+    """Give the line that tells how old what is known of a store's site is; nothing of one site alone."""
+    from mkdocs_roaming.roam.collection import ago
+
+    return f"{site.key}, crawled {ago(site.entry.crawled)}\n" if site else ""
+
+
+def _branch_id(library: Library, branch: str) -> str:
+    """Give the id of a branch, be it given by an address."""
     bare = branch.removesuffix("+")
     place = library.places.address(bare) if bare else None
-    return place.id + branch[len(bare) :] if place else branch or None
+    return place.id + branch[len(bare) :] if place else branch
 
 
 def _no_site(lib: str, text: str) -> UsageError:
@@ -88,7 +104,10 @@ def search_sites(collection: Collection, query: str, limit: int, *, as_json: boo
     hits = collection.find(query, limit=limit)
     if as_json:
         print_json(
-            [{**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **_site(one.site)} for one in hits]
+            [
+                {**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **site_as_json(one.site)}
+                for one in hits
+            ]
         )
     for one in hits if not as_json else ():
         crumbs = one_line(" › ".join(one.library.places.breadcrumb(one.hit.place)))
@@ -167,7 +186,12 @@ def answer_of_site(site: Asked | None, answer: dict[str, Any]) -> dict[str, Any]
     if site is None:
         return answer
     text = re.sub(r"\[\^([0-9a-f]{8})\]", rf"[^{site.key}:\1]", answer["text"])
-    return {**_namespaced(answer, site.key), "text": text, **_site(site)}
+    return {**_namespaced(answer, site.key), "text": text, **site_as_json(site)}
+
+
+def site_as_json(site: Asked | Opened | None) -> dict[str, Any]:
+    """Give a store's site and the time of its crawl as JSON has them; nothing of one site alone."""
+    return {"site": site.key, "crawled": site.entry.crawled} if site else {}
 
 
 def _namespaced(told: Any, site: str) -> Any:
@@ -180,7 +204,3 @@ def _namespaced(told: Any, site: str) -> Any:
             for name, value in told.items()
         }
     return [_namespaced(one, site) for one in told] if isinstance(told, (list, tuple)) else told
-
-
-def _site(site: Asked) -> dict[str, Any]:
-    return {"site": site.key, "crawled": site.entry.crawled}

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.across import branch_in, collection_of, search_sites, sections_in
+from mkdocs_roaming.cli.across import branch_in, collection_of, freshness, search_sites, sections_in, site_as_json
 from mkdocs_roaming.cli.asking import CONFIG
 from mkdocs_roaming.cli.frame import AS_JSON, FREE_TEXT, LIB, NOTHING_FOUND, hit_as_json, open_lib, place_in, print_json
 
@@ -30,12 +30,13 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
     from mkdocs_roaming.terminal import clean
     from mkdocs_roaming.words import estimate_tokens
 
-    library, branch = branch_in(lib, branch)
-    text = draw(library.places, budget=budget, branch=branch, style=style)
+    meant = branch_in(lib, branch)
+    text = draw(meant.library.places, budget=budget, branch=meant.address or None, style=style)
     if as_json:
-        print_json({"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text})
+        told = {"digest": meant.library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
+        print_json({**told, **site_as_json(meant.site)})
     else:
-        click.echo(clean(text), nl=False)
+        click.echo(clean(freshness(meant.site) + text), nl=False)
 
 
 @click.command()
@@ -53,12 +54,12 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     from mkdocs_roaming.expand import render
     from mkdocs_roaming.terminal import clean
 
-    places = [(library, place_in(library, address)) for library, address in sections_in(lib, addresses)]
-    found = [open_section(library.places, place, library.text, part=part) for library, place in places]
+    places = [(one, place_in(one.library, one.address)) for one in sections_in(lib, addresses)]
+    found = [(one.site, open_section(one.library.places, place, one.library.text, part=part)) for one, place in places]
     if as_json:
-        print_json([{**asdict(expansion), "text": expansion.text} for expansion in found])
+        print_json([{**asdict(opened), "text": opened.text, **site_as_json(site)} for site, opened in found])
     else:
-        click.echo(clean("\n---\n\n".join(map(render, found))), nl=False)
+        click.echo(clean("\n---\n\n".join(freshness(site) + render(opened) for site, opened in found)), nl=False)
 
 
 @click.command(context_settings=FREE_TEXT)

@@ -93,7 +93,26 @@ def test_a_path_leads_to_a_page_of_a_site(shelf: Path) -> None:
     drawn = run("outline", shelf, "trains:tickets/").stdout
     assert "] Refunds" in drawn
     assert "] Brakes" not in drawn
-    assert run("outline", shelf / "trains", "tickets/").stdout == drawn.replace("[trains:", "[")
+    assert run("outline", shelf / "trains", "tickets/").stdout == drawn.partition("\n")[2].replace("[trains:", "[")
+
+
+def test_what_is_opened_tells_how_old_it_is(docks: Path) -> None:
+    """Each section its own site's age, an outline that of its site, in words as in JSON; one site alone tells none."""
+    opened = run("expand", docks, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
+    assert len(opened) == 2
+    for site, section in zip(("ships", "boats"), opened, strict=True):
+        assert re.match(rf"{site}, crawled (just now|\d+ minutes? ago)\n\S", section)
+    assert re.match(r"ships, crawled (just now|\d+ minutes? ago)\n\[id\] Title", run("outline", docks, "ships").stdout)
+    (record,) = json.loads(run("sites", docks, "ships", "--limit", 1, "--json").stdout)
+    expected = ("ships", record["crawled"])
+    for command in (["expand", docks, "ships:#pumps"], ["search", docks, "ships: pumps"]):
+        told = json.loads(run(*command, "--json").stdout)[0]
+        assert (told["site"], told["crawled"]) == expected
+    told = json.loads(run("outline", docks, "https://a.example/docs/#pumps", "--json").stdout)
+    assert (told["site"], told["crawled"]) == expected
+    for command in (["expand", docks / "ships", "#pumps"], ["outline", docks / "ships"]):
+        assert "crawled" not in run(*command).stdout
+        assert "crawled" not in run(*command, "--json").stdout
 
 
 @pytest.mark.parametrize(
