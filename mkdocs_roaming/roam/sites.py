@@ -17,7 +17,7 @@ from mkdocs_roaming.outline import BUDGET
 from mkdocs_roaming.roam import arguments as given
 from mkdocs_roaming.roam.absent import NoSite
 from mkdocs_roaming.roam.calling import called, opened_apart
-from mkdocs_roaming.roam.collection import Collection, Opened
+from mkdocs_roaming.roam.collection import Asked, Collection, Opened
 from mkdocs_roaming.roam.namespaces import ID, KEY
 from mkdocs_roaming.roam.navigator import Navigator, found_section
 from mkdocs_roaming.roam.parting import parted
@@ -86,7 +86,7 @@ class SitesNavigator:
         except NoSite as error:  # dropped a moment ago
             return self._misused(error)
         found = navigator.read_outline(rest or None)
-        if isinstance(found, Misused) or rest:
+        if isinstance(found, Misused):
             return found
         return Outlined(f"{self._crumb(site)}\n{found.text}")
 
@@ -108,8 +108,7 @@ class SitesNavigator:
             return self._misused(error)
         for one in found:
             entry = found_section(one.library.places, one.hit, one.score)
-            told = f"{one.site.key} (crawled {_day(one.site.entry.crawled)})"
-            entry = replace(entry, breadcrumb=(told, *entry.breadcrumb))
+            entry = replace(entry, breadcrumb=(dated(one.site), *entry.breadcrumb))
             left -= len(render(Found("", (entry,)))) + 1
             if left < 0:
                 break
@@ -142,7 +141,7 @@ class SitesNavigator:
         """Give what walks a site. Raises RoamingError where it cannot be opened."""
         if site not in self._walked:
             opened = self.collection.open(site)
-            cap = self.cap - len(self._told(opened)) - 3 - MOST_IDS * (_NAME + 2)
+            cap = self.cap - len(dated(opened)) - 3 - MOST_IDS * (_NAME + 2)
             self._walked[site] = (
                 opened,
                 Navigator(opened.library, search=opened.search, cap=cap, telling=self._telling),
@@ -150,10 +149,7 @@ class SitesNavigator:
         return self._walked[site][1]
 
     def _crumb(self, site: str) -> str:
-        return self._told(self._walked[site][0])
-
-    def _told(self, opened: Opened) -> str:
-        return f"{opened.key} (crawled {_day(opened.entry.crawled)})"
+        return dated(self._walked[site][0])
 
     def _no_site(self, id_: str) -> str:
         site = id_.partition(":")[0].strip().lower()
@@ -198,6 +194,11 @@ class SitesNavigator:
         crumb = self._crumb(site)
         sections = tuple(replace(one, breadcrumb=(crumb, *one.breadcrumb)) for one in found.sections)
         return replace(found, sections=sections)
+
+
+def dated(site: Asked | Opened) -> str:
+    """Give a site's name and the day of its crawl, as both stand before what is told of it."""
+    return f"{site.key} (crawled {_day(site.entry.crawled)})"
 
 
 def _ids(text: str) -> list[str]:

@@ -28,7 +28,7 @@ from mkdocs_roaming.roam.absent import NoSite
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import split_id
 from mkdocs_roaming.roam.results import Misused
-from mkdocs_roaming.roam.sites import SitesNavigator
+from mkdocs_roaming.roam.sites import SitesNavigator, dated
 from mkdocs_roaming.roam.tools import MOST_HITS
 from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
 from mkdocs_roaming.serve.deployments import Deployment
@@ -187,7 +187,7 @@ def _outline(collection: Collection, id_: str | None) -> Told:
 
 def _section(collection: Collection, id_: str, part: str | None) -> Told:
     opened = _opened(collection, id_)
-    told = tell_section(Deployment(opened.library, opened.search), id_, part)
+    told = tell_section(Deployment(opened.library, opened.search), id_, part, above=dated(opened))
     return Told({**told.data, "site": opened.key, "crawled": opened.entry.crawled}, told.markdown)
 
 

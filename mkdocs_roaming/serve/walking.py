@@ -6,9 +6,9 @@ All of it reads and counts, so servers with a loop call it in a thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mkdocs_roaming.expand import Expansion, expand, render
+from mkdocs_roaming.expand import CAP, Expansion, expand, render
 from mkdocs_roaming.places import Places
 from mkdocs_roaming.roam.navigator import Misused, Outlined
 from mkdocs_roaming.roam.tools import MOST_HITS
@@ -40,13 +40,18 @@ def tell_outline(here: Deployment, id_: str | None = None) -> Told:
     )
 
 
-def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
-    """Give a section opened; raises Refused where there is none, LibraryError where it cannot be read."""
+def tell_section(here: Deployment, id_: str, part: str | None = None, *, above: str = "") -> Told:
+    """Give a section opened, in Markdown with `above` before its titles.
+
+    Raises Refused where there is none, LibraryError where it cannot be read.
+    """
     places = here.library.places
     place = places.get(id_) or places.get(id_.lower())
     if place is None:
         raise Refused(404, "no_section", f"No section {id_[:60]!r}; the outline and search give ids.")
-    found = expand(places, place, here.library.text, part=number(part, "part", 1, MOST_PARTS))
+    cap = CAP - len(f"{above} › ") if above else CAP
+    found = expand(places, place, here.library.text, cap=cap, part=number(part, "part", 1, MOST_PARTS))
+    crumbs = (above, *found.breadcrumb) if above else found.breadcrumb
     told = {
         "id": found.id,
         "title": place.section.title,
@@ -62,7 +67,7 @@ def tell_section(here: Deployment, id_: str, part: str | None = None) -> Told:
         "after": _listed(found.after) if found.after else None,
         "digest": here.digest,
     }
-    return Told(told, lambda: render(found))
+    return Told(told, lambda: render(replace(found, breadcrumb=crumbs)))
 
 
 def tell_hits(here: Deployment, query: str, limit: str | None = None) -> Told:

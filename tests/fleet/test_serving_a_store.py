@@ -21,8 +21,9 @@ from mcp import Client
 from mcp_types import TextContent
 from schemathesis import Case, GenerationMode
 
-from fleet.test_sites_as_tools import LONG_NAME, SITES, _made
+from fleet.test_sites_as_tools import LONG_NAME, SITES, TODAY, _made
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.expand import CAP
 from mkdocs_roaming.roam.collection import Collection
 from mkdocs_roaming.serve.guard import Policy
 from mkdocs_roaming.serve.operations import OF_SITES
@@ -93,6 +94,7 @@ def test_what_is_found_can_be_opened(http: httpx2.Client) -> None:
     assert opened["before"] is None or opened["before"]["id"].startswith("trains:")
     text = http.get(f"/v1/sections/{hit['id']}", headers={"Accept": "text/markdown"}).text
     assert f"[{hit['id']}]" in text
+    assert text.startswith(f"trains (crawled {TODAY}) › ")
 
 
 def test_outlines_name_their_site(http: httpx2.Client) -> None:
@@ -101,7 +103,25 @@ def test_outlines_name_their_site(http: httpx2.Client) -> None:
     outline = http.get("/v1/outline", params={"id": "trains"}).json()["outline"]
     tickets = re.search(r"\[(trains:[0-9a-f]{8})\] Tickets", outline)
     assert tickets
-    assert "Refunds" in http.get("/v1/outline", params={"id": tickets[1]}).json()["outline"]
+    branch = http.get("/v1/outline", params={"id": tickets[1]}).json()["outline"]
+    assert "Refunds" in branch
+    assert branch.startswith(f"trains (crawled {TODAY})\n")
+
+
+def test_parts_of_a_long_page_keep_within_the_cap(http: httpx2.Client) -> None:
+    """As Markdown, too, where the name of the site and its day stand above each."""
+    (page,) = (
+        hit["id"] for hit in http.get("/v1/search", params={"q": f"{LONG_NAME}: archive", "limit": 1}).json()["hits"]
+    )
+    part, parts = 1, 1
+    while part <= parts:
+        text = http.get(f"/v1/sections/{page}", params={"part": part}, headers={"Accept": "text/markdown"}).text
+        told = http.get(f"/v1/sections/{page}", params={"part": part}).json()
+        assert text.startswith(f"{LONG_NAME} (crawled {TODAY}) › ")
+        assert told["text"] in text
+        assert len(text) <= CAP
+        parts, part = told["parts"], part + 1
+    assert parts > 2
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,11 @@ def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> Non
     assert "A brake stops the train." in opened
     assert opened.startswith(f"trains (crawled {TODAY}) › ")
     assert re.search(r"After: \[trains:[0-9a-f]{8}\] Doors", opened)
-    assert _text(walk.read_outline(_ids(outline)["Tickets"])).count("trains:") == 3 - 1
+    branch = _text(walk.read_outline(_ids(outline)["Tickets"]))
+    assert branch.count("trains:") == 3 - 1
+    address = walk.expand_sections([_ids(outline)["Tickets"]]).sections[0].url  # type: ignore[union-attr]  # it opened
+    for told in (branch, _text(walk.read_outline(address)), _text(walk.read_outline(f"{_ids(outline)['Brakes']}+"))):
+        assert told.startswith(f"trains (crawled {TODAY})\n")
 
 
 def test_search_finds_the_site_and_the_section(walk: SitesNavigator) -> None:
@@ -219,6 +223,9 @@ def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
     assert all(id_.startswith(f"{LONG_NAME}:") for id_ in seen)
     outline = SitesNavigator(collection, cap=6_000).read_outline(LONG_NAME)
     assert len(render(outline)) <= 6_000
+    lines = re.findall(rf"\[({LONG_NAME}:[0-9a-f]{{8}}\+?)\]", render(outline))
+    for id_ in (page.id, f"{page.id}+", *lines[-2:]):
+        assert len(render(SitesNavigator(collection, cap=6_000).read_outline(id_))) <= 6_000
 
 
 @pytest.fixture
