@@ -35,6 +35,6 @@ def _by_address(collection: Collection, address: str) -> tuple[str | None, str]:
     return found[0] if found else (None, "")
 
 
-_SECTION = re.compile(rf"({KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z])")
-"""A section as a model may write it: `ruff:07f3277d`, `Ruff / 07F3277D`, `ruff:07f3277d] Rules`."""
+_SECTION = re.compile(rf"({KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z]|/|[._-]\w)")
+"""A section as a model may write it: `Ruff / 07F3277D`, `ruff:07f3277d] Rules`. `ruff:2026/08/` is a path."""
 _NESTED = 3
