@@ -52,7 +52,8 @@ class Report:
         self.bytes += record.bytes
         if record.result == "failed":
             told = {"site": record.key, "url": record.url, "error": record.error, "tries": record.tries}
-            self.failures.append({**told, "next_try": record.next_try, "kept": record.entry is not None})
+            whole = record.next_try > record.at  # else the store failed, and may hold some pages of the new copy
+            self.failures.append({**told, "next_try": record.next_try, "kept": record.entry is not None and whole})
             return
         self.pages_new += record.new
         self.pages_changed += record.changed

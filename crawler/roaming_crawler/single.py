@@ -75,6 +75,8 @@ def _claimed(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None, *, aga
             if isinstance(error, BucketError) and error.lasting:
                 raise
             record = failed_record(site, plan, last, str(error))
+            if isinstance(error, BucketError):  # the store's failure, not the site's
+                record = replace(record, tries=last.tries if last else 0, next_try=record.at)
         except Exception as error:  # one site that breaks the crawler is no reason to leave the others
             record = failed_record(site, plan, last, f"{type(error).__name__}: {error}")
         record = replace(record, seconds=round(time.monotonic() - began, 2))

@@ -145,9 +145,10 @@ def _show(report: Report, store: str) -> None:
         if count or name in ("new", "changed", "same", "failed"):
             click.echo(f"  {name:<8}{count:>6}")
     for failure in report.failures[:_MOST_SHOWN]:
-        kept = "; its last good copy stays" if failure["kept"] else ""
-        due = time.strftime("%Y-%m-%d %H:%M", time.localtime(failure["next_try"]))
-        click.echo(f"    {failure['site']}: {one_line(failure['error'])}{kept}; tried again after {due}")
+        kept = "its last good copy stays; " if failure["kept"] else ""
+        further = "" if failure["kept"] else ", and until then some of its pages may be missing"
+        due = _due(failure["next_try"], f"the same command goes on{further}")
+        click.echo(f"    {failure['site']}: {one_line(failure['error'])}; {kept}{due}")
     if len(report.failures) > _MOST_SHOWN:
         click.echo(f"    and {len(report.failures) - _MOST_SHOWN} more: roaming sites {store} --failed")
     click.echo(
@@ -219,8 +220,13 @@ def _show_record(record: Record) -> None:
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
     if record.state == "failed":
-        due = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.next_try))
-        click.echo(f"  failed {ago(record.at)}: {one_line(record.error)}; tried again after {due}")
+        due = _due(record.next_try, "tried again by the next crawl")
+        click.echo(f"  failed {ago(record.at)}: {one_line(record.error)}; {due}")
+
+
+def _due(at: float, at_once: str) -> str:
+    """Say when a site is tried again."""
+    return at_once if at <= time.time() else time.strftime("tried again after %Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _record_as_json(record: Record) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """An S3 server on this machine, moto's, that fails as it is told to: `python -m fleet.s3_server BUCKET`.
 
 What it is told is put at `/_faults`, as JSON: `every` so many requests are answered 503, all wait `delay` seconds,
-`after` so many requests the credentials have expired, those with the session token `stale` if one is named. What was
-written how often is asked at `/_written`. `/_empty` has nothing be there but an empty bucket, and nothing fail.
+`after` so many requests the credentials have expired, those with the session token `stale` if one is named; what is put
+at a path that ends in `unheard` comes too late, as the store says. What was written how often is asked at `/_written`.
+`/_empty` has nothing be there but an empty bucket, and nothing fail.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+LATE = b"<Error><Code>RequestTimeout</Code><Message>Your socket connection was idle for too long.</Message></Error>"
 SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 
 
@@ -49,14 +51,17 @@ class Faulty:
             busy = every and self._count % every == 0
             stale = self._faults.get("stale") in (None, environ.get("HTTP_X_AMZ_SECURITY_TOKEN"))
             expired = after is not None and self._count > after and stale
-            self._failed += bool(busy or expired)
+            put, unheard = environ["REQUEST_METHOD"] == "PUT", self._faults.get("unheard")
+            late = unheard and put and environ["PATH_INFO"].endswith(unheard)
+            self._failed += bool(busy or expired or late)
         time.sleep(self._faults.get("delay", 0))
-        if expired or busy:
+        if expired or busy or late:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            status, body = ("400 Bad Request", EXPIRED) if expired else ("503 Slow Down", SLOW_DOWN)
+            bad = EXPIRED if expired else LATE if late else b""
+            status, body = ("400 Bad Request", bad) if bad else ("503 Slow Down", SLOW_DOWN)
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
-        if environ["REQUEST_METHOD"] == "PUT":
+        if put:
             with self._lock:
                 self._written[environ["PATH_INFO"]] += 1
         answer: Iterable[bytes] = self._application(environ, start)
