@@ -106,10 +106,13 @@ class _File:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         except OSError as error:
             raise StoreError(f"{path}: cannot be written to ({error.strerror or error})") from None
-        if take_lock(handle):
-            return cls(handle)
-        os.close(handle)
-        return None
+        locked = False
+        try:
+            locked = take_lock(handle, path)
+        finally:
+            if not locked:
+                os.close(handle)
+        return cls(handle) if locked else None
 
     @contextmanager
     def kept(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ digest. Nothing is written but by way of a temporary file and a rename.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -58,15 +59,16 @@ class Store:
         """What the crawl was asked for that never came to its end."""
         self._load()
 
-    def begin(self, asked: dict[str, Any], *, resume: bool) -> None:
-        """Begin a crawl, or go on with the one that was interrupted."""
+    def begin(self, asked: dict[str, Any], *, resume: bool, since: float = 0.0) -> None:
+        """Begin a crawl, or go on: with the one that was interrupted, or with what the last one got since then."""
         if resume and self.unfinished:
             with self._journal.open("rb+") as file:  # a line that was cut off in mid-air
                 data = file.read()
                 file.truncate(data.rfind(b"\n") + 1)
         else:
-            self.new = {}
-            write_atomically(self._journal, _line({"crawl": asked}))
+            self.new = {key: record for key, record in self.old.items() if resume and record.at >= since}
+            lines = [_line({"crawl": asked}), *(_line(asdict(record)) for record in self.new.values())]
+            write_atomically(self._journal, b"".join(lines))
         self.unfinished = asked
 
     def keep(self, key: str, answer: Answer, at: float) -> None:
@@ -158,7 +160,7 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written to ({error.strerror or error})") from None
     try:
-        if not take_lock(lock):
+        if not take_lock(lock, state / "lock"):
             raise StoreError(f"{folder}: another crawl is writing to it; wait for its end, or give another folder")
         _clean(folder)
         yield
@@ -239,23 +241,31 @@ def _clean(folder: Path) -> None:
                 Path(above, name).unlink(missing_ok=True)
 
 
-def take_lock(lock: int) -> bool:
-    """Lock an open file, unless another process has; it lets go when it ends, however it does."""
+def take_lock(lock: int, file: Path | None = None) -> bool:
+    """Lock an open file, unless another process has; it lets go when it ends, however it does.
+
+    Raises StoreError, which names the file, where the disk that it lies on knows no locks.
+    """
+    try:
+        _lock(lock)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES):
+            return False
+        raise StoreError(
+            f"{file or 'the lock'}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
+        ) from None
+    return True
+
+
+def _lock(lock: int) -> None:
     try:
         import fcntl
     except ImportError:  # Windows
         import msvcrt  # type: ignore[unreachable,unused-ignore]  # Windows only
 
-        try:
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # as above
-        except OSError:
-            return False
-        return True
-    try:
+        msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # as above
+    else:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _line(data: dict[str, Any]) -> bytes:

@@ -41,6 +41,8 @@ class FolderBucket:
                 os.link(temporary, self._file(path))
             except FileExistsError:
                 return False
+            except OSError:
+                return self._create_without_links(path, temporary)
         return True
 
     def list(self, below: str) -> Iterator[Kept]:
@@ -61,6 +63,22 @@ class FolderBucket:
                 self._file(path).unlink(missing_ok=True)
             except OSError as error:
                 raise self._error(path, "removed", error) from None
+
+    def _create_without_links(self, path: str, temporary: Path) -> bool:
+        """Make an empty file, which one alone can do, and put the whole one in its place: some disks know no links."""
+        file = self._file(path)
+        try:
+            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise self._error(path, "written", error) from None
+        try:
+            temporary.replace(file)
+        except OSError as error:
+            file.unlink(missing_ok=True)
+            raise self._error(path, "written", error) from None
+        return True
 
     def _file(self, path: str) -> Path:
         if ".." in path.split("/") or path.startswith("/") or "\0" in path:
