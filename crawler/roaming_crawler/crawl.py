@@ -23,7 +23,7 @@ from roaming_crawler.publishing import NothingFoundError, Outcome, published
 from roaming_crawler.reading import refresh_of
 from roaming_crawler.robots import token_of
 from roaming_crawler.scope import Area, Scope, canonical, version_in
-from roaming_crawler.session import HTML, Limits, Session
+from roaming_crawler.session import HTML, PAGES, Limits, Session
 from roaming_crawler.store import STATE, Store, locked
 from roaming_crawler.visiting import visit
 
@@ -106,7 +106,7 @@ async def _crawl(
     with locked(folder):
         store = Store(folder)
         resume = _resumes(store, given, folder, how)
-        store.begin({"url": given}, resume=resume)
+        store.begin({"url": given}, resume=resume, since=clock.wall() - _JUST_NOW)
         session = Session(store, fetcher, how.limits, clock, slow_down, token_of(how.manners.name))
         began = clock.monotonic()
         try:
@@ -141,8 +141,8 @@ async def _published(session: Session, given: str, folder: Path, how: Crawl, tel
             got, skipped = await visit(session, found, how, tell, bodies)
             found.notes += _fruitless(scope, [one.path for one in got])
             outcome = published(session, found, got, skipped, bodies, folder, how)
-    if not session.stopped:
-        store.finish({"url": scope.url, "given": given})
+    if session.over:
+        store.finish({"url": scope.url, "given": given} | ({_ENDED: how.limits.pages} if session.stopped else {}))
     return outcome
 
 
@@ -171,7 +171,7 @@ def _refuse_what_is_not_ours(folder: Path) -> None:
 
 def _further(stopped: str) -> str:
     """Say how to go on: a limit of pages counts those that are there already, the others begin anew."""
-    if "--max-pages" in stopped:
+    if PAGES in stopped:
         return "go on: the same command with a higher --max-pages"
     return "go on: the same command again"
 
@@ -187,13 +187,18 @@ def _fruitless(scope: Scope, paths: list[str]) -> list[str]:
 
 
 def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
-    """Tell whether this goes on with an interrupted crawl. Raises UsageError where the folder is another site's."""
+    """Tell whether this goes on with a crawl that was interrupted, or beyond where a limit of pages has ended it.
+
+    Raises UsageError where the folder is another site's.
+    """
     before = store.unfinished.get("url") or store.site.get("given")
     if before and before != given:
         raise UsageError(f"{folder}: holds a crawl of {before}; give another folder, or that address")
-    if how.resume and not store.unfinished:
+    ended = store.site.get(_ENDED)
+    if how.resume and not store.unfinished and ended is None:
         raise UsageError(f"{folder}: no interrupted crawl in it to go on with; leave --resume out")
-    return bool(store.unfinished) and not how.refresh
+    further = ended is not None and (how.resume or how.limits.pages is None or how.limits.pages > ended)
+    return (bool(store.unfinished) or further) and not how.refresh
 
 
 async def _scope(session: Session, given: str, store: Store, area: Area) -> tuple[Scope, list[str]]:
@@ -237,3 +242,7 @@ async def _end(session: Session, given: str) -> str:
 
 
 _MOST_HOPS = 3
+_ENDED = "max_pages"
+"""What a finished crawl notes where a limit of pages has ended it: that limit."""
+_JUST_NOW = 24 * 3600.0
+"""The age in seconds of what is not asked for again beyond such a limit."""

@@ -11,13 +11,14 @@ from mkdocs_roaming.catalogue import Record
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_crawler.crawl import Crawl
 from roaming_crawler.readings import READER_VERSION
+from roaming_crawler.session import PAGES
 
 
 def standing(record: Record | None, config: str, now: float, older_than: float | None, *, refresh: bool) -> str:
     """Tell whether a site is `due`, `fresh`, or `waiting` for its next try."""
     if record is None or refresh or not _made_so(record.config, config):
         return "due"
-    if record.stopped and "--max-pages" not in record.stopped:
+    if record.stopped and PAGES not in record.stopped:
         return "due"  # another crawl goes on from there
     if record.state == "failed":
         return "due" if now >= record.next_try else "waiting"

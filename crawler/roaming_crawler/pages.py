@@ -117,6 +117,10 @@ class Getter:
         except FetchError as error:
             return Skipped(entry.url, str(error).removeprefix(f"{entry.url}: "))
 
+    def knew(self, entry: Entry) -> bool:
+        """Tell whether the last crawl had the page of an entry."""
+        return self.session.knew(entry.url, HTML) or self.session.knew(entry.markdown, MARKDOWN)
+
     async def learn_what_is_missing(self) -> None:
         """See what the host answers for an address that cannot exist: many say 200."""
         for url, accept in ((self.scope.url + _NOWHERE + "/", HTML), (f"{self.scope.url}{_NOWHERE}.md", MARKDOWN)):

@@ -29,6 +29,10 @@ class Limits:
     total_bytes: int | None = 1_000 * MEGABYTE
 
 
+PAGES = "--max-pages"
+"""The limit that a crawl comes to its end by; others leave it for another crawl to go on with."""
+
+
 class LimitError(FetchError):
     """A limit of the whole crawl is reached."""
 
@@ -67,6 +71,11 @@ class Session:
     def __post_init__(self) -> None:
         self._began = self.clock.monotonic()
 
+    @property
+    def over(self) -> bool:
+        """Whether it comes to its end: all pages were asked for, or as many as were to be."""
+        return not self.stopped or PAGES in self.stopped
+
     async def get(
         self,
         url: str,
@@ -80,7 +89,7 @@ class Session:
 
         Raises ForbiddenError, LimitError, or FetchError where neither the address nor an earlier crawl has an answer.
         """
-        key = f"{accept.partition(',')[0]} {url}"
+        key = _key(url, accept)
         async with self._alone(key):
             known = self._known(self.store.new.get(key))
             if known is not None:
@@ -93,6 +102,11 @@ class Session:
                 return Answer(old.url, old.status)
             request = Request(url, accept, cap=cap or self.limits.page_bytes, stays=self._stays(stays))
             return await self._asked(key, request, old)
+
+    def knew(self, url: str, accept: str) -> bool:
+        """Tell whether the last crawl had an answer from an address."""
+        old = self.store.old.get(_key(url, accept))
+        return old is not None and old.status == 200
 
     async def robots(self, url: str) -> Robots:
         """Give what the host of an address asks of crawlers."""
@@ -181,3 +195,7 @@ class Session:
         elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
             self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
         return bool(self.stopped)
+
+
+def _key(url: str, accept: str) -> str:
+    return f"{accept.partition(',')[0]} {url}"

@@ -15,7 +15,7 @@ from roaming_crawler.discover import Found, loosely
 from roaming_crawler.pages import Body, Entry, Getter, Got, Skipped, entry_of
 from roaming_crawler.readings import Readings
 from roaming_crawler.scope import looks_like_a_page
-from roaming_crawler.session import Limits, Session
+from roaming_crawler.session import PAGES, Limits, Session
 from roaming_crawler.workers import ApartReader
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def visit(
         visited = await _visited(session, found, how, tell, bodies, reader)
     finally:
         reader.close()
-    if not session.stopped:
+    if session.over:
         kept.forget_others()
     return visited
 
@@ -83,6 +83,8 @@ class _Visit:
         """Get some pages; give those that they link to and nobody named before."""
         self._fresh = {}
         room = _room(entries, len(self.got), self.how.limits)
+        if room < len(entries):  # known ones first: a page beyond stands as it was, and would do so for ever
+            entries = sorted(entries, key=lambda entry: not self.getter.knew(entry))
         entries, beyond = entries[:room], entries[room:]
         head, entries = entries[: self.sample], entries[self.sample :]
         for entry in head:
@@ -93,7 +95,7 @@ class _Visit:
         await _together(entries, self.how.manners.connections * 2, self._told, self._take)
         if beyond:  # what an earlier crawl knows of them stays
             session = self.getter.session
-            session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages (--max-pages)"
+            session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages ({PAGES})"
             for entry in beyond:
                 self._take(entry, self._aside(entry, await self.getter.get(entry)))
         return sorted(self._fresh.values(), key=lambda entry: entry.url)
