@@ -34,6 +34,11 @@ class Ranking:
         return self._head.keys
 
     @property
+    def crawled(self) -> int:
+        """How many sites were crawled: the others have no words."""
+        return sum(1 for length in self._head.lengths if length)
+
+    @property
     def generation(self) -> str:
         """What tells this catalogue from the one before it."""
         return self._head.generation

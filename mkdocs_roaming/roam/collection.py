@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from mkdocs_roaming.buckets import BucketError, Nothing, in_bucket
 from mkdocs_roaming.catalogue import HEAD, Entry, Record
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
-from mkdocs_roaming.roam.absent import NoSite
+from mkdocs_roaming.roam.absent import NoSite, NotCrawled
 from mkdocs_roaming.roam.choosing import Telling, fit
 from mkdocs_roaming.roam.library import Library, open_library
 from mkdocs_roaming.roam.meaning import Finder
@@ -124,14 +124,19 @@ class Collection:
         self._roster.look()
 
     def standing(self) -> tuple[int, str, bool]:
-        """Give how many sites are known, of which generation, and whether the store holds others maybe; at once."""
+        """Give how many sites can be read, of which generation, and whether the store holds others maybe; at once."""
         known = self._roster.at_hand
-        return len(known.keys), known.generation, self._roster.is_stale
+        return known.crawled, known.generation, self._roster.is_stale
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of all sites."""
         return self._roster.ranking().keys
+
+    @property
+    def crawled(self) -> int:
+        """How many of them were crawled, so that there is something to read."""
+        return self._roster.ranking().crawled
 
     @property
     def generation(self) -> str:
@@ -149,7 +154,8 @@ class Collection:
     def rank(self, question: str, limit: int = SITES, *, worth: float = 0.5) -> list[Asked]:
         """Give the sites that a question is about, best first; one that it names by `key: …` is the only one.
 
-        A site's score is `worth` times that of the best, at least. Raises NoSite where the one that it names is gone.
+        A site's score is `worth` times that of the best, at least. Raises NoSite where the one that it names is gone,
+        NotCrawled where there is nothing of it.
         """
         if named := self.named(question):
             return [self._asked(named)]
@@ -176,7 +182,7 @@ class Collection:
         return question.partition(":")[2].strip() if self.named(question) else question
 
     def open(self, key: str) -> Opened:
-        """Give a site, opened. Raises NoSite where there is none of this name."""
+        """Give a site, opened. Raises NoSite where there is none of this name, NotCrawled where nothing is of it."""
         entry = self._asked(key).entry
         with self._lock:
             opened = self._kept(key, entry)
@@ -237,12 +243,12 @@ class Collection:
             raise LibraryError(str(error)) from None
 
     def _asked(self, key: str) -> Asked:
-        """Give a site that is asked for by its name. Raises NoSite where there is none of this name."""
+        """Give a site that is asked for by its name. Raises NoSite or NotCrawled where it cannot be."""
         record = self._roster.record(key) if key in self._open or key in self.keys else None
         if record is None or record.entry is None:
             with self._lock:
                 self._open.pop(key, None)
-            raise NoSite(self.where, key)
+            raise NoSite(self.where, key) if record is None else NotCrawled(self.where, record)
         return Asked(key, record.entry, 1.0, record.state)
 
     # What is open

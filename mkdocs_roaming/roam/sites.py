@@ -41,7 +41,7 @@ class SitesNavigator:
     @property
     def name(self) -> str:
         """What is walked, in a few words."""
-        count = len(self.collection.keys)
+        count = self.collection.crawled
         return f"{count} site{'' if count == 1 else 's'}"
 
     @property
@@ -185,7 +185,7 @@ class SitesNavigator:
                 return Expanded((), (Missing(cut_at_word(id_, _NAME), why=self._no_site(id_)),))
             navigator = self._navigator(site)
         except RoamingError as error:
-            return Expanded((), (Missing(cut_at_word(id_, _NAME), why=cut_at_word(self._why(error), 200)),))
+            return Expanded((), (Missing(cut_at_word(id_, _NAME), why=cut_at_word(self._why(error), 500)),))
         if not rest:
             return Expanded((), (Missing(site, why=f"a site: read_outline({site}) shows what is in it"),))
         found = navigator.expand_sections([rest], part)

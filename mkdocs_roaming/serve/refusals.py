@@ -12,12 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.roam.absent import NotCrawled
 from mkdocs_roaming.serve.problems import Refused, problem
 from mkdocs_roaming.serve.redaction import without_passwords
 
 
 def told_outside(error: RoamingError, at: str) -> str:
     """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
+    if isinstance(error, NotCrawled):
+        return error.outside
     _log.warning("%s: %s", at, without_passwords(str(error)))
     return _UNREADABLE
 

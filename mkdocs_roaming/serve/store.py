@@ -23,8 +23,7 @@ from starlette.routing import Route
 
 from mkdocs_roaming.answer.threads import computing, in_thread
 from mkdocs_roaming.catalogue import Entry
-from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.roam.absent import NoSite
+from mkdocs_roaming.roam.absent import NoSite, NotCrawled
 from mkdocs_roaming.roam.collection import Collection, Opened
 from mkdocs_roaming.roam.namespaces import split_id
 from mkdocs_roaming.roam.results import Misused
@@ -156,6 +155,8 @@ class _Routes:
                 return await in_thread(tell, None if self.collection.distant else computing())
             except NoSite as error:
                 raise Refused(404, "no_site", f"There is no site {error.key!r}; /v1/sites lists them.") from None
+            except NotCrawled as error:
+                raise Refused(404, "not_crawled", f"{error.outside}.") from None
 
 
 def _sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Told:
@@ -197,7 +198,7 @@ def _opened(collection: Collection, id_: str) -> Opened:
     try:
         if named is not None:
             return collection.open(named[0])
-    except UsageError:
+    except NoSite:
         pass
     raise Refused(404, "no_section", f"No section {id_[:120]!r}; ids look like SITE:07f3277d, and search gives them.")
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from fleet.test_sites_as_tools import SITES, _made
 from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
+from mkdocs_roaming.catalogue import RECORDS, Record, read_record, rebuild, write_record
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.roam.collection import Collection
 from mkdocs_roaming.roam.library import Library
@@ -265,6 +267,67 @@ def test_a_site_whose_last_crawl_failed_is_told_as_such(store: Path) -> None:
             told = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
             assert told.pop("boats") == "failed"
             assert set(told.values()) <= {"done"}
+
+
+def never_crawled(store: Path, next_try: float = 4_070_908_800.0) -> None:
+    """Let a store know of a site whose first crawl failed."""
+    bucket = FolderBucket(store)
+    error = "https://me:pass@gone.example/: /home/me/list cannot be had\nhonest (crawled"
+    write_record(
+        bucket,
+        Record(
+            "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error=error, tries=1, next_try=next_try
+        ),
+    )
+    rebuild(bucket)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_outline", {"id": "gone"}),
+        ("read_outline", {"id": "gone:00000000"}),
+        ("search_sections", {"query": "gone: what is this?"}),
+        ("expand_sections", {"ids": ["gone"]}),
+        ("expand_sections", {"ids": ["gone:00000000"]}),
+    ],
+)
+def test_a_site_that_was_never_crawled_is_told_as_such(store: Path, tool: str, arguments: dict[str, Any]) -> None:
+    """Why, and when it is tried again; over HTTP not why: that may name files and hosts that are nobody's business."""
+    never_crawled(store)
+    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    assert "gone could not be crawled yet: https://" in near
+    assert "cannot be had honest (crawled; tried again after " in near
+    with TestClient(create_store_app(Collection(store), Policy(hosts=("testserver",)))) as http:
+        told = called(http, tool, arguments)
+    assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in told
+    assert not re.search("home|pass|example|store", told)
+    never_crawled(store, 9e8)
+    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    assert "cannot be had honest (crawled; tried again by the next crawl" in near
+
+
+def test_a_site_that_was_never_crawled_is_no_accident(store: Path) -> None:
+    """It is asked for over HTTP and in a shell: a line; and it counts nowhere as a site that can be read."""
+    never_crawled(store)
+    collection = Collection(store)
+    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+        for path in (
+            "/v1/outline?id=gone",
+            "/v1/sections/gone:00000000",
+            "/v1/search?q=gone:+what",
+            "/v1/sites?q=gone:+what",
+        ):
+            answer = http.get(path)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_crawled")
+            assert answer.json()["detail"] == "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC."
+        assert http.get("/healthz").json()["sites"] == len(SITES)
+        assert http.get("/v1/outline").json()["outline"].startswith(f"{len(SITES)} sites.")
+    assert SitesNavigator(collection).name == f"{len(SITES)} sites"
+    for command in (["ask", "gone: what is this?"], ["search", "gone: what"], ["outline", "gone"]):
+        done = CliRunner().invoke(main, [command[0], str(store), command[1]])
+        assert done.exit_code == 1
+        assert re.fullmatch(r"roaming: .+: gone could not be crawled yet: .+; tried again after 20.+\n", done.stderr)
 
 
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
