@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,12 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH, load
 from roaming_crawler.claims import Claim, ClaimedError, LostError, Stop, Stopped, claimed
 from roaming_crawler.crawl import crawl
+from roaming_crawler.files import folder_site
 from roaming_crawler.listing import Listed
 from roaming_crawler.publishing import Outcome
+from roaming_crawler.scope import canonical
 from roaming_crawler.scratch import place_for
+from roaming_crawler.store import Store
 from roaming_crawler.uploading import bring_down, bring_up
 
 if TYPE_CHECKING:
@@ -88,12 +92,24 @@ def _claimed(bucket: Bucket, site: Listed, plan: Plan, stop: Stop | None, *, aga
 
 def _crawled(bucket: Bucket, site: Listed, plan: Plan, last: Record | None, claim: Claim, stop: Stop | None) -> Record:
     if isinstance(bucket, FolderBucket):
+        _leave_no_other(bucket.root / site.key, site.url, last)
         return _crawled_into(bucket.root / site.key, site, plan, last, stop)
     with place_for(Path(plan.scratch), plan.store, site.key) as folder:
         bring_down(bucket, site.key, folder, last)
+        _leave_no_other(folder, site.url, last)
         record = _crawled_into(folder, site, plan, last, stop)
         bring_up(bucket, site.key, folder, plan.run, claim, stop)
         return record
+
+
+def _leave_no_other(folder: Path, url: str, last: Record | None) -> None:
+    """Remove what a crawl of another address left where no good copy is: the list was corrected, or the site dropped."""
+    if last is not None and last.entry is not None:
+        return
+    store, local = Store(folder), folder_site(url)
+    left = store.unfinished.get("url") or store.site.get("given")
+    if left and left != canonical(local.start if local else url):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, stop: Stop | None) -> Record:

@@ -41,8 +41,16 @@ class _Uploaded:
 
 
 def bring_down(bucket: Bucket, key: str, folder: Path, last: Record | None) -> None:
-    """Make a folder what the last crawl left, whichever machine that ran on; one that is as far already stays."""
-    if last is None or not last.published or _uploaded(folder).run == last.published:
+    """Make a folder what the last crawl left, whichever machine that ran on; one that is as far already stays.
+
+    That may be the one that failed, too, where it came so far. What was uploaded before the site was dropped goes.
+    """
+    run = _uploaded(folder).run
+    if run and last is not None and run in (last.published, last.run):
+        return
+    if last is None or not last.published:
+        if run:
+            _emptied(folder)
         return
     _emptied(folder)
     try:

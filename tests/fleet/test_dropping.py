@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.claims import ClaimedError, claimed
+from roaming_crawler.claims import ClaimedError, Stopped, claimed
+from roaming_crawler.crawl import Crawl
 from roaming_crawler.dropping import drop
+from roaming_crawler.fetch import Manners
+from roaming_crawler.fleet import STORE, Plan
+from roaming_crawler.listing import Listed
+from roaming_crawler.single import crawl_site
 
 from mkdocs_roaming.buckets import FolderBucket, open_bucket
+from mkdocs_roaming.manifest import PATH, load
 
 Roaming = Callable[..., Result]
 
@@ -77,3 +84,74 @@ def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tup
     with claimed(FolderBucket(store), "site-000"), pytest.raises(ClaimedError, match="another process is at it"):
         drop(str(store), ["site-000"], patience=0.1)
     assert (store / "site-000/roaming/manifest.json").exists()
+
+
+@pytest.fixture
+def one(roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path) -> Callable[..., Result]:
+    """Crawl the site of a number into the bucket, by the name `docs`."""
+
+    def run(at: int, *more: object, scratch: str = "scratch") -> Result:
+        listing = tmp_path / "sites.txt"
+        listing.write_text(f"{sites.url(at)} docs\n", "utf-8")
+        where = ("-o", s3.where, "--scratch", tmp_path / scratch)
+        return roaming("crawl", "--many", listing, *where, *haste, *more)
+
+    return run
+
+
+@pytest.mark.parametrize("more", [(), ("--refresh",)])
+def test_a_site_that_moved_is_dropped_and_crawled_by_its_new_address(
+    one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any, more: tuple[str, ...]
+) -> None:
+    """As the command says: what the last crawl of the old address left on this machine stands in nobody's way."""
+    one(0)
+    sites.down.add("127.0.1.1/a")
+    assert one(0, "--refresh").exit_code == 3
+    told = one(1)
+    assert "drop it first" in told.stderr
+    assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
+    done = one(1, *more)
+    assert done.exit_code == 0, done.stdout
+    assert load(open_bucket(s3.where).get(f"docs/{PATH}")).site.url == sites.url(1)
+
+
+def test_a_dropped_site_that_comes_back_is_whole(
+    one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any
+) -> None:
+    """Also what its crawl remembers: another machine keeps the pages that have a bad moment."""
+    one(0)
+    sites.down.add("127.0.1.1/a")
+    one(0, "--refresh")  # leaves on this machine what was uploaded
+    sites.down.clear()
+    roaming("sites", s3.where, "--drop", "docs")
+    one(0)
+    sites.down.add("127.0.1.1/a/p1/")
+    one(0, "--refresh", scratch="elsewhere")
+    assert len(load(open_bucket(s3.where).get(f"docs/{PATH}")).pages) == 3
+
+
+def test_an_address_may_be_corrected_after_an_interruption(sites: Any, tmp_path: Path) -> None:
+    """The first crawl of a site was ended before it came to anything; the list then gives the name another address."""
+    bucket, stop = FolderBucket(tmp_path / "store"), threading.Event()
+    bucket.create(STORE, b"{}")
+    sites.pages, sites.delay = 12, 0.1
+
+    def crawl(at: int, run: str) -> str:
+        how = Crawl(manners=Manners(delay=0, connections=1), allow_private=True, workers=0)
+        return crawl_site(bucket, Listed(sites.url(at), "docs"), Plan(bucket.where, how, run, "-", ""), stop).result
+
+    timer = threading.Thread(target=lambda: _until(lambda: sites.asked["127.0.1.1/a/p1/"], stop))
+    timer.start()
+    with pytest.raises(Stopped):
+        crawl(0, "one")
+    timer.join()
+    assert (bucket.root / "docs/.roaming/journal.jsonl").exists()
+    stop.clear()
+    assert crawl(1, "two") == "new"
+    assert load(bucket.get(f"docs/{PATH}")).site.url == sites.url(1)
+
+
+def _until(there: Callable[[], object], stop: threading.Event) -> None:
+    while not there():
+        threading.Event().wait(0.01)
+    stop.set()

@@ -30,7 +30,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: P
 
 
 def test_the_same_command_puts_it_right(crawl: Crawl, roaming: Any, sites: Any, s3: Any) -> None:
-    """The store takes the pages, but not the manifest. Nobody says that the last copy stays, or that there is a pause."""
+    """The store takes the pages, but not the manifest. Nobody says that the last copy stays, or speaks of a pause."""
     crawl()
     sites.edition["127.0.1.1/a"] = 1
     s3.faults(unheard="/roaming/manifest.json")
