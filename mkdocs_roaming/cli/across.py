@@ -146,6 +146,8 @@ def libraries_for(lib: str, question: str, page: str | None, *, trust_rules: boo
     check_question(asked)
     if not collection.keys:
         raise LibraryError(f"{lib}: there are no sites in it; crawl some: `roaming crawl --many FILE -o {lib}`")
+    if not collection.crawled and not collection.named(question):
+        raise LibraryError(f"{lib}: none of its sites could be crawled yet; `roaming sites {lib}` tells why")
     home, there = _page_in(collection, lib, page)
     named = collection.named(question)
     first = collection.rank(f"{home}:") if home and not named else []

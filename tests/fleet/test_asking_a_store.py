@@ -17,6 +17,8 @@ from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.trace import read_trace
+from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.catalogue import Record, rebuild, write_record
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.across import Asking
 from mkdocs_roaming.cli.asking import _until_known
@@ -225,6 +227,16 @@ def test_a_store_without_sites_says_so(tmp_path: Path) -> None:
     done = run("ask", tmp_path, "how?")
     cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
     assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: there are no sites in it; {cure}\n")
+    record = Record("gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1)
+    write_record(FolderBucket(tmp_path), record)
+    rebuild(FolderBucket(tmp_path))
+    done = run("ask", tmp_path, "how?")
+    cure = f"`roaming sites {tmp_path}` tells why"
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"roaming: {tmp_path}: none of its sites could be crawled yet; {cure}\n",
+    )
+    assert "gone could not be crawled yet: cannot be had" in run("ask", tmp_path, "gone: how?").stderr
 
 
 @pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
