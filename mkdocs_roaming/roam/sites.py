@@ -104,6 +104,9 @@ class SitesNavigator:
         left = self.cap
         try:
             found = self.collection.find(query, limit=limit)
+            if not found and (named := self.collection.named(query)) and not self.collection.asks(query):
+                said = f"{named}: no words to search for; read_outline({named}) shows what is in it, “{named}: words” searches it."
+                return Misused(said)
         except RoamingError as error:
             return self._misused(error)
         for one in found:

@@ -205,6 +205,7 @@ def _opened(collection: Collection, id_: str) -> Opened:
 
 def _hits(collection: Collection, query: str, limit: str | None) -> Told:
     query, most = checked_question(query), number(limit, "limit", FEW_HITS, MOST_HITS)
+    checked_question(collection.asks(query))
     told = [
         {
             "id": one.hit.place.id,

@@ -140,6 +140,15 @@ def test_search_finds_the_site_and_the_section(walk: SitesNavigator) -> None:
     assert isinstance(named, Found)
     assert {hit.id.partition(":")[0] for hit in named.hits} == {"boats"}
     assert "Nothing found" in _text(walk.search_sections("xylophone"))
+    assert "Nothing found" in _text(walk.search_sections("boats: xylophone"))
+
+
+@pytest.mark.parametrize("query", ["boats:", " Boats : "])
+def test_a_site_named_without_a_question_leads_to_its_outline(walk: SitesNavigator, query: str) -> None:
+    """Other words would find no more."""
+    found = walk.search_sections(query)
+    assert isinstance(found, Misused)
+    assert "read_outline(boats) shows what is in it" in found.message
 
 
 def test_the_site_is_the_one_that_says_it_in_one_place(shelf: Path) -> None:
