@@ -142,14 +142,13 @@ def libraries_for(lib: str, question: str, page: str | None, *, trust_rules: boo
     if collection is None:
         yield Asking(open_lib(lib, trust_rules=trust_rules), question, page)
         return
-    asked = collection.asks(question)
+    named, asked = collection.named(question), collection.asks(question)
     check_question(asked)
     if not collection.keys:
         raise LibraryError(f"{lib}: there are no sites in it; crawl some: `roaming crawl --many FILE -o {lib}`")
-    if not collection.crawled and not collection.named(question):
+    if not collection.crawled and not named:
         raise LibraryError(f"{lib}: none of its sites could be crawled yet; `roaming sites {lib}` tells why")
     home, there = _page_in(collection, lib, page)
-    named = collection.named(question)
     first = collection.rank(f"{home}:") if home and not named else []
     others = (site for site in collection.choose(question) if named or site.key != home)
     for site in chain(first, others):
