@@ -105,8 +105,7 @@ class SitesNavigator:
         try:
             found = self.collection.find(query, limit=limit)
             if not found and (named := self.collection.named(query)) and not self.collection.asks(query):
-                said = f"{named}: no words to search for; read_outline({named}) shows what is in it, “{named}: words” searches it."
-                return Misused(said)
+                return Misused(_NO_WORDS.format(named))
         except RoamingError as error:
             return self._misused(error)
         for one in found:
@@ -229,6 +228,7 @@ _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
+_NO_WORDS = "{0}: no words to search for; read_outline({0}) shows what is in it, “{0}: words” searches it."
 _COMPARED = 5_000  # keys on either side: with all of many sites it would take seconds
 _MORE = 160
 _NAME = 120
