@@ -3,8 +3,10 @@
 Pages go up first, the manifest after them, and what is no more is removed last: a reader in between gets a right slice
 or tries again. What the next crawl needs goes into archives beside the sites; what is in them already stays.
 
-    .fleet/state/<key>/known.tar.gz        what was asked, and what was uploaded; written last
-    .fleet/state/<key>/<of>-<at>.tar.gz    what was answered, read and published: a part of these files each
+    .fleet/state/<key>/known.tar.gz                what was asked, and what was uploaded; written last
+    .fleet/state/<key>/<of>-<at>-<digest>.tar.gz   what was answered, read and published: a part of these files each
+
+An archive is named by what it holds: those that were known last stay whole until the new ones are known.
 """
 
 from __future__ import annotations
@@ -90,27 +92,29 @@ def bring_up(bucket: Bucket, key: str, folder: Path, run: str, claim: Claim, sto
         bucket.delete(gone)
     if wanted:
         there = {kept.path.removeprefix(f"{key}/"): kept.tag for kept in bucket.list(key)}
-    archives = _archived(bucket, key, folder, known.archives, claim)
+    archives, stale = _archived(bucket, key, folder, claim)
     files = {path: [digest, there.get(path, "")] for path, digest in digests.items()}
     told = json.dumps(asdict(_Uploaded(run, files, archives)), ensure_ascii=False)
     write_atomically(folder / STATE / _UPLOADED, told.encode("utf-8", "surrogatepass"))
     claim.confirm()
     paths = [path for name in (*_ASKED, _UPLOADED) if (folder / (path := f"{STATE}/{name}")).exists()]
     bucket.put(f"{_state(key)}/{_KNOWN}", gzip.compress(_packed(folder, paths), _LEVEL, mtime=0))
-    stale = [name for name in known.archives if name not in archives]
-    bucket.delete(f"{_state(key)}/{name}" for name in stale)
+    claim.check()
+    bucket.delete(stale)
 
 
-def _archived(bucket: Bucket, key: str, folder: Path, known: dict[str, str], claim: Claim) -> dict[str, str]:
-    """Upload those archives whose files have changed; give the digest of each."""
+def _archived(bucket: Bucket, key: str, folder: Path, claim: Claim) -> tuple[dict[str, str], list[str]]:
+    """Upload those archives that are not there yet; give the digest of each, and what there is of others."""
+    there = {kept.path for kept in bucket.list(_state(key))}
     found = {}
     for name, paths in _parts(folder).items():
         data = _packed(folder, paths)
-        found[name] = hashlib.sha256(data).hexdigest()
-        if known.get(name) != found[name]:
+        digest = hashlib.sha256(data).hexdigest()
+        found[named := f"{name}-{digest[:16]}.tar.gz"] = digest
+        if (path := f"{_state(key)}/{named}") not in there:
             claim.check()
-            bucket.put(f"{_state(key)}/{name}", gzip.compress(data, _LEVEL, mtime=0))
-    return found
+            bucket.put(path, gzip.compress(data, _LEVEL, mtime=0))
+    return found, sorted(there - {f"{_state(key)}/{name}" for name in (*found, _KNOWN)})
 
 
 def _parts(folder: Path) -> dict[str, list[str]]:
@@ -120,10 +124,10 @@ def _parts(folder: Path) -> dict[str, list[str]]:
     paths |= {path for path in (PATH, *(page.markdown for page in pages_in(folder))) if (folder / path).is_file()}
     size = sum((folder / path).stat().st_size for path in paths)
     parts = 1 << max(0, (size - 1) // _TOGETHER).bit_length()
-    found: dict[str, list[str]] = {f"{parts}-{at}.tar.gz": [] for at in range(parts)}
+    found: dict[str, list[str]] = {f"{parts}-{at}": [] for at in range(parts)}
     for path in sorted(paths):
         at = zlib.crc32(path.encode("utf-8", "surrogatepass")) % parts
-        found[f"{parts}-{at}.tar.gz"].append(path)
+        found[f"{parts}-{at}"].append(path)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mkdocs_roaming.catalogue import read_record
 from mkdocs_roaming.manifest import PATH, load
 
 KEY = "site-000"
+BAD_MOMENT = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
 
 
 class _Killed(BaseException):
@@ -40,21 +42,43 @@ class _Broken:
         return self._bucket.get(path)
 
 
-@pytest.mark.parametrize("files", [0, 1])
-def test_half_of_it_takes_no_page_away(s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
-    """A process is killed as it brings the archives down; pages that have a bad moment stay in the next run there."""
-    bucket, scratch = open_bucket(s3.where), tmp_path / "here"
+@pytest.fixture
+def crawl(s3: Any, sites: Any) -> Callable[[str, Path], set[str]]:
+    """Crawl the site into the bucket, in a scratch folder, and give the pages that are there then."""
+    bucket = open_bucket(s3.where)
     bucket.create(STORE, b"{}")
     sites.pages = 6
 
-    def crawl(name: str, place: Path) -> set[str]:
-        crawl_once(s3.where, sites.url(0), KEY, name, str(place), 1.5)
+    def run(name: str, scratch: Path) -> set[str]:
+        crawl_once(s3.where, sites.url(0), KEY, name, str(scratch), 1.5)
         return {page.path for page in load(bucket.get(f"{KEY}/{PATH}")).pages}
 
+    return run
+
+
+@pytest.mark.parametrize("files", [0, 1])
+def test_half_of_it_takes_no_page_away(crawl: Any, s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
+    """A process is killed as it brings the archives down; pages that have a bad moment stay in the next run there."""
+    bucket, scratch = open_bucket(s3.where), tmp_path / "here"
     there = crawl("one", tmp_path / "there")
     with suppress(_Killed), place_for(scratch, s3.where, KEY) as folder:
         bring_down(_Broken(bucket, files), KEY, folder, read_record(bucket, KEY))
         raise AssertionError
-    sites.down = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
+    sites.down = BAD_MOMENT
     assert crawl("two", scratch) == there
     assert len(there) == 6
+
+
+@pytest.mark.parametrize("scratch", ["here", "elsewhere"])
+def test_an_upload_that_ends_before_its_time_takes_no_page_away(
+    crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str
+) -> None:
+    """All pages have changed and are up, so are the archives, but not what speaks of them. Nobody mixes old and new."""
+    there = crawl("one", tmp_path / "here")
+    sites.edition["127.0.1.1/a"] = 1
+    s3.faults(unheard="/known.tar.gz")
+    assert crawl("two", tmp_path / "here") == there
+    s3.faults()
+    sites.down = BAD_MOMENT
+    assert crawl("three", tmp_path / scratch) == there
+    assert len(list(open_bucket(s3.where).list(f".fleet/state/{KEY}"))) == 2
