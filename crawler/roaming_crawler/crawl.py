@@ -117,9 +117,7 @@ async def _crawl(
         except BaseExceptionGroup as several:  # a full disk, met by one of the tasks that fetch
             raise _first(several) from None
         outcome = outcome.with_costs(
-            requests=session.requests,
-            unchanged=session.unchanged,
-            size=session.bytes,
+            session,
             seconds=round(clock.monotonic() - began, 1),
             stopped=session.stopped and f"{session.stopped}; {_further(session.stopped)}",
         )

@@ -39,6 +39,8 @@ class Found:
     indexes: list[tuple[str, Index]] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     """Addresses of texts that hold several pages."""
+    full: str = ""
+    """That of them which pages are taken from."""
     asked: set[str] = field(default_factory=set)
     """Where lists were looked for."""
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -235,7 +237,7 @@ async def _full(session: Session, found: Found) -> None:
         if _covers(texts, pieces, found):
             for key, text in texts.items():
                 found.entries[key].text = text
-            found.sources["llms-full.txt"] = len(texts)
+            found.sources["llms-full.txt"], found.full = len(texts), url
             return
         found.notes.append(
             f"{url}: {len(pieces.pieces)} pages in it by the convention “{pieces.convention}”, {len(texts)} of the "

@@ -11,7 +11,7 @@ from urllib.parse import quote, urljoin
 
 import anyio
 
-from mkdocs_roaming.manifest import Manifest, PageEntry
+from mkdocs_roaming.manifest import PATH, Manifest, PageEntry
 from mkdocs_roaming.publish.llms_txt import FULL
 from mkdocs_roaming.publish.publisher import Options, mirror
 from roaming_crawler.before import Before
@@ -19,7 +19,7 @@ from roaming_crawler.discover import LARGEST_FULL, Found
 from roaming_crawler.fetch import FetchError
 from roaming_crawler.pages import Skipped
 from roaming_crawler.publishing import Outcome, compared, pages_in
-from roaming_crawler.session import Session
+from roaming_crawler.session import ANY, Session
 from roaming_crawler.store import apart, stored_path
 
 
@@ -61,9 +61,11 @@ async def mirrored(
     now = {page.path: page.digest for page in manifest.pages}
     before.keep(old, now, lambda page: page.digest != now.get(page.path))
     report = mirror(manifest, texts, folder, options)
-    outcome = compared(
-        old, before, folder, report, sorted(skipped, key=lambda one: one.url), [*notes, *report.notes], session
-    )
+    skipped.sort(key=lambda one: one.url)
+    # A page that fits a manifest of today is one of today, wherever it came from.
+    stands = session.stood_in(found.scope.url + PATH, ANY)
+    kept = [page.url or manifest.site.url + page.path for page in manifest.pages if stands and page.path in texts]
+    outcome = compared(old, before, folder, report, skipped, [*notes, *report.notes], kept)
     return replace(outcome, markdown=outcome.pages)
 
 

@@ -14,7 +14,7 @@ from roaming_crawler.fulltext import split_full
 from roaming_crawler.looking import kind_of, text_of
 from roaming_crawler.reading import Seen
 from roaming_crawler.scope import Scope, canonical
-from roaming_crawler.session import HTML, MARKDOWN, LimitError, Session
+from roaming_crawler.session import ANY, HTML, MARKDOWN, LimitError, Session
 
 
 class Reader(Protocol):
@@ -67,6 +67,8 @@ class Got:
     """What the body is found by, once it is kept apart; `digest` is then the body's."""
     digest: str = ""
     markdown_url: str = ""
+    kept: bool = False
+    """Whether what it holds is what an earlier crawl got."""
     links: tuple[str, ...] = ()
     nav_links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
@@ -107,6 +109,8 @@ class Getter:
     ways: Ways = field(default_factory=Ways)
     prefer_markdown: bool = True
     anchors: bool = True
+    full: str = ""
+    """The llms-full.txt that texts of entries were taken from."""
 
     async def get(self, entry: Entry) -> Got | Skipped:
         """Give the page of an entry, or why there is none."""
@@ -182,11 +186,17 @@ class Getter:
             description=front.get("description") or entry.description or seen.description,
             body=Body("" if text is not None else seen.article, text, headings),
             markdown_url=at if text is not None else "",
+            kept=self._is_kept(entry, text, at),
             links=seen.links or _markdown_links(text, at or url),
             nav_links=seen.nav_links,
             nav=seen.nav,
             seen=seen,
         )
+
+    def _is_kept(self, entry: Entry, text: str | None, at: str) -> bool:
+        if text is None:
+            return any(self.session.stood_in(url, HTML) for url in _spellings(entry))
+        return self.session.stood_in(*((self.full, ANY) if entry.text is not None else (at, MARKDOWN)))
 
     def _is_believed(self, canonical: str, url: str) -> bool:
         """Tell whether a page has the address that it says: many templates say the home page's on every page."""

@@ -45,7 +45,7 @@ class Outcome:
     same: int
     gone: tuple[str, ...]
     kept: tuple[str, ...]
-    """Pages that failed this time, and stand as they were."""
+    """Addresses of pages that failed this time, or that a limit left out, and that stand as they were."""
     skipped: tuple[tuple[str, str], ...]
     """Addresses that are not published, and why."""
     notes: tuple[str, ...]
@@ -57,14 +57,27 @@ class Outcome:
     requests: int = 0
     unchanged: int = 0
     """Requests answered by “not modified”."""
+    had: int = 0
+    """Good answers, robots.txt aside; where there is none, all that is published stands as it was."""
+    trouble: str = ""
+    """What the first of those came to that something from before stands in for."""
     bytes: int = 0
     seconds: float = 0.0
     stopped: str = ""
     """Which limit ended the crawl early, and how to go on."""
 
-    def with_costs(self, *, requests: int, unchanged: int, size: int, seconds: float, stopped: str) -> Outcome:
+    def with_costs(self, session: Session, *, seconds: float, stopped: str) -> Outcome:
         """Give the outcome with what the crawl cost."""
-        return replace(self, requests=requests, unchanged=unchanged, bytes=size, seconds=seconds, stopped=stopped)
+        return replace(
+            self,
+            requests=session.requests,
+            unchanged=session.unchanged,
+            had=session.had,
+            trouble=session.trouble,
+            bytes=session.bytes,
+            seconds=seconds,
+            stopped=stopped,
+        )
 
 
 def published(
@@ -99,7 +112,8 @@ def published(
             )
         before.keep(old, batch.pages, lambda page: page.digest != _digest(batch, page.path))
         report = publish(batch, folder, how.options, previous=before.previous(previous) if previous else None)
-    return compared(old, before, folder, report, skipped, [*notes, *report.notes], session)
+    kept = [one.url for one in got if one.kept]
+    return compared(old, before, folder, report, skipped, [*notes, *report.notes], kept)
 
 
 def _cure(why: str) -> str:
@@ -135,7 +149,7 @@ def compared(
     report: Report,
     skipped: Sequence[Skipped],
     notes: Sequence[str],
-    session: Session,
+    kept: Sequence[str],
 ) -> Outcome:
     """Give what became of each page that stood in the folder; what was kept of them is forgotten."""
     pages = pages_in(folder)
@@ -147,7 +161,7 @@ def compared(
         changed=tuple(path for path in now if path in was and was[path] != now[path]),
         same=sum(1 for path in now if was.get(path) == now[path]),
         gone=tuple(path for path in was if path not in now),
-        kept=tuple(sorted(session.kept)) if not session.stopped else (),
+        kept=tuple(sorted(kept)),
         skipped=tuple((one.url, one.why) for one in skipped),
         notes=tuple(dict.fromkeys(notes)),
         pages=len(now),

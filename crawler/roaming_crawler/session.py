@@ -62,8 +62,10 @@ class Session:
     bytes: int = 0
     stopped: str = ""
     """Which limit bit; from then on, only what an earlier crawl knows is given."""
-    kept: set[str] = field(default_factory=set)
-    """Addresses whose last good answer stands in for one that failed."""
+    had: int = 0
+    """Good answers that were given, without those of an earlier crawl and any robots.txt."""
+    _stood: dict[str, str] = field(default_factory=dict)
+    """What has failed, so that its last good answer stands in for it, and why."""
     _began: float = 0.0
     _robots: dict[str, Robots] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
@@ -75,6 +77,11 @@ class Session:
     def over(self) -> bool:
         """Whether it comes to its end: all pages were asked for, or as many as were to be."""
         return not self.stopped or PAGES in self.stopped
+
+    @property
+    def trouble(self) -> str:
+        """Why the first answer of an earlier crawl had to stand in, other than a robots.txt."""
+        return next((why for key, why in self._stood.items() if not key.endswith("/robots.txt")), "")
 
     async def get(
         self,
@@ -93,6 +100,7 @@ class Session:
         async with self._alone(key):
             known = self._known(self.store.new.get(key))
             if known is not None:
+                self.had += known.good and key not in self._stood
                 return known
             if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
                 raise ForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
@@ -101,7 +109,13 @@ class Session:
                 self.store.new[key] = old
                 return Answer(old.url, old.status)
             request = Request(url, accept, cap=cap or self.limits.page_bytes, stays=self._stays(stays))
-            return await self._asked(key, request, old)
+            answer = await self._asked(key, request, old)
+            self.had += answer.good and key not in self._stood
+            return answer
+
+    def stood_in(self, url: str, accept: str) -> bool:
+        """Tell whether an earlier crawl's answer stands in for that of an address."""
+        return _key(url, accept) in self._stood
 
     def knew(self, url: str, accept: str) -> bool:
         """Tell whether the last crawl had an answer from an address."""
@@ -149,30 +163,30 @@ class Session:
         if self._over_a_limit():
             if last is None:
                 raise LimitError(self.stopped)
-            return self._stand_in(key, request.url, last)
+            return self._stand_in(key, last, self.stopped)
         if last is not None:
             request = replace(request, etag=last.etag, modified=last.modified)
         self.requests += 1
         try:
             answer = await self.fetcher.get(request)
-        except FetchError:
+        except FetchError as error:
             if last is None:
                 raise
-            return self._stand_in(key, request.url, last)
+            return self._stand_in(key, last, str(error))
         if answer.status == 304:
             if last is None or not (last.etag or last.modified):
                 raise FetchError(f"{request.url}: says 304, not modified, without having been asked")
             self.unchanged += 1
             answer = replace(last, etag=answer.etag or last.etag, modified=answer.modified or last.modified)
         elif last is not None and not answer.good and answer.status not in (404, 410):
-            return self._stand_in(key, request.url, last)
+            return self._stand_in(key, last, f"{request.url}: answers {answer.status}")
         self.bytes += len(answer.body) if answer.good else 0
         if answer.good or answer.status in (404, 410):
             self.store.keep(key, answer, self.clock.wall())
         return answer
 
-    def _stand_in(self, key: str, url: str, last: Answer) -> Answer:
-        self.kept.add(url)
+    def _stand_in(self, key: str, last: Answer, why: str) -> Answer:
+        self._stood[key] = why
         self.store.new[key] = self.store.old[key]
         return last
 

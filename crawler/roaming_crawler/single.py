@@ -103,7 +103,7 @@ def _crawled(bucket: Bucket, site: Listed, plan: Plan, last: Record | None, clai
 
 
 def _leave_no_other(folder: Path, url: str, last: Record | None) -> None:
-    """Remove what a crawl of another address left where no good copy is: the list was corrected, or the site dropped."""
+    """Remove what a crawl of another address left where no good copy is: the list was corrected, or it was dropped."""
     if last is not None and last.entry is not None:
         return
     store, local = Store(folder), folder_site(url)
@@ -114,8 +114,8 @@ def _leave_no_other(folder: Path, url: str, last: Record | None) -> None:
 
 def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, stop: Stop | None) -> Record:
     outcome, home = anyio.run(_unless_stopped, site.url, folder, plan, stop)
-    if outcome.kept and len(outcome.kept) >= outcome.pages:
-        raise _FailedError(f"{site.url}: none of its pages could be had; {outcome.kept[0]}")
+    if not outcome.had and not outcome.gone:
+        raise _FailedError(f"{site.url}: none of its pages could be had; {outcome.trouble}")
     now = time.time()
     changed = len(outcome.new) + len(outcome.changed) + len(outcome.gone)
     return Record(

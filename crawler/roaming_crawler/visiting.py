@@ -48,7 +48,9 @@ async def _visited(
     bodies: MutableMapping[str, Body],
     reader: ApartReader,
 ) -> tuple[list[Got], list[Skipped]]:
-    getter = Getter(session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors)
+    getter = Getter(
+        session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors, full=found.full
+    )
     await getter.learn_what_is_missing()
     if found.scope.url not in found.entries:
         found.add(Entry(found.scope.url, title=""))

@@ -1,0 +1,141 @@
+"""Sites that are down, in whole or in part: which count as failed, and how old what stands there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.buckets import FolderBucket
+from mkdocs_roaming.catalogue import Record, read_record
+from mkdocs_roaming.cli import main
+
+NAMES = [f"/p{at}/" for at in range(6)]
+HASTE = ("--allow-private", "--delay", "0", "--workers", "0")
+Crawl = Callable[..., Result]
+
+
+@pytest.fixture
+def whole(site: Any) -> Any:
+    """A site of seven pages."""
+    site.page("/", "Home", links=tuple(NAMES))
+    for name in NAMES:
+        site.page(name, name, "First edition.")
+    return site
+
+
+@pytest.fixture
+def crawl(site: Any, tmp_path: Path) -> Crawl:
+    """Crawl the site into a store."""
+    (tmp_path / "sites.txt").write_text(f"{site.url} demo\n")
+    command = ["crawl", "--many", str(tmp_path / "sites.txt"), "-o", str(tmp_path / "store"), *HASTE]
+    return lambda *more: CliRunner().invoke(main, [*command, *more])
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Callable[[], Record]:
+    """Give what the store knows of the site."""
+
+    def read() -> Record:
+        found = read_record(FolderBucket(tmp_path / "store"), "demo")
+        assert found
+        assert found.entry
+        return found
+
+    return read
+
+
+def _forbid(site: Any, reply: Any) -> None:
+    """Have the site answer 403 of everything but its robots.txt."""
+    site.plays.clear()
+    site.put("/robots.txt", "User-agent: *\nAllow: /\n", kind="text/plain")
+    site.otherwise = reply("no", 403)
+
+
+def _as_pages(site: Any, built: Path, html: Any) -> None:
+    site.page("/", "Home", links=tuple(NAMES))
+    for name in NAMES:
+        site.page(name, name)
+
+
+def _as_one_text(site: Any, built: Path, html: Any) -> None:
+    own = site.url.rstrip("/")
+    listed = "".join(f"- [Page {name}]({own}{name}): about {name}\n" for name in NAMES)
+    texts = "".join(f"# Page {name}\n\nSource: {own}{name}\n\nWhat {name} says of tides.\n\n" for name in NAMES)
+    site.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
+    site.put("/llms-full.txt", texts, kind="text/plain")
+
+
+def _as_mirror(site: Any, built: Path, html: Any) -> None:
+    for name in ("/", *NAMES):
+        (built / name.strip("/")).mkdir(parents=True, exist_ok=True)
+        (built / name.strip("/") / "index.html").write_text(html(name))
+    done = CliRunner().invoke(main, ["index", str(built), "--url", site.url])
+    assert done.exit_code == 0, done.output
+    site.folder(built)
+
+
+@pytest.mark.parametrize("built", [_as_pages, _as_one_text, _as_mirror])
+def test_a_site_that_answers_no_more_fails(
+    built: Any, site: Any, crawl: Crawl, record: Callable[[], Record], reply: Any, html: Any, tmp_path: Path
+) -> None:
+    """However its pages are had, one by one or from one text, and although its robots.txt is there."""
+    built(site, tmp_path / "built", html)
+    assert crawl().exit_code == 0
+    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+    _forbid(site, reply)
+    done = crawl("--refresh")
+    assert "failed  demo" in done.stderr
+    assert "none of its pages could be had; " in done.stderr
+    assert "answers 403" in done.stderr
+    assert "robots.txt" not in done.stderr
+    assert (record().state, record().tries) == ("failed", 1)
+    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # as above
+
+
+def test_a_site_that_is_down_while_a_limit_bites_fails(
+    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+) -> None:
+    """What was not asked for any more is no sign of life."""
+    crawl()
+    _forbid(whole, reply)
+
+    def slow(handler: Any) -> Any:
+        time.sleep(0.4)
+        return reply("no", 403)
+
+    whole.otherwise = slow
+    crawl("--refresh", "--max-seconds", "0.3")
+    assert "/" in whole.paths()
+    assert record().state == "failed"
+
+
+def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record: Callable[[], Record]) -> None:
+    """Pages that have their text are as new as that, whatever became of their HTML."""
+    listed = "".join(f"- [Page {name}]({name}index.md): about {name}\n" for name in ("/", *NAMES))
+    whole.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
+    for edition in ("First", "Second"):
+        for name in ("/", *NAMES):
+            whole.put(f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown")
+        began = time.time()
+        done = crawl("--refresh")
+        for name in ("/", *NAMES):
+            whole.put(name, "no", status=403)
+    assert "changed demo: 7 pages" in done.stderr
+    assert (record().state, record().changed) == ("done", 7)
+    assert record().entry.crawled >= began  # type: ignore[union-attr]  # the fixture sees to it
+
+
+def test_a_site_that_was_left_but_for_what_is_gone_has_answered(
+    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+) -> None:
+    """A page that it says is gone is gone."""
+    crawl()
+    _forbid(whole, reply)
+    whole.put("/p3/", status=404)
+    done = crawl("--refresh")
+    assert (record().state, record().gone) == ("done", 1), done.output
