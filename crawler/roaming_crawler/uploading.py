@@ -20,11 +20,12 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming.buckets import Bucket, Nothing
+from mkdocs_roaming.buckets import Bucket, BucketError, Nothing
 from mkdocs_roaming.catalogue.records import FLEET, Record
 from mkdocs_roaming.manifest import PATH
 from mkdocs_roaming.publish.files import write_atomically
@@ -74,19 +75,12 @@ def bring_up(bucket: Bucket, key: str, folder: Path, run: str, claim: Claim, sto
     digests = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in _published(folder)}
     wanted = [path for path, digest in digests.items() if known.files.get(path) != [digest, there.get(path)]]
 
-    def send(path: str) -> None:
-        claim.check()
-        if stop and stop.is_set():
-            raise Stopped
-        bucket.put(f"{key}/{path}", (folder / path).read_bytes())
-
     if wanted:
-        claim.confirm()
-        with ThreadPoolExecutor(_AT_ONCE) as several:
-            list(several.map(send, (path for path in wanted if path != PATH)))
-        claim.confirm()
-        if PATH in wanted:
-            send(PATH)
+        try:
+            _send(bucket, key, folder, wanted, claim, stop)
+        except BucketError:
+            _put_back(bucket, key, known, wanted, claim)
+            raise
     if gone := [f"{key}/{path}" for path in there if path not in digests]:
         claim.confirm()
         bucket.delete(gone)
@@ -101,6 +95,42 @@ def bring_up(bucket: Bucket, key: str, folder: Path, run: str, claim: Claim, sto
     bucket.put(f"{_state(key)}/{_KNOWN}", gzip.compress(_packed(folder, paths), _LEVEL, mtime=0))
     claim.check()
     bucket.delete(stale)
+
+
+def _send(bucket: Bucket, key: str, folder: Path, wanted: Sequence[str], claim: Claim, stop: Stop | None) -> None:
+    """Upload files, the manifest last."""
+
+    def send(path: str) -> None:
+        claim.check()
+        if stop and stop.is_set():
+            raise Stopped
+        bucket.put(f"{key}/{path}", (folder / path).read_bytes())
+
+    claim.confirm()
+    with ThreadPoolExecutor(_AT_ONCE) as several:
+        list(several.map(send, (path for path in wanted if path != PATH)))
+    claim.confirm()
+    if PATH in wanted:
+        send(PATH)
+
+
+def _put_back(bucket: Bucket, key: str, known: _Uploaded, wanted: Iterable[str], claim: Claim) -> None:
+    """Have the pages be once more what the manifest that is there says, as far as the store takes them."""
+    with suppress(BucketError, tarfile.TarError, OSError, EOFError, zlib.error):
+        claim.confirm()
+        manifest = bucket.get(f"{key}/{PATH}")
+        if hashlib.sha256(manifest).hexdigest() != known.files.get(PATH, [""])[0]:
+            return  # it is the new one, and only the store's answer was lost
+        lost: dict[str, list[str]] = {}  # a page may lie in two files
+        for path in wanted:
+            lost.setdefault(known.files.get(path, [""])[0], []).append(path)
+        for name in known.archives:
+            with tarfile.open(fileobj=io.BytesIO(bucket.get(f"{_state(key)}/{name}"))) as tar:
+                for file in filter(None, map(tar.extractfile, tar)):
+                    data = file.read()
+                    for path in lost.get(hashlib.sha256(data).hexdigest(), ()):
+                        claim.check()
+                        bucket.put(f"{key}/{path}", data)
 
 
 def _archived(bucket: Bucket, key: str, folder: Path, claim: Claim) -> tuple[dict[str, str], list[str]]:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+from roaming_crawler.crawl import Crawl
+from roaming_crawler.fetch import Manners
+from roaming_crawler.fleet import STORE, Plan
+from roaming_crawler.listing import Listed
+from roaming_crawler.single import crawl_site
 
-from mkdocs_roaming.buckets import open_bucket
-from mkdocs_roaming.catalogue import read_record
+from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, open_bucket
+from mkdocs_roaming.catalogue import Record, read_record
+from mkdocs_roaming.manifest import PATH
 
-Crawl = Callable[..., Result]
+Crawling = Callable[..., Result]
 
 
 @pytest.fixture
-def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: Path) -> Crawl:
+def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: Path) -> Crawling:
     """Crawl a site into the bucket."""
     listing = sites.listing(tmp_path / "sites.txt", 1)
 
@@ -29,7 +37,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: P
     return run
 
 
-def test_the_same_command_puts_it_right(crawl: Crawl, roaming: Any, sites: Any, s3: Any) -> None:
+def test_the_same_command_puts_it_right(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
     """The store takes the pages, but not the manifest. Nobody says that the last copy stays, or speaks of a pause."""
     crawl()
     sites.edition["127.0.1.1/a"] = 1
@@ -40,17 +48,34 @@ def test_the_same_command_puts_it_right(crawl: Crawl, roaming: Any, sites: Any, 
     assert "the same command goes on, and until then some of its pages may be missing" in failed.stdout
     assert "stays" not in failed.stdout
     assert "tried again by the next crawl" in roaming("sites", s3.where).stdout
+    assert "edition 0" in _told(roaming, s3.where)
     s3.faults()
     assert crawl().exit_code == 0
     record = read_record(open_bucket(s3.where), "site-000")
     assert record
     assert (record.state, record.tries) == ("done", 0)
-    assert "no faults" in roaming("validate", f"{s3.where}/site-000").output
-    assert "edition 1" in roaming("search", f"{s3.where}/site-000", "kept in order").stdout
+    assert "edition 1" in _told(roaming, s3.where)
     assert "1 are done" in crawl().stderr
 
 
-def test_it_makes_no_pause_longer(crawl: Crawl, sites: Any, s3: Any) -> None:
+@pytest.mark.parametrize(("late", "edition"), [(False, 0), (True, 1)])
+def test_pages_fit_the_manifest_that_is_there(
+    roaming: Any, sites: Any, tmp_path: Path, late: bool, edition: int
+) -> None:
+    """The old pages are put back, unless it was only the store's answer that was lost."""
+    bucket = FolderBucket(tmp_path / "store")
+    bucket.create(STORE, b"{}")
+    _crawl_into(_Distant(bucket), sites.url(0), tmp_path)
+    sites.edition["127.0.1.1/a"] = 1
+    assert _crawl_into(_Deaf(bucket, late), sites.url(0), tmp_path).state == "failed"
+    assert f"edition {edition}" in _told(roaming, bucket.where)
+    del sites.edition["127.0.1.1/a"]
+    sites.down = {"127.0.1.1/a/p1/"}
+    assert _crawl_into(_Distant(bucket), sites.url(0), tmp_path).state == "done"
+    _told(roaming, bucket.where)
+
+
+def test_it_makes_no_pause_longer(crawl: Crawling, sites: Any, s3: Any) -> None:
     """A site that failed before has failed no more often than that."""
     crawl()
     sites.down.add("127.0.1.1")
@@ -61,3 +86,43 @@ def test_it_makes_no_pause_longer(crawl: Crawl, sites: Any, s3: Any) -> None:
     report = json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])
     assert report["failures"][0]["tries"] == 1
     assert not report["failures"][0]["kept"]
+
+
+class _Deaf:
+    """A store that hears nothing of a manifest, or of which nothing is heard once it has that."""
+
+    distant = True
+
+    def __init__(self, bucket: Bucket, late: bool = False) -> None:
+        self._bucket, self._late, self.where = bucket, late, bucket.where
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bucket, name)
+
+    def put(self, path: str, data: bytes) -> None:
+        deaf = path.endswith(PATH)
+        if not deaf or self._late:
+            self._bucket.put(path, data)
+        if deaf:
+            raise BucketError(f"{self.where}: {path} cannot be had (no connection)")
+
+
+class _Distant(_Deaf):
+    """A folder in which sites are not crawled, but uploaded to."""
+
+    def put(self, path: str, data: bytes) -> None:
+        self._bucket.put(path, data)
+
+
+def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> Record:
+    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    plan = Plan(bucket.where, how, secrets.token_hex(4), "-", str(scratch / "scratch"))
+    return crawl_site(bucket, Listed(url, "site-000"), plan)
+
+
+def _told(roaming: Any, store: str) -> str:
+    """Give what the site's pages say, all of which fits its manifest."""
+    checked, found = roaming("validate", f"{store}/site-000"), roaming("search", f"{store}/site-000", "kept in order")
+    assert not [line for line in checked.output.splitlines() if "digest" in line or "not the same" in line]
+    assert len(re.findall(r"edition \d", found.stdout)) == 3
+    return str(found.stdout)
