@@ -18,12 +18,17 @@ def standing(record: Record | None, config: str, now: float, older_than: float |
     """Tell whether a site is `due`, `fresh`, or `waiting` for its next try."""
     if record is None or refresh or not _made_so(record.config, config):
         return "due"
-    if record.stopped and PAGES not in record.stopped:
-        return "due"  # another crawl goes on from there
-    if record.state == "failed":
+    if unfinished(record.stopped):
+        return "due"
+    if record.state == "failed" or record.kept:
         return "due" if now >= record.next_try else "waiting"
     crawled = record.entry.crawled if record.entry else 0.0
     return "due" if older_than is not None and now - crawled >= older_than else "fresh"
+
+
+def unfinished(stopped: str) -> bool:
+    """Tell whether a crawl that a limit has stopped is gone on with by the next one."""
+    return bool(stopped) and PAGES not in stopped
 
 
 def config_of(how: Crawl) -> str:

@@ -34,6 +34,8 @@ class Report:
     pages_new: int = 0
     pages_changed: int = 0
     pages_gone: int = 0
+    pages_kept: int = 0
+    """Pages that failed, or that a limit left out, and that stand as they were; those of sites that failed aside."""
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -58,6 +60,7 @@ class Report:
         self.pages_new += record.new
         self.pages_changed += record.changed
         self.pages_gone += record.gone
+        self.pages_kept += record.kept
         if record.result == "changed":
             told = {"site": record.key, "new": record.new, "changed": record.changed, "gone": record.gone}
             self.changes.append(told)

@@ -17,6 +17,7 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH, load
 from roaming_crawler.claims import Claim, ClaimedError, LostError, Stop, Stopped, claimed
 from roaming_crawler.crawl import crawl
+from roaming_crawler.due import unfinished
 from roaming_crawler.files import folder_site
 from roaming_crawler.listing import Listed
 from roaming_crawler.publishing import Outcome
@@ -116,7 +117,9 @@ def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, s
     outcome, home = anyio.run(_unless_stopped, site.url, folder, plan, stop)
     if not outcome.had and not outcome.gone:
         raise _FailedError(f"{site.url}: none of its pages could be had; {outcome.trouble}")
-    now = time.time()
+    now, kept, stopped = time.time(), len(outcome.kept), outcome.stopped.partition(";")[0]
+    before = last.entry if last and kept else None
+    tries = (last.tries if last else 0) + (not unfinished(stopped)) if kept else 0
     changed = len(outcome.new) + len(outcome.changed) + len(outcome.gone)
     return Record(
         site.key,
@@ -132,10 +135,14 @@ def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, s
         changed=len(outcome.changed),
         same=outcome.same,
         gone=len(outcome.gone),
+        kept=kept,
         requests=outcome.requests,
         bytes=outcome.bytes,
-        stopped=outcome.stopped.partition(";")[0],
-        entry=entry_of(site.key, load((folder / PATH).read_bytes()), now),
+        stopped=stopped,
+        error=_cut(outcome.trouble) if kept and outcome.trouble != stopped else "",
+        tries=tries,
+        next_try=now + _pause(tries) if kept and not unfinished(stopped) else 0.0,
+        entry=entry_of(site.key, load((folder / PATH).read_bytes()), before.crawled if before else now),
     )
 
 
@@ -173,7 +180,7 @@ def _first(error: BaseException) -> BaseException:
 
 def failed_record(site: Listed, plan: Plan, last: Record | None, error: str) -> Record:
     """Give the record of a site that could not be crawled."""
-    tries = (last.tries if last and last.state == "failed" else 0) + 1
+    tries = (last.tries if last else 0) + 1
     now = time.time()
     return Record(
         site.key,
@@ -185,11 +192,19 @@ def failed_record(site: Listed, plan: Plan, last: Record | None, error: str) -> 
         result="failed",
         published=last.published if last else "",
         home=last.home if last else "",
-        error=" ".join(error.split())[:_LONGEST],
+        error=_cut(error),
         tries=tries,
-        next_try=now + min(PAUSE * 4 ** min(tries - 1, 5), LONGEST_PAUSE),  # 4 ** 512 is no float any more
+        next_try=now + _pause(tries),
         entry=last.entry if last else None,
     )
+
+
+def _pause(tries: int) -> float:
+    return min(PAUSE * 4.0 ** min(tries - 1, 5), LONGEST_PAUSE)  # 4 ** 512 is no float any more
+
+
+def _cut(error: str) -> str:
+    return " ".join(error.split())[:_LONGEST]
 
 
 def _small(record: Record) -> Record:

@@ -45,7 +45,8 @@ class Record:
     `config` is the digest of what was asked for, `run` the crawl of many sites that this was a part of, `at` its time.
     `result` is what that brought: `new`, `changed`, `same` or `failed`; `published` is the run of the last good copy,
     `home` the address that `url` led to then.
-    A site that failed `tries` times in a row is not asked again before `next_try`.
+    `kept` pages stand as they were, since they failed, for the reason `error`, or a limit left them out.
+    A site that failed `tries` times in a row, in whole or in part, is not asked again before `next_try`.
     """
 
     key: str
@@ -62,6 +63,7 @@ class Record:
     changed: int = 0
     same: int = 0
     gone: int = 0
+    kept: int = 0
     requests: int = 0
     bytes: int = 0
     stopped: str = ""

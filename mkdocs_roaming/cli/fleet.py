@@ -133,7 +133,15 @@ def _tell(name: str, data: dict[str, Any]) -> None:
     elif name == "site":
         count = one_line(data["error"]) if data["result"] in ("failed", "busy") else f"{data['pages']} pages"
         stopped = f"; {data['stopped']}" if data["stopped"] else ""
-        click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}", err=True)
+        kept = f"; {_kept(data['kept'], data['error'])}" if data["kept"] else ""
+        click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}{kept}", err=True)
+
+
+def _kept(count: int, error: str) -> str:
+    from mkdocs_roaming.terminal import one_line
+
+    why = f" ({one_line(error)})" if error else ""
+    return f"{count} {'page' if count == 1 else 'pages'} kept from before{why}"
 
 
 def _show(report: Report, store: str) -> None:
@@ -151,8 +159,9 @@ def _show(report: Report, store: str) -> None:
         click.echo(f"    {failure['site']}: {one_line(failure['error'])}; {kept}{due}")
     if len(report.failures) > _MOST_SHOWN:
         click.echo(f"    and {len(report.failures) - _MOST_SHOWN} more: roaming sites {store} --failed")
+    old = f", {report.pages_kept} kept from before" if report.pages_kept else ""
     click.echo(
-        f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone; "
+        f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}; "
         f"{report.requests} requests, {report.bytes / 1e6:.1f} MB, {report.seconds:g} s"
     )
 
@@ -219,9 +228,11 @@ def _show_record(record: Record) -> None:
             click.echo(f"  {one_line(entry.summary)}")
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
+    due = _due(record.next_try, "tried again by the next crawl")
     if record.state == "failed":
-        due = _due(record.next_try, "tried again by the next crawl")
         click.echo(f"  failed {ago(record.at)}: {one_line(record.error)}; {due}")
+    elif record.kept:
+        click.echo(f"  tried {ago(record.at)}: {_kept(record.kept, record.error)}; {due}")
 
 
 def _due(at: float, at_once: str) -> str:

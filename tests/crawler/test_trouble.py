@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import Record, read_record
+from mkdocs_roaming.catalogue import Record, read_record, write_record
+from mkdocs_roaming.catalogue.records import record_of
 from mkdocs_roaming.cli import main
 
 NAMES = [f"/p{at}/" for at in range(6)]
@@ -139,3 +143,96 @@ def test_a_site_that_was_left_but_for_what_is_gone_has_answered(
     whole.put("/p3/", status=404)
     done = crawl("--refresh")
     assert (record().state, record().gone) == ("done", 1), done.output
+
+
+def _fail_six(site: Any) -> None:
+    for name in NAMES:
+        site.put(name, "no", status=403)
+
+
+def _expire(store: Path) -> None:
+    """Have the pause of the site be over."""
+    bucket = FolderBucket(store)
+    found = read_record(bucket, "demo")
+    assert found
+    write_record(bucket, replace(found, next_try=time.time() - 1))
+
+
+def test_pages_that_were_kept_are_told(whole: Any, crawl: Crawl, record: Callable[[], Record], tmp_path: Path) -> None:
+    """A site of which one page of seven is had is as old as it was, and whoever crawls and lists it is told why."""
+    crawl()
+    assert record().kept == 0
+    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+    _fail_six(whole)
+    done = crawl("--refresh")
+    why = f"6 pages kept from before ({whole.url}p0/: answers 403)"
+    assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(why)}\n", done.stderr)
+    assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in done.stdout
+    assert (record().state, record().kept) == ("done", 6)
+    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # the fixture sees to it
+    reports = [json.loads(file.read_text()) for file in (tmp_path / "store" / ".fleet" / "runs").iterdir()]
+    assert sorted(report["pages_kept"] for report in reports) == [0, 6]
+    listed = CliRunner().invoke(main, ["sites", str(tmp_path / "store")]).stdout
+    assert f"\n  tried just now: {why}; tried again after 20" in listed
+
+
+def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
+    whole: Any, crawl: Crawl, record: Callable[[], Record], tmp_path: Path
+) -> None:
+    """The pause grows as that of a site that fails; once all pages are had it is over, and the site is up to date."""
+    crawl()
+    whole.put("/p4/", "no", status=403)
+    pauses = []
+    for _ in range(3):
+        crawl("--refresh-older-than", "0s")
+        pauses.append(round((record().next_try - record().at) / 3600))
+        whole.asked.clear()
+        assert "1 wait for their next try" in crawl("--refresh-older-than", "0s").stderr
+        assert not whole.asked
+        _expire(tmp_path / "store")
+    assert pauses == [1, 4, 16]
+    whole.page("/p4/", "/p4/", "First edition.")
+    began = time.time()
+    assert "1 of 1 sites to crawl" in crawl().stderr
+    assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
+    assert record().entry.crawled >= began  # type: ignore[union-attr]  # the fixture sees to it
+    assert "0 of 1 sites to crawl; 1 are done" in crawl().stderr
+
+
+def test_a_site_fails_on_where_it_failed_in_part(
+    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+) -> None:
+    """Its pause goes on to grow."""
+    crawl()
+    _fail_six(whole)
+    crawl("--refresh")
+    _forbid(whole, reply)
+    crawl("--refresh")
+    assert (record().state, record().tries) == ("failed", 2)
+
+
+def test_what_a_limit_left_as_it_was_is_gone_on_with(
+    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+) -> None:
+    """A refresh that `--max-seconds` ends has kept pages, and waits for no pause."""
+    crawl()
+    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+
+    def slow(handler: Any) -> Any:
+        time.sleep(0.6)
+        return reply("no", 403)
+
+    whole.plays["/p0/"] = slow
+    done = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
+    assert "; stopped after 0.5 seconds (--max-seconds); " in done.stderr
+    assert record().kept
+    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # the fixture sees to it
+    whole.page("/p0/", "/p0/", "First edition.")
+    assert "1 of 1 sites to crawl" in crawl().stderr
+    assert record().kept == 0
+
+
+def test_a_record_of_before_is_read() -> None:
+    """One that tells of no kept pages has none."""
+    told = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
+    assert record_of(told).kept == 0
