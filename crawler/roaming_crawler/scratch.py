@@ -1,7 +1,7 @@
 """Where sites are crawled before they are uploaded: a folder for each, that one process has at a time.
 
 SCRATCH/<store>/<key>/lock     locked while somebody is at it
-SCRATCH/<store>/<key>/site     goes on to be crawled where a process was killed; gone once it is uploaded
+SCRATCH/<store>/<key>/site     goes on to be crawled where a process was killed; gone once it is uploaded, or fails
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from itertools import count
 from pathlib import Path
 
 from mkdocs_roaming.buckets import BucketError
+from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.claims import ClaimedError
 from roaming_crawler.store import take_lock
 
 KEPT = 7 * 24 * 3_600.0
@@ -30,7 +32,9 @@ def default_scratch() -> Path:
 
 @contextmanager
 def place_for(scratch: Path, store: str, key: str) -> Iterator[Path]:
-    """Give the folder to crawl a site of a store in. What was left there is kept, unless the block comes to its end.
+    """Give the folder to crawl a site of a store in. It is kept where a process is killed, or the store fails.
+
+    What the block leaves when it comes to its end, or when the site is at fault, is in the store as well.
 
     Raises BucketError where the scratch folder is somebody else's or cannot be written to: no site can be crawled then.
     """
@@ -47,6 +51,11 @@ def place_for(scratch: Path, store: str, key: str) -> Iterator[Path]:
     try:
         yield place / "site"
         shutil.rmtree(place, ignore_errors=True)
+    except (BucketError, ClaimedError):
+        raise
+    except RoamingError:  # else sites that fail for good would fill the disk
+        shutil.rmtree(place, ignore_errors=True)
+        raise
     finally:
         os.close(handle)
 

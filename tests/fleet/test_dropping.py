@@ -105,8 +105,10 @@ def test_a_site_that_moved_is_dropped_and_crawled_by_its_new_address(
 ) -> None:
     """As the command says: what the last crawl of the old address left on this machine stands in nobody's way."""
     one(0)
-    sites.down.add("127.0.1.1/a")
+    s3.faults(unheard="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3
+    s3.faults()
+    sites.down.add("127.0.1.1/a")
     told = one(1)
     assert "drop it first" in told.stderr
     assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
@@ -120,11 +122,11 @@ def test_a_dropped_site_that_comes_back_is_whole(
 ) -> None:
     """Also what its crawl remembers: another machine keeps the pages that have a bad moment."""
     one(0)
-    sites.down.add("127.0.1.1/a")
-    one(0, "--refresh")  # leaves on this machine what was uploaded
-    sites.down.clear()
+    s3.faults(unheard="/known.tar.gz")
+    assert one(0, "--refresh").exit_code == 3  # leaves on this machine what was uploaded
+    s3.faults()
     roaming("sites", s3.where, "--drop", "docs")
-    one(0)
+    assert "3 pages new" in one(0).stdout
     sites.down.add("127.0.1.1/a/p1/")
     one(0, "--refresh", scratch="elsewhere")
     assert len(load(open_bucket(s3.where).get(f"docs/{PATH}")).pages) == 3

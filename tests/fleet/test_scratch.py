@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from roaming_crawler.claims import LostError
 from roaming_crawler.scratch import KEPT, place_for, sweep
 
 from mkdocs_roaming.buckets import BucketError
+from mkdocs_roaming.errors import RoamingError
 
 
 def _left_in(store: str, scratch: Path) -> None:
@@ -55,6 +57,24 @@ def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
     sweep(tmp_path, time.time() + KEPT + 60)
     assert list(tmp_path.glob("*/*")) == []
     sweep(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (RoamingError("none of its pages could be had"), False),
+        (BucketError("the store is away"), True),
+        (LostError("another process took it over"), True),
+        (OSError("no space left"), True),
+    ],
+    ids=["site", "store", "claim", "disk"],
+)
+def test_a_site_that_fails_leaves_nothing(tmp_path: Path, error: Exception, kept: bool) -> None:
+    """Else those that fail for good would pile up. What the store's failure interrupts is gone on with."""
+    with suppress(type(error)), place_for(tmp_path, "s3://one", "site") as folder:
+        folder.mkdir()
+        raise error
+    assert bool(list(tmp_path.glob("*/site/site"))) is kept
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives folders away")
