@@ -14,6 +14,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 from mkdocs_roaming.answer import prompts
@@ -29,6 +30,7 @@ from mkdocs_roaming.serve.answers import Answers, free, how_of, key_of
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.languages import Languages
 from mkdocs_roaming.serve.objects import Around, Part, whole
+from mkdocs_roaming.serve.problems import told_outside
 from mkdocs_roaming.serve.question import Question, page_of
 from mkdocs_roaming.serve.redaction import without_passwords
 from mkdocs_roaming.serve.sharing import Seat, UnderWay
@@ -206,7 +208,7 @@ class Hearing:
         question, way = self.question, self._way
         return answer(
             question.text,
-            self.deployment.navigator(),
+            self.deployment.navigator(partial(told_outside, at="/v1/ask")),
             self._model,
             page=self._page.id if self._page else None,
             opened=self._memory.opened,

@@ -38,6 +38,7 @@ from mkdocs_roaming.serve.log import Journal, Lines
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import OPERATIONS
+from mkdocs_roaming.serve.problems import told_outside
 from mkdocs_roaming.serve.refusals import HANDLERS
 from mkdocs_roaming.serve.routes import Routes
 from mkdocs_roaming.serve.sending import PING
@@ -143,7 +144,8 @@ def _tools(site: Languages, policy: Policy) -> McpEndpoint | None:
     def near() -> bool:
         return site.main.current is not None and site.main.current.library.near
 
-    return McpEndpoint(lambda: site.now().navigator(), hosts=policy.hosts, origins=policy.origins, near=near)
+    telling = partial(told_outside, at="/mcp")
+    return McpEndpoint(lambda: site.now().navigator(telling), hosts=policy.hosts, origins=policy.origins, near=near)
 
 
 def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> list[BaseRoute]:

@@ -52,9 +52,9 @@ class Deployment:
         """The site's digest."""
         return self.library.manifest.digest
 
-    def navigator(self) -> Navigator:
-        """Give a navigator for one conversation."""
-        return Navigator(self.library, search=self.search)
+    def navigator(self, telling: Callable[[LibraryError], str] = str) -> Navigator:
+        """Give a navigator for one conversation; `telling` gives what is said of a section that cannot be read."""
+        return Navigator(self.library, search=self.search, telling=telling)
 
 
 class Deployments:

@@ -36,7 +36,7 @@ from mkdocs_roaming.roam.calling import Tools, opened_apart, sections_asked
 from mkdocs_roaming.roam.results import Expanded, Misused, Result, render
 from mkdocs_roaming.roam.tools import MOST_IDS, TOOLS
 from mkdocs_roaming.serve.guard import asking
-from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem
+from mkdocs_roaming.serve.problems import Refused, Send, as_bytes, send_problem, told_outside
 from mkdocs_roaming.serve.redaction import without_passwords
 
 if TYPE_CHECKING:
@@ -228,8 +228,6 @@ def _called(
 
 def _told_outside(error: Exception) -> str:
     """Give what a visitor is told of an error: of what cannot be read neither file nor reason."""
-    from mkdocs_roaming.serve.refusals import told_outside  # it brings Starlette, which stdin and stdout do without
-
     return told_outside(error, "/mcp") if isinstance(error, LibraryError) else str(error)
 
 

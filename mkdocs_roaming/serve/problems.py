@@ -7,10 +7,15 @@ A refusal is raised where it is found out; the guard says it for what it finds i
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
+
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.roam.absent import NotCrawled
+from mkdocs_roaming.serve.redaction import without_passwords
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
@@ -44,6 +49,14 @@ def problem(refused: Refused) -> tuple[list[Header], bytes]:
     return [*headers, (b"content-length", str(len(data)).encode())], data
 
 
+def told_outside(error: RoamingError, at: str) -> str:
+    """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
+    if isinstance(error, NotCrawled):
+        return error.outside
+    _log.warning("%s: %s", at, without_passwords(str(error)))
+    return "This cannot be read at the moment"
+
+
 def as_bytes(text: str) -> bytes:
     """Give a text as it is sent. What others wrote may hold halves of characters, which cannot be: `?` stands there."""
     return text.encode("utf-8", "replace")
@@ -61,4 +74,5 @@ async def send_problem(send: Send, refused: Refused, headers: Iterable[Header] =
     await send({"type": "http.response.body", "body": body})
 
 
+_log = logging.getLogger("mkdocs_roaming.serve")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

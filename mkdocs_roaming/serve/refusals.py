@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -11,18 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.roam.absent import NotCrawled
-from mkdocs_roaming.serve.problems import Refused, problem
-from mkdocs_roaming.serve.redaction import without_passwords
-
-
-def told_outside(error: RoamingError, at: str) -> str:
-    """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
-    if isinstance(error, NotCrawled):
-        return error.outside
-    _log.warning("%s: %s", at, without_passwords(str(error)))
-    return _UNREADABLE
+from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.serve.problems import Refused, problem, told_outside
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -62,9 +51,7 @@ _SENTENCES = {
     405: "This address does not take that method.",
     416: "The file ends before that range begins; Content-Range says how long it is.",
 }
-_UNREADABLE = "This cannot be read at the moment"
 _SOON = 30.0
-_log = logging.getLogger("mkdocs_roaming.serve")
 
 HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
     Refused: _refuse,

@@ -39,9 +39,9 @@ from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.openapi import describe
 from mkdocs_roaming.serve.operations import JSON, MOST_KEY, MOST_SITES
 from mkdocs_roaming.serve.operations import OF_SITES as OPERATIONS
-from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json
+from mkdocs_roaming.serve.problems import Refused, as_bytes, as_json, told_outside
 from mkdocs_roaming.serve.question import checked_question
-from mkdocs_roaming.serve.refusals import HANDLERS, told_outside
+from mkdocs_roaming.serve.refusals import HANDLERS
 from mkdocs_roaming.serve.representing import negotiated, tagged
 from mkdocs_roaming.serve.schemas import OF_SITES as SCHEMAS
 from mkdocs_roaming.serve.walking import FEW_HITS, Told, number, tell_section

@@ -541,3 +541,29 @@ def test_a_provider_that_fails_is_told_as_a_failure(
     assert "test-key" not in body
     assert str(api.url) not in body
     assert body.endswith("data: [DONE]\n\n")
+
+
+def test_no_visitor_is_told_where_a_site_lies(start: Start, folder: Path) -> None:
+    """A page that cannot be read is told of as that, to an agent and to a model that repeats what it is given."""
+    id_ = json.loads((folder / "roaming" / "manifest.json").read_bytes())["pages"][0]["id"]
+    for file in (*folder.rglob("*.md"), folder / "llms-full.txt"):
+        file.unlink()
+    given: list[str] = []
+
+    class Repeats:
+        name = "repeats"
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            if not any(isinstance(turn, Said) and turn.calls for turn in request.turns):
+                yield opens(id_)
+                return
+            given.append(str(request.turns[-1]))
+            yield Text(given[-1])
+
+    endpoint = start(folder, Repeats())
+    call = {"name": "expand_sections", "arguments": {"ids": [id_]}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    answered = str(endpoint.ask(PORT))
+    for told in (given[0], endpoint.http.post("/mcp", json=message, headers={"Accept": "application/json"}).text):
+        assert "cannot be read at the moment" in told
+        assert str(folder) not in told + answered
