@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.roam.collection import Collection
 from mkdocs_roaming.roam.namespaces import KEY
 
@@ -11,8 +13,7 @@ from mkdocs_roaming.roam.namespaces import KEY
 def parted(collection: Collection, id_: str) -> tuple[str | None, str]:
     """Give the site that an id or an address is about, and what of it; None where it is about none.
 
-    What of it is a namespaced id, an address as the site spells it, a path, or nothing. Raises RoamingError where a
-    site that has to be looked into cannot be opened.
+    What of it is a namespaced id, an address as the site spells it, a path, or nothing.
     """
     if "://" in id_:
         return _by_address(collection, id_)
@@ -28,10 +29,12 @@ def parted(collection: Collection, id_: str) -> tuple[str | None, str]:
 def _by_address(collection: Collection, address: str) -> tuple[str | None, str]:
     """Give the site that an address lies on, and the address as it spells it: the deepest that has the page."""
     found = collection.lying_at(address)[:_NESTED]
+    if len(found) == 1:
+        return found[0]
     for key, own in found:
-        if len(found) > 1 and collection.open(key).library.places.address(own) is None:
-            continue
-        return key, own
+        with suppress(RoamingError):  # one that cannot be opened, or is just gone, may not be the one
+            if collection.open(key).library.places.address(own) is not None:
+                return key, own
     return found[0] if found else (None, "")
 
 

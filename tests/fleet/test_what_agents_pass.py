@@ -85,6 +85,15 @@ def test_an_address_opens_on_the_site_that_has_it(collection: Collection) -> Non
     assert oars in ids(collection, "rows")
 
 
+def test_a_deeper_site_that_cannot_be_read_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    """The one above it that has the page opens it."""
+    shelve(tmp_path, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
+    shelve(tmp_path, "broken", PUMPS.format("Broken"), "Broken", "https://rows.example/guide/")
+    (tmp_path / "broken" / "roaming" / "manifest.json").write_text("{")
+    (oars,) = opened(Collection(tmp_path), ["https://rows.example/guide/#oars"])
+    assert oars.startswith("rows:")
+
+
 @pytest.mark.parametrize(
     "address", ["https://a.example/docsboats/", "https://b.example/docs/", "https://", "://", "a://b://c"]
 )
