@@ -5,6 +5,8 @@ A task whose worker dies is given to another one, which goes on where the store,
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -17,28 +19,37 @@ from roaming_crawler.listing import Listed
 from roaming_crawler.single import failed_record
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Worker
+    from distributed import Client, Future, Worker, as_completed
 
 _AHEAD = 3
 """Tasks that are known to the scheduler, for each that can be worked on at once: its memory stays the same."""
 
 
-def in_dask(address: str, at_once: int) -> Engine:
-    """Give the engine that crawls in workers: those of the scheduler at an address, else some started for it."""
+def in_dask(address: str, at_once: int, patience: float = 60.0) -> Engine:
+    """Give the engine that crawls in workers: those of the scheduler at an address, else some started for it.
+
+    It raises UsageError where the scheduler goes away, or no worker has been there for `patience` seconds.
+    """
     try:
         import distributed
     except ImportError:
         raise UsageError(
             "--engine dask: needs the packages dask and distributed; pip install 'mkdocs-roaming[fleet]'"
         ) from None
-    del distributed
 
     def engine(plan: Plan, groups: Sequence[tuple[Listed, ...]]) -> Generator[Record]:
         if not groups:
             return
         with ExitStack() as stack:
+            _quiet(stack)
             client = _client(stack, address, at_once)
-            yield from _results(client, plan, groups, at_once)
+            try:
+                yield from _results(client, plan, groups, at_once, patience)
+            except (OSError, distributed.CancelledError):
+                where = address or client.scheduler.address
+                raise UsageError(
+                    f"--engine dask: the scheduler at {where} is gone; start it and give the same command"
+                ) from None
 
     return engine
 
@@ -60,6 +71,13 @@ class _Wanted:
     def is_set(self) -> bool:
         task = self._worker.state.tasks.get(self._task)
         return task is None or task.state == "cancelled"
+
+
+def _quiet(stack: ExitStack) -> None:
+    """Leave it to us to tell of a scheduler that is gone: Dask's client does so in fifty lines."""
+    logger = logging.getLogger("distributed.client")
+    stack.callback(logger.setLevel, logger.level)
+    logger.setLevel(logging.CRITICAL)
 
 
 def _client(stack: ExitStack, address: str, at_once: int) -> Client:
@@ -95,7 +113,9 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _results(client: Client, plan: Plan, groups: Sequence[tuple[Listed, ...]], at_once: int) -> Iterator[Record]:
+def _results(
+    client: Client, plan: Plan, groups: Sequence[tuple[Listed, ...]], at_once: int, patience: float
+) -> Iterator[Record]:
     from distributed import as_completed
 
     turns = Turns(groups)
@@ -111,29 +131,65 @@ def _results(client: Client, plan: Plan, groups: Sequence[tuple[Listed, ...]], a
         return True
 
     def fill() -> None:
-        places = max(at_once, sum(client.ncores().values()))
+        places = max(at_once, _places(client))
         while len(running) < _AHEAD * places and submit():
             pass
 
     fill()
-    for future in found:
-        site, host = running.pop(future.key)
-        yield _record(future, site, plan)
+    for future in _ended(found, client, patience):
+        site, host = running[future.key]
+        if (record := _record(future, site, plan)) is None:
+            found.add(future)
+            continue
+        del running[future.key]
+        yield record
         future.release()
         submit(host)
         fill()
 
 
-def _record(future: Future, site: Listed, plan: Plan) -> Record:
+def _ended(found: as_completed, client: Client, patience: float) -> Iterator[Future]:
+    """Give tasks as they end. Raises UsageError where nobody has been there to work on them for too long."""
+    seen = asked = time.monotonic()
+    while not found.is_empty():
+        if (now := time.monotonic()) > asked + _ASKED:
+            asked = now
+            if _places(client):
+                seen = now
+            elif now > seen + patience:
+                where = client.scheduler.address
+                raise UsageError(
+                    f"--engine dask: no worker has been at {where} for {patience:g} s; "
+                    f"start one, dask worker {where}, and give the same command"
+                )
+        if found.has_ready():
+            yield next(found)
+        else:
+            time.sleep(_LOOKED)
+
+
+def _places(client: Client) -> int:
+    """Give how many sites can be worked on at once. Raises OSError where the scheduler is gone."""
+    if client.status != "running":  # else it would be tried for half a minute
+        raise ConnectionError
+    return sum(client.ncores().values())
+
+
+def _record(future: Future, site: Listed, plan: Plan) -> Record | None:
+    """Give what a task came to; None where the worker that had it died just now, so that it is done again."""
+    from distributed import CancelledError
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
-        record: Record = future.result()
+        record: Record = future.result(timeout=_SECONDS)
     except KilledWorker:
         return _written(open_bucket(plan.store), site, plan)
-    except RoamingError:
+    except (RoamingError, CancelledError, CommClosedError):
         raise
     except Exception as error:
+        if isinstance(error, TimeoutError) and future.status != "error":
+            return None
         raise UsageError(
             f"--engine dask: a worker cannot do its task ({type(error).__name__}: {_line(error)}); "
             "is the same mkdocs-roaming installed there?"
@@ -156,3 +212,5 @@ def _line(error: Any) -> str:
 
 
 _SECONDS = 5
+_LOOKED = 0.05
+_ASKED = 1.0

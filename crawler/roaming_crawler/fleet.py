@@ -22,7 +22,7 @@ from mkdocs_roaming import __version__
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
 from mkdocs_roaming.catalogue import Record, rebuild, records_in
 from mkdocs_roaming.catalogue.records import FLEET
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.manifest import PATH
 from roaming_crawler.claims import SECONDS, ClaimedError, Stop, claimed
 from roaming_crawler.crawl import Crawl
@@ -71,7 +71,7 @@ def crawl_many(
 ) -> Report:
     """Crawl those sites that are due into a store; `older_than` is the age in seconds at which one is, again.
 
-    Raises UsageError, BucketError, or ClaimedError where the store cannot be used.
+    Raises UsageError, BucketError, or StoreError where the store cannot be used. What ends it later is in the report.
     """
     bucket = open_bucket(store)
     _ready(bucket)
@@ -104,11 +104,13 @@ def crawl_many(
         report.stopped = "interrupted; the same command goes on"
     except BucketError as error:
         report.stopped, away = str(error), True
+    except RoamingError as error:
+        report.stopped = str(error)
     report.seconds = round(time.monotonic() - began, 1)
     try:
         if not away:  # it was tried for minutes; the next run writes the report from what each site's record says
             _close(bucket, report, changed=bool(due))
-    except (BucketError, ClaimedError) as error:
+    except RoamingError as error:
         report.stopped = report.stopped or str(error)
     tell("done", asdict(report))
     return report

@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from roaming_crawler.session import Limits
 from roaming_crawler.single import failed_record
 
 from mkdocs_roaming.buckets import BucketError, FolderBucket
-from mkdocs_roaming.catalogue import Entry, Record, read_record, write_record
+from mkdocs_roaming.catalogue import Entry, Record, read_record, records_in, write_record
 from mkdocs_roaming.errors import UsageError
 
 Roaming = Callable[..., Result]
@@ -352,3 +352,20 @@ def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path
     report = crawl_many([Listed(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
     assert "is the store up?" in report.stopped
     assert list(FolderBucket(store).list(".fleet/runs")) == []
+
+
+def test_what_ends_a_run_leaves_a_report_and_a_catalogue(sites: Any, tmp_path: Path) -> None:
+    """What the machine that crawls cannot do ends the run in order: what was crawled until then can be listed."""
+    store = tmp_path / "store"
+
+    def engine(plan: Plan, groups: Any) -> Generator[Record]:
+        yield crawl_listed(groups[0][0], plan)
+        raise UsageError("a worker has another version; install the same one")
+
+    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    listed = [Listed(sites.url(0), "one"), Listed(sites.url(2), "two")]
+    report = crawl_many(listed, str(store), how, engine, scratch=tmp_path)
+    assert (report.new, report.stopped) == (1, "a worker has another version; install the same one")
+    bucket = FolderBucket(store)
+    assert [record.key for record in records_in(bucket)] == ["one"]
+    assert len(list(bucket.list(".fleet/runs"))) == 1

@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from roaming_crawler.crawl import Crawl
+from roaming_crawler.dask_engine import in_dask
+from roaming_crawler.fetch import Manners
+from roaming_crawler.fleet import crawl_many
+from roaming_crawler.listing import read_listing
 
 from fleet.workers import cluster
 
@@ -75,6 +80,63 @@ def test_processes_started_for_a_crawl_do_the_same(
     assert published(tmp_path / "many") == published(tmp_path / "one")
     again = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(again.stdout.splitlines()[-1])["fresh"] == 8
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_ends_the_run_in_order(
+    sites: Any, tmp_path: Path, haste: tuple[str, ...], roaming: Any
+) -> None:
+    """It is told in a line, what was crawled can be listed, and the same command goes on with another scheduler."""
+    sites.pages, sites.delay = 20, 0.02
+    listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
+    with cluster(tmp_path, 1) as dask:
+        command = _command(listing, store, haste, "--engine", f"dask={dask.address}")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            assert running.stderr is not None
+            while "new" not in (line := running.stderr.readline()):
+                assert line, "it ended"
+            dask.scheduler.kill()
+            said = [line for line in running.stderr.read().splitlines() if not line.startswith("  new ")]
+    assert running.returncode == 1
+    told = f"roaming: --engine dask: the scheduler at {dask.address} is gone; start it and give the same command"
+    assert said == [told]
+    listed = json.loads(roaming("sites", store, "--json").stdout)
+    assert 0 < len(listed) < 12
+    assert [report["stopped"] for report in _reports(store)] == [told.removeprefix("roaming: ")]
+    sites.delay = 0
+    done = roaming("crawl", "--many", listing, "-o", store, *haste, "--json")
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (last["new"] + last["fresh"], last["failed"]) == (12, 0)
+    assert last["fresh"] >= len(listed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 1])
+def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_path: Path) -> None:
+    """A scheduler without workers, and one whose last worker is killed, are told in a line, with what to start."""
+    sites.delay = 0.02
+    listed = read_listing(sites.listing(tmp_path / "sites.txt", 8))
+    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    store = tmp_path / "store"
+    with cluster(tmp_path, workers) as dask:
+
+        def tell(name: str, data: dict[str, Any]) -> None:
+            if name == "site":
+                dask.workers[0].kill()
+
+        engine = in_dask(dask.address, 2, patience=3)
+        report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, tell=tell)
+    assert report.stopped == (
+        f"--engine dask: no worker has been at {dask.address} for 3 s; start one, dask worker {dask.address}, "
+        "and give the same command"
+    )
+    assert [each["new"] for each in _reports(store)] == [report.new]
+    assert bool(report.new) == bool(workers)
+    assert report.new < 8
+
+
+def _reports(store: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text("utf-8")) for file in (store / ".fleet" / "runs").iterdir()]
 
 
 @pytest.mark.parametrize(
