@@ -121,9 +121,11 @@ class Getter:
         except FetchError as error:
             return Skipped(entry.url, str(error).removeprefix(f"{entry.url}: "))
 
-    def knew(self, entry: Entry) -> bool:
-        """Tell whether the last crawl had the page of an entry."""
-        return self.session.knew(entry.url, HTML) or self.session.knew(entry.markdown, MARKDOWN)
+    def knew(self, entry: Entry) -> str:
+        """Give where the last crawl had the page of an entry; nothing where it did not."""
+        if found := self.session.before(entry.url, HTML):
+            return found.url
+        return entry.url if self.session.before(entry.markdown, MARKDOWN) else ""
 
     async def learn_what_is_missing(self) -> None:
         """See what the host answers for an address that cannot exist: many say 200."""

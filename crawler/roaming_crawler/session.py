@@ -117,10 +117,10 @@ class Session:
         """Tell whether an earlier crawl's answer stands in for that of an address."""
         return _key(url, accept) in self._stood
 
-    def knew(self, url: str, accept: str) -> bool:
-        """Tell whether the last crawl had an answer from an address."""
+    def before(self, url: str, accept: str) -> Record | None:
+        """Give what an address answered the last crawl, where that was good."""
         old = self.store.old.get(_key(url, accept))
-        return old is not None and old.status == 200
+        return old if old and old.status == 200 else None
 
     async def robots(self, url: str) -> Robots:
         """Give what the host of an address asks of crawlers."""

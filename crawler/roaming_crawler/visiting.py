@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from mkdocs_roaming import site_nav
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest import PATH, pages_of
 from mkdocs_roaming.page import NavItem
 from roaming_crawler.discover import Found, loosely
 from roaming_crawler.pages import Body, Entry, Getter, Got, Skipped, entry_of
 from roaming_crawler.readings import Readings
 from roaming_crawler.scope import looks_like_a_page
-from roaming_crawler.session import PAGES, Limits, Session
+from roaming_crawler.session import PAGES, Session
+from roaming_crawler.store import stored_path
 from roaming_crawler.workers import ApartReader
 
 if TYPE_CHECKING:
@@ -54,13 +57,21 @@ async def _visited(
     await getter.learn_what_is_missing()
     if found.scope.url not in found.entries:
         found.add(Entry(found.scope.url, title=""))
-    visit = _Visit(getter, found, how, tell, bodies, known=set(found.entries))
+    visit = _Visit(getter, found, how, tell, bodies, known=set(found.entries), stand=_standing(session))
     level = sorted(found.entries.values(), key=lambda entry: entry.url)
     level.sort(key=lambda entry: entry.url != found.scope.url)  # the home page first
     found.entries.clear()  # whatever text they bring is put aside with its page
-    while level:
-        level = await visit.level(level)
+    while level or visit.left:
+        level = await (visit.level(level) if level else visit.rest())
     return list(visit.got.values()), visit.skipped
+
+
+def _standing(session: Session) -> set[str]:
+    """Give the paths of the pages that stand there from the last crawl, loosely."""
+    try:
+        return {loosely(page.path) for page in pages_of(session.store.folder / PATH)} if session.store.old else set()
+    except (OSError, ManifestError):
+        return set()
 
 
 @dataclass(slots=True)
@@ -73,6 +84,10 @@ class _Visit:
     tell: Tell
     bodies: MutableMapping[str, Body]
     known: set[str]
+    stand: set[str]
+    """The pages that stand there, for which room is left."""
+    left: list[Entry] = field(default_factory=list)
+    """What the limit of pages has left out so far."""
     got: dict[str, Got] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     sample: int = 3
@@ -84,10 +99,9 @@ class _Visit:
     async def level(self, entries: list[Entry]) -> list[Entry]:
         """Get some pages; give those that they link to and nobody named before."""
         self._fresh = {}
-        room = _room(entries, len(self.got), self.how.limits)
-        if room < len(entries):  # known ones first: a page beyond stands as it was, and would do so for ever
-            entries = sorted(entries, key=lambda entry: not self.getter.knew(entry))
-        entries, beyond = entries[:room], entries[room:]
+        chosen = self._chosen(entries)
+        self.left += [entry for entry in entries if entry.url not in chosen]
+        entries = [entry for entry in entries if entry.url in chosen]
         head, entries = entries[: self.sample], entries[self.sample :]
         for entry in head:
             self._take(entry, await self._told(entry))
@@ -95,12 +109,40 @@ class _Visit:
         if not self.sample:
             self.getter.ways.learning = False
         await _together(entries, self.how.manners.connections * 2, self._told, self._take)
-        if beyond:  # what an earlier crawl knows of them stays
-            session = self.getter.session
-            session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages ({PAGES})"
-            for entry in beyond:
-                self._take(entry, self._aside(entry, await self.getter.get(entry)))
         return sorted(self._fresh.values(), key=lambda entry: entry.url)
+
+    async def rest(self) -> list[Entry]:
+        """Turn to what was left out: to so many new pages as there is room for after all, or to what is known of it."""
+        left, self.left, self._fresh = self.left, [], {}
+        stood, self.stand = self.stand, set()
+        if stood and self._room():
+            return left
+        session = self.getter.session
+        session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages ({PAGES})"
+        for entry in left:  # what an earlier crawl knows of them stays
+            self._take(entry, self._aside(entry, await self.getter.get(entry)))
+        return sorted(self._fresh.values(), key=lambda entry: entry.url)
+
+    def _chosen(self, entries: Sequence[Entry]) -> set[str]:
+        """Give what the limit of pages has room for: what stands there, then new pages, unless others still to come do.
+
+        A page that is left out stands as it was, and would do so for ever where new ones came first.
+        """
+        if self.how.limits.pages is None:
+            return {entry.url for entry in entries}
+        room = self._room()
+        where = {entry.url: self.getter.knew(entry) for entry in entries}
+        known = sorted((url for url, at in where.items() if at), key=lambda url: not self._stands(where[url]))[:room]
+        free = 0 if self.left else max(0, room - max(len(known), len(self.stand) - len(self.got)))
+        return {*known, *[url for url, at in where.items() if not at][:free]}
+
+    def _stands(self, url: str) -> bool:
+        path = self.found.scope.path(url)
+        return path == "" or (path is not None and loosely(stored_path(path)) in self.stand)
+
+    def _room(self) -> int:
+        limit = self.how.limits.pages
+        return max(0, limit - len(self.got)) if limit is not None else 0
 
     async def _told(self, entry: Entry) -> Got | Skipped:
         result = self._aside(entry, await self.getter.get(entry))
@@ -184,11 +226,6 @@ class _NavLinks:
             self.paths |= named
         seen = replace(got.seen, article="", links=(), nav_links=(), nav=(), words=frozenset()) if got.seen else None
         return replace(got, links=(), nav_links=(), nav=nav, seen=seen)
-
-
-def _room(level: Sequence[Entry], count: int, limits: Limits) -> int:
-    """Give how many pages of a level the limit leaves room for."""
-    return len(level) if limits.pages is None else max(0, min(len(level), limits.pages - count))
 
 
 async def _together(

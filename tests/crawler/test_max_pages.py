@@ -59,6 +59,50 @@ def test_new_pages_push_none_out(large: Any, crawled: Any) -> None:
     assert all("Second edition." in again.text(path) for path in ("p0/", "p1/", "p2/"))
 
 
+def test_new_pages_push_none_out_from_further_down(site: Any, crawled: Any) -> None:
+    """A page that is found late is asked for news before a new one that is found early."""
+    site.page("/", "Home", links=("/b/",))
+    site.page("/b/", "B", links=("/b/one/", "/b/two/"))
+    site.page("/b/one/", "One")
+    site.page("/b/two/", "Two")
+    whole = Limits(pages=4)
+    assert crawled(site.url, limits=whole).outcome.stopped == ""
+    site.page("/", "Home", links=("/a/", "/b/", "/c/"))
+    for name in ("/a/", "/b/one/", "/b/two/", "/c/"):
+        site.page(name, name, "Second edition.")
+    again = crawled(site.url, limits=whole)
+    assert again.paths == ["", "b/", "b/one/", "b/two/"]
+    assert set(again.outcome.changed) == {"", "b/one/", "b/two/"}
+    assert again.outcome.kept == ()
+    assert "--max-pages" in again.outcome.stopped
+    site.page("/b/", "B", links=("/b/two/",))
+    once = crawled(site.url, limits=whole)
+    assert once.paths == ["", "a/", "b/", "b/two/"]  # what is gone makes room
+    assert once.outcome.gone == ("b/one/",)
+
+
+def test_a_site_that_is_built_anew_is_crawled_anew(large: Any, crawled: Any) -> None:
+    """Room that pages leave which are gone is that of others at once."""
+    crawled(large.url, limits=FOUR)
+    large.plays.clear()
+    large.page("/", "Home", links=("/x/", "/y/", "/z/", "/zz/"))
+    for name in ("/x/", "/y/", "/z/", "/zz/"):
+        large.page(name, name)
+    again = crawled(large.url, limits=FOUR)
+    assert again.paths == ["", "x/", "y/", "z/"]
+
+
+def test_a_lower_limit_leaves_what_is_there(large: Any, crawled: Any) -> None:
+    """Those beyond it are told as kept, each time."""
+    crawled(large.url)
+    for _ in range(2):
+        large.asked.clear()
+        lower = crawled(large.url, limits=FOUR)
+        assert len(lower.paths) == 7
+        assert lower.outcome.kept == tuple(f"{large.url}p{at}/" for at in (3, 4, 5))
+        assert not {"/p3/", "/p4/", "/p5/"} & set(large.paths())
+
+
 @pytest.mark.parametrize("how", [{}, {"resume": True}, {"limits": Limits(pages=6)}])
 def test_a_higher_limit_goes_on(how: dict[str, Any], large: Any, crawled: Any) -> None:
     """What was there is not asked for again, unless that is a day ago."""
