@@ -76,7 +76,7 @@ def _locked(place: Path) -> tuple[int, Path] | None:
         with suppress(FileNotFoundError):  # whoever had it removes it just now
             place.mkdir(exist_ok=True)
             handle = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            if not take_lock(handle):
+            if not take_lock(handle, place / _LOCK):
                 os.close(handle)
                 return None
             if _same(handle, place / _LOCK):

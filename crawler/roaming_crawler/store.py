@@ -241,7 +241,7 @@ def _clean(folder: Path) -> None:
                 Path(above, name).unlink(missing_ok=True)
 
 
-def take_lock(lock: int, file: Path | None = None) -> bool:
+def take_lock(lock: int, file: Path) -> bool:
     """Lock an open file, unless another process has; it lets go when it ends, however it does.
 
     Raises StoreError, which names the file, where the disk that it lies on knows no locks.
@@ -252,7 +252,7 @@ def take_lock(lock: int, file: Path | None = None) -> bool:
         if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES):
             return False
         raise StoreError(
-            f"{file or 'the lock'}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
+            f"{file}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
         ) from None
     return True
 

@@ -76,3 +76,12 @@ def test_a_disk_without_locks_is_told_at_once(sites: Any, tmp_path: Path, roamin
             f"roaming: {lock}: this disk cannot lock files (Operation not supported); give a folder on another disk\n"
         )
     assert not sites.asked
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_a_scratch_folder_without_locks_is_named(sites: Any, tmp_path: Path, roaming: Any, s3: Any, haste: Any) -> None:
+    """Where sites are crawled for a bucket, it is that folder's disk that is told."""
+    listing = sites.listing(tmp_path / "sites.txt", 1)
+    done = roaming("crawl", "--many", listing, "-o", s3.where, *haste, "--scratch", tmp_path / "scratch")
+    assert f"{tmp_path}/scratch/" in done.stderr
+    assert "/lock: this disk cannot lock files (Operation not supported); give a folder on another" in done.stderr
