@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket
-from mkdocs_roaming.catalogue import Record, entry_of, read_record, write_record
+from mkdocs_roaming.catalogue import Entry, Record, entry_of, read_record, write_record
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest import PATH, load
 from roaming_crawler.claims import Claim, ClaimedError, LostError, Stop, Stopped, claimed
@@ -120,7 +120,7 @@ def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, s
     now, kept, stopped = time.time(), len(outcome.kept), outcome.stopped.partition(";")[0]
     before = last.entry if last and kept else None
     tries = (last.tries if last else 0) + (not unfinished(stopped)) if kept else 0
-    changed = len(outcome.new) + len(outcome.changed) + len(outcome.gone)
+    entry = entry_of(site.key, load((folder / PATH).read_bytes()), before.crawled if before else now)
     return Record(
         site.key,
         site.url,
@@ -128,7 +128,7 @@ def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, s
         plan.config,
         plan.run,
         now,
-        result="new" if last is None or last.entry is None else "changed" if changed else "same",
+        result=_result(outcome, last, entry),
         published=plan.run,
         home=home,
         new=len(outcome.new),
@@ -142,8 +142,16 @@ def _crawled_into(folder: Path, site: Listed, plan: Plan, last: Record | None, s
         error=_cut(outcome.trouble) if kept and outcome.trouble != stopped else "",
         tries=tries,
         next_try=now + _pause(tries) if kept and not unfinished(stopped) else 0.0,
-        entry=entry_of(site.key, load((folder / PATH).read_bytes()), before.crawled if before else now),
+        entry=entry,
     )
+
+
+def _result(outcome: Outcome, last: Record | None, entry: Entry) -> str:
+    """Tell what became of a site. What a crawl had that could not be uploaded is news for the store with the next."""
+    if last is None or last.entry is None:
+        return "new"
+    news = outcome.new or outcome.changed or outcome.gone or entry.digest != last.entry.digest
+    return "changed" if news else "same"
 
 
 async def _unless_stopped(url: str, folder: Path, plan: Plan, stop: Stop | None) -> tuple[Outcome, str]:

@@ -53,7 +53,7 @@ def test_the_same_command_puts_it_right(crawl: Crawling, roaming: Any, sites: An
     assert crawl().exit_code == 0
     record = read_record(open_bucket(s3.where), "site-000")
     assert record
-    assert (record.state, record.tries) == ("done", 0)
+    assert (record.state, record.result, record.tries) == ("done", "changed", 0)
     assert "edition 1" in _told(roaming, s3.where)
     assert "1 are done" in crawl().stderr
 
