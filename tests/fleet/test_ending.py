@@ -28,11 +28,22 @@ def command(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> list[str]:
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
 
 
-def _ended(command: list[str], sites: Any, how: signal.Signals, *, everybody: bool = False) -> tuple[float, str]:
+def _ended(
+    command: list[str], sites: Any, how: signal.Signals, *, everybody: bool = False, nohup: bool = False
+) -> tuple[float, str]:
     """Start it, end it in the middle; give how long that took, and what it said."""
     sites.asked.clear()
+
+    def hang_up() -> None:  # a process inherits whether that is ignored: these tests may run under nohup themselves
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
+
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hang_up,
     ) as running:
         while sites.asked.total() < 20:
             assert running.poll() is None
@@ -94,6 +105,13 @@ def test_it_ends_in_threads(
     assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
     assert "Traceback" not in said
     _goes_on(command, sites, tmp_path, published)
+
+
+@pytest.mark.slow
+def test_under_nohup_a_terminal_that_is_closed_ends_nothing(command: list[str], sites: Any) -> None:
+    """Whoever starts it so wants it to go on."""
+    _, said = _ended(command, sites, signal.SIGHUP, nohup=True)
+    assert said.splitlines()[-1].startswith("  96 pages new")
 
 
 @pytest.mark.slow
