@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from PIL import Image  # type: ignore[import-not-found, unused-ignore]  # of this script alone
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +117,7 @@ def moving(page: Page, file: Path) -> None:
 
     def frame(milliseconds: int) -> None:
         clip = {"x": 1000 - PANEL, "y": 0, "width": PANEL, "height": HEIGHT}
-        taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]  # four numbers
+        taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
         frames.append((taken, milliseconds))
 
     ask(page)

@@ -52,7 +52,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def indexed(folder: Path, **how: object) -> Manifest:
-    index(folder, Index(**how), warn=print)  # type: ignore[arg-type]  # options as a test gives them
+    index(folder, Index(**how), warn=print)
     return load((folder / "roaming/manifest.json").read_bytes())
 
 

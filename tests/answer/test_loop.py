@@ -464,7 +464,7 @@ def test_what_was_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> Non
 def test_a_budget_of_nothing_is_refused(wrong: dict[str, int]) -> None:
     """A budget that allows no answer at all is a mistake, told at once."""
     with pytest.raises(UsageError, match="a budget is at least"):
-        Budget(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+        Budget(**wrong)
 
 
 # Tools
@@ -548,7 +548,7 @@ def test_malformed_calls_are_forgiven(ask: Ask, ids: dict[str, str], name: str, 
 def test_ids_of_calls_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
     """Calls that a model numbers badly still get their own results."""
     calls = [opens(ids["Server"], call=""), opens(ids["Logs"], call=""), opens(ids["Boiling"], call="call")]
-    calls.append(ToolCall(7, "search_sections", {"query": "port"}))  # type: ignore[arg-type]  # wrong on purpose
+    calls.append(ToolCall(7, "search_sections", {"query": "port"}))
     model = Scripted([calls, [opens(ids["Install"], call="call")], []])
     events = ask(model)
     named = [event.call for event in of(ToolCalled, events)]

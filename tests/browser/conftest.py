@@ -49,7 +49,8 @@ _MISSING = "no Chromium: apt-get install chromium, or name one in CHROMIUM"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Give Chromium; where there is none, what needs it is skipped."""
-    sync_api = pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api  # only for those who need a browser
+
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip(_MISSING)

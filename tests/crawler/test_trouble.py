@@ -90,7 +90,7 @@ def test_a_site_that_answers_no_more_fails(
     """However its pages are had, one by one or from one text, and although its robots.txt is there."""
     built(site, tmp_path / "built", html)
     assert crawl().exit_code == 0
-    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+    crawled = record().entry.crawled
     _forbid(site, reply)
     done = crawl("--refresh")
     assert "failed  demo" in done.stderr
@@ -98,7 +98,7 @@ def test_a_site_that_answers_no_more_fails(
     assert "answers 403" in done.stderr
     assert "robots.txt" not in done.stderr
     assert (record().state, record().tries) == ("failed", 1)
-    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # as above
+    assert record().entry.crawled == crawled
 
 
 def test_a_site_that_is_down_while_a_limit_bites_fails(
@@ -131,7 +131,7 @@ def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record
             whole.put(name, "no", status=403)
     assert "changed demo: 7 pages" in done.stderr
     assert (record().state, record().changed) == ("done", 7)
-    assert record().entry.crawled >= began  # type: ignore[union-attr]  # the fixture sees to it
+    assert record().entry.crawled >= began
 
 
 def test_a_site_that_was_left_but_for_what_is_gone_has_answered(
@@ -162,14 +162,14 @@ def test_pages_that_were_kept_are_told(whole: Any, crawl: Crawl, record: Callabl
     """A site of which one page of seven is had is as old as it was, and whoever crawls and lists it is told why."""
     crawl()
     assert record().kept == 0
-    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+    crawled = record().entry.crawled
     _fail_six(whole)
     done = crawl("--refresh")
     why = f"6 pages kept from before ({whole.url}p0/: answers 403)"
     assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(why)}\n", done.stderr)
     assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in done.stdout
     assert (record().state, record().kept) == ("done", 6)
-    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # the fixture sees to it
+    assert record().entry.crawled == crawled
     reports = [json.loads(file.read_text()) for file in (tmp_path / "store" / ".fleet" / "runs").iterdir()]
     assert sorted(report["pages_kept"] for report in reports) == [0, 6]
     listed = CliRunner().invoke(main, ["sites", str(tmp_path / "store")]).stdout
@@ -195,7 +195,7 @@ def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
     began = time.time()
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
-    assert record().entry.crawled >= began  # type: ignore[union-attr]  # the fixture sees to it
+    assert record().entry.crawled >= began
     assert "0 of 1 sites to crawl; 1 are done" in crawl().stderr
 
 
@@ -216,7 +216,7 @@ def test_what_a_limit_left_as_it_was_is_gone_on_with(
 ) -> None:
     """A refresh that `--max-seconds` ends has kept pages, and waits for no pause."""
     crawl()
-    crawled = record().entry.crawled  # type: ignore[union-attr]  # the fixture sees to it
+    crawled = record().entry.crawled
 
     def slow(handler: Any) -> Any:
         time.sleep(0.6)
@@ -226,7 +226,7 @@ def test_what_a_limit_left_as_it_was_is_gone_on_with(
     done = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
     assert "; stopped after 0.5 seconds (--max-seconds); " in done.stderr
     assert record().kept
-    assert record().entry.crawled == crawled  # type: ignore[union-attr]  # the fixture sees to it
+    assert record().entry.crawled == crawled
     whole.page("/p0/", "/p0/", "First edition.")
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert record().kept == 0

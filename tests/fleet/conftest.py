@@ -142,7 +142,7 @@ def sites() -> Iterator[Sites]:
     """Give the server of many sites."""
     handler = type("Handler", (_Handler,), {})
     server = _Server(("0.0.0.0", 0), handler)
-    handler.sites = found = Sites(server.server_address[1], 0)  # type: ignore[attr-defined]  # made just above
+    handler.sites = found = Sites(server.server_address[1], 0)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield found

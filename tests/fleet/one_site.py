@@ -21,4 +21,4 @@ def crawl_once(store: str, url: str, key: str, run: str, scratch: str, lease: fl
 
 
 if __name__ == "__main__":
-    sys.stdout.write(crawl_once(*sys.argv[1:6], lease=float(sys.argv[6])).result)  # type: ignore[call-arg]  # five
+    sys.stdout.write(crawl_once(*sys.argv[1:6], lease=float(sys.argv[6])).result)

@@ -90,7 +90,7 @@ def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
             server.socket = context.wrap_socket(server.socket, server_side=True)
-        handler.raw = raw = Raw(server.server_address[1], answer)  # type: ignore[attr-defined]  # made just above
+        handler.raw = raw = Raw(server.server_address[1], answer)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield raw

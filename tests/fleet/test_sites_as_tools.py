@@ -124,7 +124,7 @@ def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> Non
     assert re.search(r"After: \[trains:[0-9a-f]{8}\] Doors", opened)
     branch = _text(walk.read_outline(_ids(outline)["Tickets"]))
     assert branch.count("trains:") == 3 - 1
-    address = walk.expand_sections([_ids(outline)["Tickets"]]).sections[0].url  # type: ignore[union-attr]  # it opened
+    address = walk.expand_sections([_ids(outline)["Tickets"]]).sections[0].url
     for told in (branch, _text(walk.read_outline(address)), _text(walk.read_outline(f"{_ids(outline)['Brakes']}+"))):
         assert told.startswith(f"trains (crawled {TODAY})\n")
 
@@ -170,8 +170,8 @@ def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
         opened = walk.anew(CAP).call("expand_sections", {"ids": asked})
         assert isinstance(opened, Expanded), asked
         assert [section.id for section in opened.sections] == [pumps, doors]
-    url = walk.expand_sections([pumps]).sections[0].url  # type: ignore[union-attr]  # it opened just now
-    assert walk.anew(CAP).expand_sections([url]).sections[0].id == pumps  # type: ignore[union-attr]  # as above
+    url = walk.expand_sections([pumps]).sections[0].url
+    assert walk.anew(CAP).expand_sections([url]).sections[0].id == pumps
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_an_old_number_is_no_claim(s3: Any) -> None:
         held.append(claimed(bucket, "site"))
         held[0].__enter__()
 
-    with pytest.raises(ClaimedError), claimed(_Slow(bucket, meanwhile), "site", patience=0.3):  # type: ignore[arg-type]  # by its attributes
+    with pytest.raises(ClaimedError), claimed(_Slow(bucket, meanwhile), "site", patience=0.3):
         pass
     held[0].__exit__(None, None, None)
     assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS}/site")] == [0.0]

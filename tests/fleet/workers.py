@@ -38,24 +38,22 @@ def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None
     quiet = {"stdout": subprocess.DEVNULL, "stderr": (folder / "dask.log").open("wb"), "env": env, "cwd": folder}
     dask = [sys.executable, "-m", "dask"]
     local = ["--no-dashboard", "--interface", "lo"]
-    running = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *local], **quiet)]  # type: ignore[call-overload]  # the same for all
+    running = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *local], **quiet)]
     try:
         _until(file.exists)
         for at in range(workers):
             own = ["--name", str(at), "--nthreads", "2", "--no-nanny", "--local-directory", folder / f"worker{at}"]
-            running.append(
-                subprocess.Popen([*dask, "worker", "--scheduler-file", file, *own, *local], **quiet)  # type: ignore[call-overload]  # as above
-            )
+            running.append(subprocess.Popen([*dask, "worker", "--scheduler-file", file, *own, *local], **quiet))
         yield Cluster(json.loads(file.read_text("utf-8"))["address"], running[0], running[1:])
     finally:
         for process in reversed(running):
             process.kill()
             process.wait()
-        quiet["stderr"].close()  # type: ignore[attr-defined]  # a file
+        quiet["stderr"].close()
 
 
 def _until(true: object, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
-    while not true():  # type: ignore[operator]  # called with nothing
+    while not true():
         assert time.monotonic() < end
         time.sleep(0.05)

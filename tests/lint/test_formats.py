@@ -37,7 +37,7 @@ def test_each_format_is_as_it_was(form: str) -> None:
 
 
 def one(**given: object) -> Report:
-    finding = Finding("broken-link", "error", "50 % of\nit: a, b", "Mend it.", **given)  # type: ignore[arg-type]  # by name
+    finding = Finding("broken-link", "error", "50 % of\nit: a, b", "Mend it.", **given)
     return Report("Docs", 1, 1, 9, (finding,))
 
 

@@ -30,7 +30,7 @@ ASKED = ("car on fridays", "price of tyres", "how long are receipts kept", "does
 def site(build: Any, configured: Meaning) -> Path:
     """A published site with vectors."""
     build(configured)
-    return build.site  # type: ignore[no-any-return]  # the builder comes untyped
+    return build.site
 
 
 def test_the_way_that_is_called_built_ranks_as_search_does(site: Path, api: EmbeddingsApi) -> None:

@@ -44,7 +44,7 @@ class Asking:
 def site(build: Any, configured: Meaning) -> Path:
     """A published site with vectors."""
     build(configured)
-    return build.site  # type: ignore[no-any-return]  # the builder comes untyped
+    return build.site
 
 
 def test_it_finds_what_is_said_in_other_words(site: Path, api: EmbeddingsApi) -> None:

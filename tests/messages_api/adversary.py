@@ -23,7 +23,7 @@ class Adversary:
         """Misbehave."""
         self.asked += 1
         if self.fails is not None and self.asked > self.fails:
-            return self.then.reply(view)  # type: ignore[attr-defined]  # set for this behaviour
+            return self.then.reply(view)
         return self.behaviour(view)
 
 

@@ -354,7 +354,7 @@ async def test_what_is_kept_for_days_is_not_gone_through_again_and_again(folder:
         assert not any(found is deployments.now().library for found in gc.get_objects())
         before = weakref.ref(deployments.now().library)
         made = deployments.now().library.kept("a way back", lambda: [deployments.now().library])
-        made.append(made)  # type: ignore[arg-type]  # what only the collector finds
+        made.append(made)
         del made
         await deployments.look()
         for path, data in new.items():

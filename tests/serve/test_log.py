@@ -274,7 +274,7 @@ def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
     files = [file, *(tmp_path.glob("log.[0-9]*"))]
     written = [line for one in files for line in lines_of(one)]
     assert len(files) > 5
-    assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]  # type: ignore[type-var]  # JSON
+    assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]
 
 
 def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
     assert names == ["log", "log.1", "log.2", "log.lock"]
     assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
     kept = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
-    assert kept == list(range(kept[0], 3000))  # type: ignore[arg-type, call-overload]  # JSON
+    assert kept == list(range(kept[0], 3000))
     alone = Lines(tmp_path / "alone", most_bytes=65_536, kept=0)
     for at in range(1000):
         alone.write({"at": at, "text": "x" * 100})

@@ -64,7 +64,7 @@ def test_without_docs_no_tool_may_be_called(api: MessagesApi, make: Make) -> Non
 
 
 def record(library: Library, model: Model, question: str, **given: object) -> Trace:
-    recording = Recording(question, Navigator(library), model, **given)  # type: ignore[arg-type]  # options as a test gives them
+    recording = Recording(question, Navigator(library), model, **given)
 
     async def listen() -> None:
         async with aclosing(recording.events()) as events:

@@ -423,5 +423,5 @@ def test_a_turn_reads_from_top_to_bottom(page: Page, stage: Stage, widget: Widge
     turn = widget.open().ask(QUESTION)
     turn.get_by_role("button", name="Copy", exact=True).wait_for()
     parts = ("question", "trail", "answer", "sources", "actions", "status")
-    tops = [turn.locator(f"[part={part}]").bounding_box()["y"] for part in parts]  # type: ignore[index]  # all are there
+    tops = [turn.locator(f"[part={part}]").bounding_box()["y"] for part in parts]
     assert tops == sorted(tops)

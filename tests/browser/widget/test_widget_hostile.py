@@ -98,7 +98,7 @@ def test_the_strictest_policy_is_kept(page: Page, stage: Stage, widget: Widget, 
     page.mouse.down()
     page.mouse.move(500, 300)
     page.mouse.up()
-    assert widget.panel.bounding_box()["width"] == 780  # type: ignore[index]  # it is there
+    assert widget.panel.bounding_box()["width"] == 780
     page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
     widget.input.fill("whistle")
     widget.hits.first.locator("summary").click()

@@ -198,7 +198,7 @@ def test_nothing_moves_for_those_who_said_so(page: Page, stage: Stage, widget: W
     """The dot beats while an answer is made, unless the reader wants less motion."""
     moving = "document.querySelector('roaming-ask').shadowRoot.getAnimations().length"
     for motion, count in (("reduce", 0), ("no-preference", 1)):
-        page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]  # either of the two
+        page.emulate_media(reduced_motion=motion)
         reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'))
         page.goto(stage.page())
         widget.open()

@@ -220,7 +220,7 @@ def test_the_panel_is_sized_by_keyboard(
     edge.focus()
     for key, width, told in ((wider, 448, "35"), (wider, 480, "38"), (narrower, 448, "35")):
         edge.press(f"Arrow{key}")
-        assert widget.panel.bounding_box()["width"] == width  # type: ignore[index]  # it is there
+        assert widget.panel.bounding_box()["width"] == width
         assert edge.get_attribute("aria-valuenow") == told
 
 
@@ -228,11 +228,11 @@ def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widg
     """In a page that is written from right to left it stands on the left."""
     page.goto(stage.page())
     page.evaluate("document.documentElement.dir = 'rtl'")
-    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100  # type: ignore[index]  # it is there
+    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100
     stage.plays(recorded("answered"))
     widget.open().ask("איזה פורט?")
     picture(page, "right-to-left")
-    assert widget.panel.bounding_box()["x"] == 0  # type: ignore[index]  # it is there
+    assert widget.panel.bounding_box()["x"] == 0
     page.evaluate("document.documentElement.dir = 'ltr'")
     box = widget.panel.bounding_box()
     assert box is not None
