@@ -17,6 +17,9 @@ from __future__ import annotations
 class RoamingError(Exception):
     """Anything that goes wrong here and that its user can mend; the message is one line."""
 
+    outside = ""
+    """What may be told of it to visitors, who are to know no files and no reasons; empty where nothing may."""
+
 
 class UsageError(RoamingError):
     """What the caller asked for cannot be done as asked."""

@@ -126,7 +126,7 @@ class Connections:
             self.hang_up()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Note what httpx2 opens: its `trace` extension (https://www.encode.io/httpcore/extensions/#trace)."""
+        """Note what httpx2 opens, given as its `trace`: https://www.python-httpx.org/advanced/extensions/#trace."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):  # also of a proxy's connection
             self.add(info["return_value"].get_extra_info("socket"))
 

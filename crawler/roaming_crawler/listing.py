@@ -109,7 +109,7 @@ def _listed(words: Sequence[str], where: str) -> Listed:
     else:
         try:
             local = folder_site(given)
-        except (UsageError, OSError, RuntimeError, ValueError) as error:
+        except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
         assert local is not None
         url, key = str(local.folder / local.start.removeprefix(local.url)), local.folder.name

@@ -26,7 +26,6 @@ class NotCrawled(UsageError):  # noqa: N818 -- as above
         why = cut_at_word(one_line(record.error), _LONGEST) or "no reason is known"
         super().__init__(f"{where}: {failed}: {why}; tried again {_due(time.localtime, record.next_try)}")
         self.outside = f"{failed}; tried again {_due(time.gmtime, record.next_try, ' UTC')}"
-        """The same for those who may know neither where the store is nor what its crawls come upon."""
 
 
 def _due(there: Callable[[float], time.struct_time], then: float, zone: str = "") -> str:

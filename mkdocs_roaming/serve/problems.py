@@ -14,7 +14,6 @@ from math import ceil
 from typing import Any
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.roam.absent import NotCrawled
 from mkdocs_roaming.serve.redaction import without_passwords
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -51,7 +50,7 @@ def problem(refused: Refused) -> tuple[list[Header], bytes]:
 
 def told_outside(error: RoamingError, at: str) -> str:
     """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
-    if isinstance(error, NotCrawled):
+    if error.outside:
         return error.outside
     _log.warning("%s: %s", at, without_passwords(str(error)))
     return "This cannot be read at the moment"
