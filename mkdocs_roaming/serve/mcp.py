@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableM
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -106,6 +107,8 @@ class McpEndpoint:
         instructions: str = INSTRUCTIONS,
         near: Callable[[], bool] = lambda: False,
     ) -> None:
+        if find_spec("mcp_types") is None:  # another mcp than the extra brings, older than 2: told before anybody asks
+            raise UsageError(_NEEDED)
         self._make = partial(_manager, navigator, instructions, near, tuple(hosts), tuple(origins))
         self._manager: StreamableHTTPSessionManager | None = None
         self._group: TaskGroup | None = None
@@ -127,8 +130,8 @@ class McpEndpoint:
             await send_problem(send, refused, [(b"allow", b"POST")])
 
     async def _running(self) -> StreamableHTTPSessionManager:
-        """Give what speaks MCP. It begins with the first request: importing it takes longer than all else together, and
-        many endpoints are never asked for it.
+        """Give what speaks MCP. It begins with the first request: importing it takes longer than starting all the rest,
+        and many endpoints are never asked for it.
         """
         async with self._first:
             if self._manager is None:
@@ -154,7 +157,7 @@ def make_server(
     try:
         from mcp.server import CacheHint, Server
     except ImportError:
-        raise UsageError("MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'") from None
+        raise UsageError(_NEEDED) from None
     turns = _Turns(near)
 
     async def listed(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -341,6 +344,7 @@ def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> Any:
 
 
 _T = TypeVar("_T")
+_NEEDED = "MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'"
 _TITLES = {
     "read_outline": "Read the outline",
     "expand_sections": "Open sections",

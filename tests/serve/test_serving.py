@@ -452,6 +452,19 @@ def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_another_mcp_than_the_extra_brings_is_told_at_the_start(folder: Path) -> None:
+    """An old one is installed, maybe: the cure is named before the first agent asks."""
+    code = "import sys; sys.modules['mcp_types'] = None; from mkdocs_roaming.cli import main; main()"
+    arguments = ["serve", str(folder), "--port", "0"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert (result.returncode, result.stderr) == (
+        1,
+        "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'\n",
+    )
+
+
 def test_only_an_address_is_needed(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:
     """The endpoint runs in an empty folder and knows nothing but the published site's address."""
     (tmp_path / "empty").mkdir()
