@@ -20,7 +20,8 @@ from typing import Any
 
 from lxml import etree
 
-from mkdocs_roaming.publish.html import article_of, convert
+from mkdocs_roaming.html.converter import convert
+from mkdocs_roaming.html.document import find_article
 
 LEAST, MOST = 12_000, 30_000
 """Sizes in bytes between which articles count."""
@@ -44,7 +45,7 @@ class Measured:
 def articles(site: Path) -> Iterator[tuple[str, str]]:
     """Give the pages of a built site and the HTML of their articles."""
     for file in sorted(site.rglob("*.html")):
-        article = article_of(file.read_bytes())
+        article = find_article(file.read_bytes())
         yield file.relative_to(site).as_posix(), etree.tostring(article, encoding="unicode", method="html")
 
 

@@ -24,18 +24,19 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import anyio
-from roaming_crawler.crawl import Crawl, crawl
-from roaming_crawler.discover import Sources
-from roaming_crawler.fetch import Manners
+from roaming_crawler.crawl import CrawlConfig, crawl
+from roaming_crawler.discover import DiscoveryConfig
+from roaming_crawler.fetch import Politeness
 
-from mkdocs_roaming.manifest import PATH, Manifest, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import Manifest
 
-HASTE = Manners(delay=0, seconds=30)
+HASTE = Politeness(delay=0, seconds=30)
 WAYS = {
-    "llms.txt": Crawl(sources=Sources(manifest=False, sitemap=False), links=False),
-    "sitemap": Crawl(sources=Sources(manifest=False, llms=False), links=False),
-    "navigation": Crawl(sources=Sources(False, False, False)),
-    "HTML alone": Crawl(sources=Sources(manifest=False, llms=False), prefer_markdown=False),
+    "llms.txt": CrawlConfig(sources=DiscoveryConfig(manifest=False, sitemap=False), links=False),
+    "sitemap": CrawlConfig(sources=DiscoveryConfig(manifest=False, llms=False), links=False),
+    "navigation": CrawlConfig(sources=DiscoveryConfig(False, False, False)),
+    "HTML alone": CrawlConfig(sources=DiscoveryConfig(manifest=False, llms=False), prefer_markdown=False),
 }
 _LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
 PLAIN = "built without the plugin"
@@ -93,12 +94,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def measured(folder: Path, site: Path, way: str, how: Crawl, *, diff: bool, kept: Path) -> Row:
+def measured(folder: Path, site: Path, way: str, how: CrawlConfig, *, diff: bool, kept: Path) -> Row:
     """Crawl the site in `site`; compare it with what `folder` publishes."""
-    manifest = load((folder / PATH).read_bytes())
+    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
     server = Served(site, manifest.site.url)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    how = Crawl(
+    how = CrawlConfig(
         manners=HASTE,
         sources=how.sources,
         links=how.links,
@@ -108,7 +109,7 @@ def measured(folder: Path, site: Path, way: str, how: Crawl, *, diff: bool, kept
     )
     outcome = anyio.run(lambda: crawl(server.url, kept, how))
     server.shutdown()
-    came = load((kept / PATH).read_bytes())
+    came = load_manifest((kept / MANIFEST_PATH).read_bytes())
     there = {page.path: page for page in came.pages}
     equal = alike = anchors = 0
     for page in manifest.pages:
@@ -154,10 +155,10 @@ def main() -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as below:
         for folder in given.sites:
-            name = named(load((folder / PATH).read_bytes()))
+            name = named(load_manifest((folder / MANIFEST_PATH).read_bytes()))
             sites = {way: (folder, how) for way, how in WAYS.items()}
             if given.plain and (given.plain / folder.name).is_dir():
-                sites[PLAIN] = (given.plain / folder.name, Crawl())
+                sites[PLAIN] = (given.plain / folder.name, CrawlConfig())
             for way, (site, how) in sites.items():
                 kept = (given.keep or Path(below)) / folder.name / way.replace(" ", "-")
                 row = measured(folder, site, way, how, diff=given.diff, kept=kept)

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.windows import windows
-from mkdocs_roaming.words import groups, split
+from mkdocs_roaming.embeddings.store import split_windows
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.text.tokenizer import parse_words, split_words
 
 Embed = Callable[[Sequence[str]], Any]
 
@@ -55,8 +55,8 @@ def of_site(where: str, dimensions: int) -> Embed:
     language = library.manifest.site.language
     texts = [
         text
-        for place in library.places
-        for text in windows(library.places.breadcrumb(place), library.text(place), place.section.opening)
+        for place in library.sections
+        for text in split_windows(library.sections.breadcrumb(place), library.text(place), place.section.opening)
     ]
     counts = [Counter(telling(text, language)) for text in texts]
     spread = Counter(word for count in counts for word in count)
@@ -109,7 +109,7 @@ def of_words(file: Path) -> Embed:
     def embed(asked: Sequence[str]) -> Any:
         found = np.zeros((len(asked), size), dtype=np.float32)
         for at, text in enumerate(asked):
-            for word in split(text.lower()):
+            for word in split_words(text.lower()):
                 if word in vectors:
                     found[at] += vectors[word] * np.log(2 + ranks[word])
         return found
@@ -132,7 +132,7 @@ def of_sentences(folder: Path, threads: int) -> Embed:
 
 def telling(text: str, language: str) -> list[str]:
     """Give the terms of the words that tell something."""
-    return [term for word in groups(text, language) if not word.stop for term in word.terms]
+    return [term for word in parse_words(text, language) if not word.stop for term in word.terms]
 
 
 def serve(embed: Embed, port: int) -> None:

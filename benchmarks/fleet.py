@@ -25,12 +25,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import Ranking, Record, entry_of, read_record, rebuild, write_record
-from mkdocs_roaming.manifest import PATH
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.roam.library import Library, library_of
-from mkdocs_roaming.roam.search import Search
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.ranking import Ranking
+from roaming_fleet.records import SiteRecord, make_catalog_entry, read_record, write_record
+
+from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "il")]
 GENERAL = (
@@ -104,9 +107,9 @@ def make(folder: Path, sites: int, sections: int, questions: int) -> tuple[list[
             for title in titles
         )
         key = f"site-{at:06}"
-        library = library_of(text, name=name, url=f"https://{name.lower()}.example/")
+        library = library_from_markdown(text, name=name, url=f"https://{name.lower()}.example/")
         write_record(bucket, _record(key, library, 1e9))
-        for path in (PATH, library.manifest.pages[0].markdown):
+        for path in (MANIFEST_PATH, library.manifest.pages[0].markdown):
             bucket.put(f"{key}/{path}", library.file(path))
         if at in wanted:
             general, *two = draw.choice(titles).split()[:3]
@@ -128,7 +131,7 @@ def write_again(folder: Path, sites: int) -> None:
 def build(folder: Path) -> dict[str, float]:
     """Bring the catalogue up to date."""
     began = time.perf_counter()
-    rebuild(FolderBucket(folder))
+    rebuild_catalog(FolderBucket(folder))
     return {"seconds": time.perf_counter() - began}
 
 
@@ -167,7 +170,7 @@ def search_one(texts: Sequence[str], questions: Sequence[str], anew: bool) -> di
     """Search single sites."""
     seconds = []
     for text in texts:
-        library = library_of(text)
+        library = library_from_markdown(text)
         search = Search(library)
         search.find("words", limit=10)
         for question in questions[:40]:
@@ -200,9 +203,9 @@ def _spread(seconds: Sequence[float]) -> dict[str, float]:
     return {"median": 1000 * statistics.median(inorder), "most": 1000 * inorder[int(0.95 * len(inorder))]}
 
 
-def _record(key: str, library: Library, at: float) -> Record:
-    entry = entry_of(key, library.manifest, at)
-    return Record(key, entry.url, "done", "", "", at, result="new", entry=entry)
+def _record(key: str, library: Library, at: float) -> SiteRecord:
+    entry = make_catalog_entry(key, library.manifest, at)
+    return SiteRecord(key, entry.url, "done", "", "", at, result="new", entry=entry)
 
 
 if __name__ == "__main__":

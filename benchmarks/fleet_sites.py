@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from roaming_fleet.collection import Collection
 from search_quality import link_questions
 
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.collection import Collection
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 T = TypeVar("T")
-Asked = tuple[str, str, Place | None]
+Asked = tuple[str, str, SectionRef | None]
 """A site, a question about it, and the section that answers it where that is known."""
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     collection, draw = Collection(options.store), random.Random(options.seed)
     kinds: dict[str, list[Asked]] = {"titles": [], "first words": [], "links": []}
     for key in collection.keys:
-        places = list(collection.open(key).library.places)
+        places = list(collection.open(key).library.sections)
         titled = [place for place in places if 3 <= len(place.section.title.split()) <= 9]
         said = [place for place in places if len(place.section.opening.split()) >= _FEW_WORDS]
         linked = [one.ask for one in link_questions(collection.plain(key), 4_000) if len(one.ask.split()) >= _FEWEST]

@@ -25,13 +25,12 @@ from meaning import with_meaning
 from rankings import DEEP, gain, mean, sentence_questions
 from search_quality import DEPTHS, Question, found_at, link_questions, read_questions
 
-from mkdocs_roaming.embed import Endpoint, endpoint_of
-from mkdocs_roaming.publish.meaning import Meaning
-from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.meaning import MEANING, Hybrid, fused
-from mkdocs_roaming.roam.queries import Queries
-from mkdocs_roaming.roam.search import Search, Weights, asked
-from mkdocs_roaming.settings import read_settings
+from mkdocs_roaming.config import load_settings
+from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder, create_embeddings_client
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+from mkdocs_roaming.library.hybrid import VECTOR_WEIGHT, HybridSearch, fuse_scores
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search, Weights, parse_query
 
 Scores = Mapping[str, float]
 """What sections score, by their ids, the best first."""
@@ -57,12 +56,12 @@ Way = Callable[[Asked], Scores]
 
 def shared(share: float) -> Way:
     """Add up scores, as search does: so much by meaning, the rest by words."""
-    return lambda one: fused(one.words, one.meaning, share)
+    return lambda one: fuse_scores(one.words, one.meaning, share)
 
 
 def by_length(few: float, many: float, telling: int = 4) -> Way:
     """Add up scores, meaning counting otherwise for a question of so many words that tell, or more."""
-    return lambda one: fused(one.words, one.meaning, few if one.telling < telling else many)
+    return lambda one: fuse_scores(one.words, one.meaning, few if one.telling < telling else many)
 
 
 def by_rank(share: float) -> Way:
@@ -78,11 +77,11 @@ def by_rank(share: float) -> Way:
     return way
 
 
-BUILT = f"scores, {MEANING:g} by meaning"
+BUILT = f"scores, {VECTOR_WEIGHT:g} by meaning"
 WAYS: dict[str, Way] = {
     "words": lambda one: one.words,
     "meaning": lambda one: one.meaning,
-    **{f"scores, {share:g} by meaning": shared(share) for share in sorted({*SHARES, MEANING})},
+    **{f"scores, {share:g} by meaning": shared(share) for share in sorted({*SHARES, VECTOR_WEIGHT})},
     "scores, 0.5 from four telling words on, else 0.3": by_length(0.3, 0.5),
     "ranks, half and half": by_rank(0.5),
     "ranks, 0.3 by meaning": by_rank(0.3),
@@ -92,17 +91,19 @@ WAYS: dict[str, Way] = {
 # What is asked, and what comes of it
 
 
-def answers(library: Library, queries: Queries, kinds: Mapping[str, Sequence[Question]]) -> dict[str, list[Asked]]:
+def answers(
+    library: Library, queries: QueryEmbedder, kinds: Mapping[str, Sequence[Question]]
+) -> dict[str, list[Asked]]:
     """Ask all questions of a site once, by words and by meaning."""
     language = library.manifest.site.language
-    hybrid = Hybrid(Search(library, weights=replace(Weights(), links=0.0)), queries)
-    whole = Hybrid(Search(library), queries)
+    hybrid = HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries)
+    whole = HybridSearch(Search(library), queries)
 
-    def ask(question: Question, search: Hybrid) -> Asked:
-        near = search.meaning.nearest(question.ask)
+    def ask(question: Question, search: HybridSearch) -> Asked:
+        near = search.vectors.nearest(question.ask)
         if near is None:
             raise SystemExit(f"no vector for {question.ask!r}")
-        telling = asked(question.ask, language)
+        telling = parse_query(question.ask, language)
         words = {place.id: score for place, score in search.words.rank(telling)}
         return Asked(question, words, {one.place.id: one.cosine for one in near}, len(telling))
 
@@ -148,7 +149,7 @@ def table(title: str, sites: Sequence[tuple[Library, Sequence[Asked]]]) -> Itera
 def _found(library: Library, one: Asked, way: Way) -> tuple[int, int]:
     scores = way(one)
     order = sorted(scores, key=scores.__getitem__, reverse=True)[:DEEP]
-    page, section = found_at(one.question, [place for id_ in order if (place := library.places.get(id_))])
+    page, section = found_at(one.question, [place for id_ in order if (place := library.sections.get(id_))])
     return (page, section) if one.question.gold & set(order) else (DEEP, DEEP)
 
 
@@ -166,15 +167,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--least", type=int, default=40, help="links, or sentences, that a site must have")
     parser.add_argument("--each", action="store_true", help="a table for each site too")
     options = parser.parse_args(arguments)
-    said = read_settings(options.config).embeddings
+    said = load_settings(options.config).embeddings
     if said is None:
         raise SystemExit("name a model in [embeddings] of the settings")
-    endpoint: Endpoint = endpoint_of(said, os.environ)
-    queries = Queries(endpoint, prefix=said.query_prefix, tell=print, patience=60.0)
+    endpoint: EmbeddingsClient = create_embeddings_client(said, os.environ)
+    queries = QueryEmbedder(endpoint, prefix=said.query_prefix, on_warning=print, patience=60.0)
     files = dict(each.split("=", 1) for each in options.questions)
     kinds: dict[str, list[tuple[str, Library, list[Asked]]]] = {}
     for name, folder in (each.split("=", 1) for each in options.sites):
-        library, _ = with_meaning(folder, Meaning(endpoint.model, lambda: endpoint, said.text_prefix))
+        library, _ = with_meaning(folder, EmbeddingsOptions(endpoint.model, lambda: endpoint, said.text_prefix))
         file = Path(files[name]) if name in files else None
         found = answers(library, queries, questions_of(library, file, options.most, options.least))
         for kind, some in found.items():

@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest import NavEntry
-from mkdocs_roaming.roam.check import check
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.site import Index, index
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.models import NavEntry
+from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
 URL = "https://docs.example/ebb/"
 PAGES = {
@@ -124,12 +124,16 @@ def _run(name: str, generator: Generator, project: Path, path: str) -> int:
     site = project / generator.output
     try:
         # generators without an address of their own are told it
-        report = index(site, Index(url=URL), warn=lambda line: print(f"  {line}"))
+        report = index_site(site, IndexOptions(url=URL), warn=lambda line: print(f"  {line}"))
     except RoamingError as error:
         print(f"{name:20} {error}")
         return 1
     library = open_library(site)
-    found = [*check(library).faults, *check(library).notes, *_differences(library.manifest.nav, generator.groups, site)]
+    found = [
+        *validate_site(library).faults,
+        *validate_site(library).notes,
+        *_differences(library.manifest.nav, generator.groups, site),
+    ]
     source = library.manifest.nav_source
     print(
         f"{name:20} {report.pages} pages, {report.sections} sections, nav from {source}, built in {seconds:.1f} s, "

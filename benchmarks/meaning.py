@@ -20,18 +20,17 @@ from typing import Any
 
 from search_quality import Question, Rank, link_questions, ranked, read_questions, show
 
-from mkdocs_roaming.build import Written
-from mkdocs_roaming.embed import endpoint_of
-from mkdocs_roaming.page import Page
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.publish.meaning import Meaning, with_vectors
-from mkdocs_roaming.roam.library import Library, open_library
-from mkdocs_roaming.roam.meaning import Hybrid
-from mkdocs_roaming.roam.queries import Queries
-from mkdocs_roaming.roam.reading import Memory
-from mkdocs_roaming.roam.search import Search, Weights
-from mkdocs_roaming.settings import read_settings
-from mkdocs_roaming.vectors import PATH
+from mkdocs_roaming.config import load_settings
+from mkdocs_roaming.embeddings.client import QueryEmbedder, create_embeddings_client
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
+from mkdocs_roaming.library.hybrid import HybridSearch
+from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.manifest.builder import PublishedPage
+from mkdocs_roaming.manifest.io import VECTORS_PATH
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import Page
 
 
 def main() -> None:
@@ -41,48 +40,48 @@ def main() -> None:
     parser.add_argument("--links", type=int, nargs="?", const=400, help="ask by the site's own links, at most so many")
     parser.add_argument("--config", type=Path, help="settings that name a model in [embeddings]")
     options = parser.parse_args()
-    settings = read_settings(options.config)
+    settings = load_settings(options.config)
     if settings.embeddings is None:
         raise SystemExit("name a model in [embeddings] of the settings")
-    endpoint = endpoint_of(settings.embeddings, os.environ)
+    endpoint = create_embeddings_client(settings.embeddings, os.environ)
     library, size = with_meaning(
-        options.site, Meaning(endpoint.model, lambda: endpoint, settings.embeddings.text_prefix)
+        options.site, EmbeddingsOptions(endpoint.model, lambda: endpoint, settings.embeddings.text_prefix)
     )
-    queries = Queries(endpoint, prefix=settings.embeddings.query_prefix, tell=print, patience=60.0)
-    count = len(library.places)
+    queries = QueryEmbedder(endpoint, prefix=settings.embeddings.query_prefix, on_warning=print, patience=60.0)
+    count = len(library.sections)
     print(f"{options.site}: {len(library.manifest.pages)} pages, {count} sections; {size / count:.0f} bytes a section")
     asked: list[str] = []
     for file in options.questions:
         questions = [question for question in read_questions(file, library) if question.gold]
         print(f"\n{file}: {len(questions)} answerable")
-        asked += told(questions, Hybrid(Search(library), queries))
+        asked += told(questions, HybridSearch(Search(library), queries))
     if options.links:
         questions = link_questions(library, options.links)
         print(f"\n{len(questions)} links between pages, by their words")
-        asked += told(questions, Hybrid(Search(library, weights=replace(Weights(), links=0.0)), queries))
-    hybrid = Hybrid(Search(library), queries)
+        asked += told(questions, HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries))
+    hybrid = HybridSearch(Search(library), queries)
     words = cost(asked, lambda ask: hybrid.words.find(ask))
     both = cost(asked, lambda ask: hybrid.find(ask))
     print(f"\na search by both takes {both / words:.1f} times one by words, the question's vector at hand")
 
 
-def told(questions: Sequence[Question], hybrid: Hybrid) -> list[str]:
+def told(questions: Sequence[Question], hybrid: HybridSearch) -> list[str]:
     """Print how well each way ranks, and give what was asked."""
     ways: dict[str, Rank] = {"words": ranked(hybrid.words), "meaning": by_meaning(hybrid), "both": by_both(hybrid)}
     show(questions, ways)
     return [question.ask for question in questions]
 
 
-def by_meaning(hybrid: Hybrid) -> Rank:
+def by_meaning(hybrid: HybridSearch) -> Rank:
     """Give how meaning alone ranks sections."""
 
-    def rank(ask: str) -> list[Place]:
-        return [near.place for near in hybrid.meaning.nearest(ask) or ()]
+    def rank(ask: str) -> list[SectionRef]:
+        return [near.place for near in hybrid.vectors.nearest(ask) or ()]
 
     return rank
 
 
-def by_both(hybrid: Hybrid) -> Rank:
+def by_both(hybrid: HybridSearch) -> Rank:
     """Give how words and meaning rank sections together."""
     return lambda ask: [hit.place for hit in hybrid.find(ask, limit=200)]
 
@@ -99,20 +98,20 @@ def cost(asked: Sequence[str], find: Callable[[str], Any]) -> float:
     return statistics.median(taken)
 
 
-def with_meaning(where: str, meaning: Meaning) -> tuple[Library, int]:
+def with_meaning(where: str, meaning: EmbeddingsOptions) -> tuple[Library, int]:
     """Give a published site as it would be with vectors, and their bytes."""
     library = open_library(where)
     library.prefetch()
     files = {page.markdown: library.file(page.markdown) for page in library.manifest.pages}
     written = [
-        Written(Page(page.path, page.title), files[page.markdown].decode("utf-8", "surrogatepass"), ())
+        PublishedPage(Page(page.path, page.title), files[page.markdown].decode("utf-8", "surrogatepass"), ())
         for page in library.manifest.pages
     ]
-    before = Path(where) / PATH
-    manifest, data = with_vectors(library.manifest, written, meaning, kept=None, before=before, warn=print, note=print)
+    before = Path(where) / VECTORS_PATH
+    manifest, data = add_vectors(library.manifest, written, meaning, kept=None, before=before, warn=print, note=print)
     if data is None:
         raise SystemExit(1)
-    return Library(manifest, Memory({**files, PATH: data}, where=where)), len(data)
+    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=where)), len(data)
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from pathlib import Path
 
 from search_quality import LINK, Question, found_at, link_questions, porter, read_questions
 
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library, open_library
-from mkdocs_roaming.roam.search import Search, Weights, asked
-from mkdocs_roaming.words import is_stop, split
+from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.search import Search, Weights, parse_query
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 LEAST = 40
 LOTS = 5
@@ -39,7 +39,7 @@ KINDS = ("asked", "links", "sentences")
 WINDOW, STEP = 100, 50
 """The words of a window, and from one window to the next."""
 
-Rank = Callable[[Question], Sequence[Place]]
+Rank = Callable[[Question], Sequence[SectionRef]]
 Way = Callable[["Docs"], Rank]
 
 
@@ -49,7 +49,7 @@ class Docs:
 
     name: str
     library: Library
-    places: tuple[Place, ...]
+    places: tuple[SectionRef, ...]
     asked: dict[str, Sequence[Question]]
     lots: dict[Question, frozenset[tuple[str, str]]]
     """The links that must not be known where a question is asked."""
@@ -86,7 +86,7 @@ def docs(name: str, folder: str, questions: Path | None, most: int) -> Docs:
         given["asked"] = [question for question in read_questions(questions, library) if question.gold]
     lots = [frozenset((each.ask.lower(), next(iter(each.gold))) for each in links[at::LOTS]) for at in range(LOTS)]
     of_link = {question: lots[at % LOTS] for at, question in enumerate(links)}
-    return Docs(name, library, tuple(library.places), given, of_link)
+    return Docs(name, library, tuple(library.sections), given, of_link)
 
 
 def sentence_questions(library: Library) -> Iterator[Question]:
@@ -94,15 +94,15 @@ def sentence_questions(library: Library) -> Iterator[Question]:
     pages = {page.markdown: page for page in library.manifest.pages}
     site = library.manifest.site.url
     known: set[tuple[str, str]] = set()
-    for place in library.places:
+    for place in library.sections:
         lines = (line for line in library.text(place).splitlines() if "](" in line and not line.startswith("#"))
         for sentence in (each for line in lines for each in _SENTENCE.split(line)):
             urls = [url for _, url in LINK.findall(sentence)]
             path, _, anchor = urls[0].removeprefix(site).partition("#") if len(urls) == 1 else ("", "", "")
             page = pages.get(path) if urls and urls[0].startswith(site) else None
-            target = library.places.anchor(page, anchor) if page else None
+            target = library.sections.find_anchor(page, anchor) if page else None
             words = _MARKS.sub(" ", LINK.sub(" ", sentence)).strip(" -")
-            telling = [word for word in split(words) if not is_stop(word)]
+            telling = [word for word in split_words(words) if not is_stop_word(word)]
             if target is None or target.page is place.page or len(telling) < 4 or (words, target.id) in known:
                 continue
             known.add((words, target.id))
@@ -116,18 +116,18 @@ _MARKS = re.compile(r"https?://\S+|\[!\w+\]|[*`>|]")
 # Ways to rank
 
 
-def search(unheard: bool = False, **changes: float) -> Way:
+def search(excluded_links: bool = False, **changes: float) -> Way:
     """Rank as search does, its weights changed; without the words of links, or with those of all other lots."""
 
     def way(site: Docs) -> Rank:
         weights = replace(Weights(), **{"links": 0.0, **changes})
         made: dict[frozenset[tuple[str, str]], Search] = {}
 
-        def rank(question: Question) -> Sequence[Place]:
-            lot = site.lots.get(question, frozenset()) if unheard else frozenset()
+        def rank(question: Question) -> Sequence[SectionRef]:
+            lot = site.lots.get(question, frozenset()) if excluded_links else frozenset()
             if lot not in made:
-                made[lot] = Search(site.library, weights=weights, unheard=lot)
-            words = asked(question.ask, site.library.manifest.site.language)
+                made[lot] = Search(site.library, weights=weights, excluded_links=lot)
+            words = parse_query(question.ask, site.library.manifest.site.language)
             return [place for place, _ in made[lot].rank(words)[:DEEP]]
 
         return rank
@@ -145,15 +145,15 @@ def windows(summed: bool) -> Way:
     """Rank by FTS5 over windows: by a section's best, or by PageIndex's NodeScore, their sum over √(windows + 1)."""
 
     def way(site: Docs) -> Rank:
-        pieces = [(at, piece) for at, place in enumerate(site.places) for piece in _cut(site.library.text(place))]
-        counts = [0] * len(site.places)
+        pieces = [(at, piece) for at, place in enumerate(site.sections) for piece in _cut(site.library.text(place))]
+        counts = [0] * len(site.sections)
         for at, _ in pieces:
             counts[at] += 1
         table = sqlite3.connect(":memory:")
         table.execute("CREATE VIRTUAL TABLE windows USING fts5(text, tokenize='porter unicode61')")
         table.executemany("INSERT INTO windows VALUES (?)", ((piece,) for _, piece in pieces))
 
-        def rank(question: Question) -> Sequence[Place]:
+        def rank(question: Question) -> Sequence[SectionRef]:
             words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question.ask))
             found = table.execute("SELECT rowid, -bm25(windows) FROM windows WHERE windows MATCH ?", (words,))
             scores: dict[int, float] = {}
@@ -162,7 +162,7 @@ def windows(summed: bool) -> Way:
                 scores[at] = scores.get(at, 0.0) + score if summed else max(scores.get(at, 0.0), score)
             if summed:
                 scores = {at: score / math.sqrt(counts[at] + 1) for at, score in scores.items()}
-            return [site.places[at] for at in sorted(scores, key=lambda at: (-scores[at], at))[:DEEP]]
+            return [site.sections[at] for at in sorted(scores, key=lambda at: (-scores[at], at))[:DEEP]]
 
         return rank
 
@@ -180,8 +180,8 @@ def fused(*ways: Way) -> Way:
     def way(site: Docs) -> Rank:
         ranks = [each(site) for each in ways]
 
-        def rank(question: Question) -> Sequence[Place]:
-            scores: dict[Place, float] = {}
+        def rank(question: Question) -> Sequence[SectionRef]:
+            scores: dict[SectionRef, float] = {}
             for each in ranks:
                 for at, place in enumerate(each(question), 1):
                     scores[place] = scores.get(place, 0.0) + 1 / (60 + at)
@@ -192,18 +192,21 @@ def fused(*ways: Way) -> Way:
     return way
 
 
-BODY = {**dict.fromkeys(("title", "above", "nav", "keywords", "below", "page", "entire", "synonym"), 0.0), "body": 1.0}
+BODY = {
+    **dict.fromkeys(("title", "above", "nav", "keywords", "below", "page", "full_title_bonus", "synonym"), 0.0),
+    "body": 1.0,
+}
 WAYS: dict[str, Way] = {
     "search": search(),
-    "… words that are lacking cost nothing": search(covered=0.0),
-    "… and a page's share and `entire` 0.4": search(covered=0.0, page=0.4, entire=0.4),
-    "… with the words of other links": search(unheard=True, links=Weights().links),
+    "… words that are lacking cost nothing": search(coverage_penalty=0.0),
+    "… and a page's share and `full_title_bonus` 0.4": search(coverage_penalty=0.0, page=0.4, full_title_bonus=0.4),
+    "… with the words of other links": search(excluded_links=True, links=Weights().links),
     "… without keywords": search(keywords=0.0),
     "… without synonyms": search(synonym=0.0),
     "… without the page's share": search(page=0.0),
-    "… without `entire`": search(entire=0.0),
+    "… without `full_title_bonus`": search(full_title_bonus=0.0),
     "… titles at half": search(title=Weights().title / 2),
-    "… text alone, BM25 of our terms": search(**BODY, covered=0.0),
+    "… text alone, BM25 of our terms": search(**BODY, coverage_penalty=0.0),
     "FTS5 porter": text,
     "best window": windows(summed=False),
     "NodeScore": windows(summed=True),

@@ -133,7 +133,7 @@ def _load_ratio(manifest: Path) -> float:
 _LOADING = """
 import json, sys, time
 from pathlib import Path
-from mkdocs_roaming.manifest import load
+from mkdocs_roaming.manifest.io import load
 
 def best(call):
     times = []

@@ -23,13 +23,13 @@ from pathlib import Path
 import anyio
 import yaml
 
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library, open_library
-from mkdocs_roaming.roam.search import Search, Weights
-from mkdocs_roaming.words import is_stop, split
+from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 DEPTHS = (1, 5, 12)
-Rank = Callable[[str], list[Place]]
+Rank = Callable[[str], list[SectionRef]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--no-offline", action="store_true", help="leave the offline model out")
     options = parser.parse_args()
     library = open_library(options.site)
-    print(f"{options.site}: {len(library.manifest.pages)} pages, {len(library.places)} sections")
+    print(f"{options.site}: {len(library.manifest.pages)} pages, {len(library.sections)} sections")
     for file in options.questions:
         questions = read_questions(file, library)
         answerable = [question for question in questions if question.gold]
@@ -85,7 +85,7 @@ def hits(questions: Sequence[Question], rank: Rank) -> tuple[list[float], list[f
     return pages, sections
 
 
-def found_at(question: Question, places: Sequence[Place]) -> tuple[int, int]:
+def found_at(question: Question, places: Sequence[SectionRef]) -> tuple[int, int]:
     """Give the ranks of the first right page, among pages, and of the first right section."""
     places = [place for place in places if place.page.path != question.without]
     right = {place.page.path for place in places if place.id in question.gold}
@@ -101,7 +101,7 @@ def read_questions(file: Path, library: Library) -> list[Question]:
     for at, entry in enumerate(yaml.safe_load(file.read_text("utf-8"))["questions"], 1):
         gold = set()
         for address in entry.get("sections", ()):
-            place = library.places.address(address)
+            place = library.sections.resolve(address)
             if place is None:
                 raise SystemExit(f"{file}: question {at}: no section {address!r}")
             gold.add(place.id)
@@ -118,12 +118,12 @@ def link_questions(library: Library, most: int) -> list[Question]:
     pages = {page.markdown: page for page in library.manifest.pages}
     site = library.manifest.site.url
     found: dict[tuple[str, str], Question] = {}
-    for place in library.places:
+    for place in library.sections:
         for words, url in LINK.findall(library.text(place)):
             path, _, anchor = url.removeprefix(site).partition("#")
             page = pages.get(path) if url.startswith(site) else None
-            target = library.places.anchor(page, anchor) if page else None
-            telling = [word for word in split(words) if not is_stop(word)]
+            target = library.sections.find_anchor(page, anchor) if page else None
+            telling = [word for word in split_words(words) if not is_stop_word(word)]
             if target is None or target.page is place.page or len(telling) < 2:
                 continue
             found.setdefault((words.lower(), target.id), Question(words, frozenset([target.id]), place.page.path))
@@ -144,10 +144,10 @@ def porter(library: Library) -> Rank:
     """Give how SQLite's own full-text search ranks the same sections by their text."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE VIRTUAL TABLE sections USING fts5(text, tokenize='porter unicode61')")
-    places = list(library.places)
+    places = list(library.sections)
     table.executemany("INSERT INTO sections(rowid, text) VALUES (?, ?)", rows(library, places))
 
-    def rank(ask: str) -> list[Place]:
+    def rank(ask: str) -> list[SectionRef]:
         words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", ask))
         found = table.execute(
             "SELECT rowid FROM sections WHERE sections MATCH ? ORDER BY bm25(sections), rowid", (words,)
@@ -157,24 +157,24 @@ def porter(library: Library) -> Rank:
     return rank
 
 
-def rows(library: Library, places: Sequence[Place]) -> Iterator[tuple[int, str]]:
+def rows(library: Library, places: Sequence[SectionRef]) -> Iterator[tuple[int, str]]:
     library.prefetch()
     return ((at, library.text(place)) for at, place in enumerate(places))
 
 
 def show_offline(library: Library, questions: Sequence[Question]) -> None:
     """Print how often the offline model opens and cites a right section, and what it does without one."""
-    from mkdocs_roaming.answer.events import collect
+    from mkdocs_roaming.answer.events import collect_answer
     from mkdocs_roaming.answer.loop import answer
-    from mkdocs_roaming.answer.models.offline import Offline
-    from mkdocs_roaming.roam.navigator import Navigator
+    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+    from mkdocs_roaming.library.navigator import Navigator
 
     search = Search(library)
     answerable = [question for question in questions if question.gold]
     opened = cited = declined = wrongly = 0
     for question in questions:
         navigator = Navigator(library, search=search)
-        result = anyio.run(collect, answer(question.ask, navigator, Offline(), whole_site_tokens=0))
+        result = anyio.run(collect_answer, answer(question.ask, navigator, ExtractiveModel(), whole_site_tokens=0))
         none = result.state in ("not_found", "refused")
         if question.gold:
             opened += not question.gold.isdisjoint(navigator.opened)

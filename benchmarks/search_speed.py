@@ -24,8 +24,8 @@ from serving.figures import at
 from serving.servers import Table
 from serving.site import library_of, one_of, site
 
-from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.search import Search
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
 
 SHOWN = 5
 
@@ -34,7 +34,7 @@ def measure(folder: Path, questions: Callable[[Library], Sequence[str]]) -> str:
     """Give what both take, as ratios."""
     library = library_of(folder)
     asked = questions(library)
-    for place in library.places:
+    for place in library.sections:
         library.text(place)
     search = Search(library)
     ours, our_size = _cost(lambda: search.find("warm"))
@@ -51,7 +51,7 @@ def measure(folder: Path, questions: Callable[[Library], Sequence[str]]) -> str:
     mine, bare = sorted(took[0]), sorted(took[1])
     half, most = (at(mine, share) / at(bare, share) for share in (0.5, 0.99))
     return (
-        f"{len(library.places)} sections, {len(mine)} questions: p50 {half:.2f}, p99 {most:.2f} times the bare query "
+        f"{len(library.sections)} sections, {len(mine)} questions: p50 {half:.2f}, p99 {most:.2f} times the bare query "
         f"({at(mine, 0.5) * 1000:.2f} and {at(bare, 0.5) * 1000:.2f} ms, "
         f"{at(mine, 0.99) * 1000:.2f} and {at(bare, 0.99) * 1000:.2f} ms); "
         f"index {ours:.2f} s and {our_size:.0f} MB, bare table {theirs:.2f} s and {their_size:.0f} MB"

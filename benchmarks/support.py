@@ -25,9 +25,9 @@ from zlib import crc32
 
 from mutations import Variant, of
 
-from mkdocs_roaming.answer.support import Mark, support
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.words import terms
+from mkdocs_roaming.answer.support.check import Mark, check_support
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.text.tokenizer import extract_terms
 
 OPEN = 12_000
 """The characters of text that stand open beside one another."""
@@ -58,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     for site in options.sites:
         library = open_library(site)
-        texts = {place.id: library.text(place) for place in library.places}
+        texts = {place.id: library.text(place) for place in library.sections}
         took = cost(texts)
         tallies = measure(texts, half=options.half, most=options.sections)
         print(f"\n{site}: {len(texts)} sections, {options.half} sentences")
@@ -94,7 +94,7 @@ def measure(texts: dict[str, str], *, half: str = "all", most: int = 250) -> dic
 def judge(variants: Sequence[Variant], opened: dict[str, str], tallies: dict[str, Tally]) -> None:
     """Hold sentences against the opened sections, all of them as paragraphs of one answer, and count."""
     answer = "\n\n".join(variant.text for variant in variants)
-    marks = support(answer, opened).unsupported
+    marks = check_support(answer, opened).unsupported
     edge = 0
     for variant in variants:
         start, end = edge, edge + units(variant.text)
@@ -186,8 +186,8 @@ def cost(texts: dict[str, str]) -> str:
         if size >= 60_000:
             break
     answer = "\n\n".join(sentence for text in opened.values() for sentence in sentences(text))[:5_000]
-    indexed = seconds(lambda: [terms(text) for text in opened.values()])
-    together = seconds(lambda: support(answer, opened))
+    indexed = seconds(lambda: [extract_terms(text) for text in opened.values()])
+    together = seconds(lambda: check_support(answer, opened))
     return f"{len(answer)} characters against {size}: {together / indexed:.1f} times their indexing ({together:.2f} s)"
 
 

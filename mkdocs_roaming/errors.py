@@ -17,7 +17,7 @@ from __future__ import annotations
 class RoamingError(Exception):
     """Anything that goes wrong here and that its user can mend; the message is one line."""
 
-    outside = ""
+    public_message = ""
     """What may be told of it to visitors, who are to know no files and no reasons; empty where nothing may."""
 
 
@@ -41,9 +41,9 @@ class LibraryError(RoamingError):
     """A published site cannot be opened or read."""
 
 
-class NoManifest(LibraryError):  # noqa: N818 -- says what is missing, as FileNotFoundError does
+class ManifestNotFoundError(LibraryError):
     """There is a site, but it publishes no manifest."""
 
 
-class WrongSlice(LibraryError):  # noqa: N818 -- as above
+class DigestMismatchError(LibraryError):
     """A section's text does not fit its digest, even after a second look."""

@@ -24,41 +24,39 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
-from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.mkdocs_pages import (
-    matches,
-    nav_items,
-    page_of,
-    path_of_page,
-    published,
-    source_text,
-    with_posts_in_order,
-    with_template,
-)
-from mkdocs_roaming.mkdocs_site import (
-    cache_folder_of,
-    folder_of,
-    forget_languages,
-    in_language,
+from mkdocs_roaming._mkdocs import (
+    add_template_content,
+    cache_folder,
+    dev_server_path,
     is_inner_build,
-    path_of_dev_server,
-    site_of,
-    url_of_site,
+    iter_nav_items,
+    language_folder,
+    localize_previous,
+    make_page,
+    make_site,
+    matches_any,
+    order_posts,
+    page_path,
+    published_files,
+    read_source_text,
+    remove_stale_caches,
+    site_url,
 )
-from mkdocs_roaming.outline import BUDGET, SMALLEST
-from mkdocs_roaming.page import markdown_path
-from mkdocs_roaming.publish.batch import Batch, convert_again, convert_pages
-from mkdocs_roaming.publish.cache import Cache
-from mkdocs_roaming.publish.discovery import decorate
-from mkdocs_roaming.publish.final import final_article, left_out
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
+from mkdocs_roaming.manifest.models import markdown_path
+from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.llms_txt import add_markdown_links
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.publisher import Options, publish
+from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.config import Config as Lint
-    from mkdocs_roaming.publish.meaning import Meaning
-    from mkdocs_roaming.publish.rules import RuleBook
-    from mkdocs_roaming.publish.widget import Widget
+    from mkdocs_roaming.publish.rules import RuleSet
+    from mkdocs_roaming.publish.widget import WidgetOptions
 
 log = get_plugin_logger("roaming")
 
@@ -75,7 +73,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     description = option.Optional(option.Type(str))
     llms_full = option.Type(bool, default=True)
     section_files = option.Choice(("auto", True, False), default="auto")
-    outline_tokens = option.Type(int, default=BUDGET)
+    outline_tokens = option.Type(int, default=OUTLINE_BUDGET)
     previous = option.Optional(option.Type(str))
     lint = option.Type(object, default="off")  # read by lint.config
     cache = option.Type(bool, default=True)
@@ -96,12 +94,12 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         self._nav: Navigation | None = None
         self._batches: dict[str, Batch] = {}
-        self._rules: dict[str, RuleBook | None] = {}
+        self._rules: dict[str, RuleSet | None] = {}
         self._seconds: dict[str, float] = {}
         self._dirty = False
         self._lint: Lint | None = None
-        self._widget: Widget | None = None
-        self._meaning: Meaning | None = None
+        self._widget: WidgetOptions | None = None
+        self._meaning: EmbeddingsOptions | None = None
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Check what can be checked before anything is built."""
@@ -112,8 +110,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 "roaming: site_url is not set, but links in llms.txt and Markdown have to be absolute; "
                 "add `site_url: https://…/` to mkdocs.yml"
             )
-        if self.config.outline_tokens < SMALLEST:
-            raise PluginError(f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {SMALLEST} or more")
+        if self.config.outline_tokens < MIN_OUTLINE_BUDGET:
+            raise PluginError(
+                f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {MIN_OUTLINE_BUDGET} or more"
+            )
         self._rules_of((), config)
         self._lint = self._lint_of()
         self._widget = self._widget_of(config)
@@ -134,18 +134,18 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if not self.config.enabled:
             return
         started = time.perf_counter()
-        pages = [file.page for file in published(files) if file.page is not None]
+        pages = [file.page for file in published_files(files) if file.page is not None]
         self._dirty = any(page.content is None for page in pages)
         if self._dirty:
             log.info("a dirty build reads only what was edited: nothing is published; build without --dirty")
             return
-        folder = folder_of(config)
-        nav = tuple(nav_items(self._nav.items, folder, config)) if self._nav else ()
-        site = site_of(config, self.config.description, nav)
-        chosen = [page for page in with_posts_in_order(pages) if self._chosen(page, folder)]
-        cache = Cache(cache_folder_of(config) / folder if self.config.cache else None)
+        folder = language_folder(config)
+        nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
+        site = make_site(config, self.config.description, nav)
+        chosen = [page for page in order_posts(pages) if self._chosen(page, folder)]
+        cache = ConversionCache(cache_folder(config) / folder if self.config.cache else None)
         try:
-            made = convert_pages(site, (page_of(page, folder) for page in chosen), cache=cache, warn=log.warning)
+            made = convert_pages(site, (make_page(page, folder) for page in chosen), cache=cache, warn=log.warning)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
         self._rules[folder] = self._rules_of(pages, config)
@@ -159,21 +159,21 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return self._with_widget(html, page, config) if self._widget and html.strip() else html
 
     def _checked(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-        folder = folder_of(config)
-        path = path_of_page(page, folder)
+        folder = language_folder(config)
+        path = page_path(page, folder)
         batch = self._batches.get(folder)
         if path is None or batch is None:
             known = path is not None and self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
-            return decorate(output, path) if path is not None and known else output
+            return add_markdown_links(output, path) if path is not None and known else output
         converted = batch.pages.get(path)
         if converted is None or converted.source != page.file.src_uri:
             return output
-        if reason := left_out(output) if output.strip() else "another plugin leaves it out":
+        if reason := exclusion_reason(output) if output.strip() else "another plugin leaves it out":
             log.info(f"{page.file.src_uri}: {reason}; not published")
             batch.drop(path)
             return output
-        shown = final_article(converted.article, output)
-        article = with_template(shown, output, page)
+        shown = reconcile_article(converted.article, output)
+        article = add_template_content(shown, output, page)
         if article is None:
             # A template of its own tells why; anything else is a surprise.
             tell = log.info if page.meta.get("template") else log.warning
@@ -186,14 +186,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if shown not in (converted.article, None):
             log.info(f"{page.file.src_uri}: the built page hides a part of its article; only the rest is published")
         if article != converted.article:
-            convert_again(batch, replace(converted, article=article, source_text=source_text(page, article)))
-        return decorate(output, path)
+            reconvert_page(batch, replace(converted, article=article, source_text=read_source_text(page, article)))
+        return add_markdown_links(output, path)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages here, at -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write everything, the manifest last, and say what was done in one line."""
         inner = is_inner_build(config)
-        folders = [folder_of(config)] if inner else list(self._batches)
+        folders = [language_folder(config)] if inner else list(self._batches)
         for folder in folders:
             if batch := self._batches.pop(folder, None):
                 self._publish(batch, folder, config)
@@ -201,7 +201,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         self._nav = None
         if self.config.cache and not self._dirty:
-            forget_languages(config)
+            remove_stale_caches(config)
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Answer questions on the dev server's own port. Whatever goes wrong with that, the docs are served."""
@@ -213,38 +213,42 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return server
 
     def _answer_on(self, server: Any, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.serve.wsgi import OFFLINE, Endpoint, way_of  # a build has no use for it
+        from mkdocs_roaming.serve.devserver import (  # a build has no use for it
+            OFFLINE_CONFIG,
+            DevServerEndpoint,
+            load_answer_config,
+        )
 
         base = Path(config.config_file_path or ".").parent
         try:
-            way = way_of(self.config.serve_model, base, os.environ)
+            way = load_answer_config(self.config.serve_model, base, os.environ)
         except RoamingError as error:
             log.warning(f"questions are answered offline: {error}")
-            way = OFFLINE
-        url = url_of_site(config)
-        server.set_app(Endpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), way))
+            way = OFFLINE_CONFIG
+        url = site_url(config)
+        server.set_app(DevServerEndpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), way))
         log.info(f"questions are answered at {url}v1/ask ({way.model.name})")
 
     def _publish(self, batch: Batch, folder: str, config: MkDocsConfig) -> None:
         started = time.perf_counter()
         if not batch.pages:
-            batch.cache.keep(())  # nor does the cache keep what is hidden now
+            batch.cache.commit(())  # nor does the cache keep what is hidden now
         if folder and not batch.pages:
             log.warning(f"{folder}: no page to publish; other languages name its manifest all the same")
             return
         section_files: Any = self.config.section_files
-        options = Options(self.config.llms_full, section_files, self.config.outline_tokens, self._meaning)
+        options = PublishOptions(self.config.llms_full, section_files, self.config.outline_tokens, self._meaning)
         if self._widget:
-            from mkdocs_roaming.publish.widget import write_widget  # not every site has it
+            from mkdocs_roaming.publish.widget import write_widget_files  # not every site has it
 
-            write_widget(Path(config.site_dir) / folder, batch.site.language)
+            write_widget_files(Path(config.site_dir) / folder, batch.site.language)
         previous = None
         if where := self.config.previous:
             base = Path(config.config_file_path or ".").parent
-            previous = read_previous(in_language(where, folder), base, log.warning)
+            previous = read_previous(localize_previous(where, folder), base, log.warning)
         try:
             rules = self._rules.get(folder)
-            report = publish(batch, Path(config.site_dir) / folder, options, previous=previous, rules=rules)
+            report = publish_batch(batch, Path(config.site_dir) / folder, options, previous=previous, rules=rules)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
         for note in report.notes:
@@ -268,73 +272,73 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _look(self, lint: Lint, folder: str, config: MkDocsConfig) -> None:
         """Say what is hard to roam, the worst first; `strict` fails a build, and only warns in `mkdocs serve`."""
-        from mkdocs_roaming.lint.folder import lint_folder
-        from mkdocs_roaming.lint.formats import as_log
+        from mkdocs_roaming.lint.formats import format_log
+        from mkdocs_roaming.lint.runner import lint_folder
 
         try:
             report = lint_folder(Path(config.site_dir) / folder, lint, Path(config.docs_dir))
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
         strict = lint.level == "strict"
-        for severity, line in as_log(report):
+        for severity, line in format_log(report):
             (log.warning if strict and severity in ("error", "warning") else log.info)(line)
-        if strict and report.faulty and not path_of_dev_server(config):
+        if strict and report.faulty and not dev_server_path(config):
             raise PluginError(f"roaming: lint: {report}; mend what is told above, or set `lint: warn`")
 
-    def _meaning_of(self) -> Meaning | None:
+    def _meaning_of(self) -> EmbeddingsOptions | None:
         if self.config.search == "lexical":
             return None
-        from mkdocs_roaming.publish.meaning import meaning_of  # most sites are searched by words
+        from mkdocs_roaming.embeddings.store import parse_embeddings_options  # most sites are searched by words
 
         try:
-            return meaning_of(self.config.embeddings, os.environ, "embeddings", log.info)
+            return parse_embeddings_options(self.config.embeddings, os.environ, "embeddings", log.info)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
 
-    def _widget_of(self, config: MkDocsConfig) -> Widget | None:
+    def _widget_of(self, config: MkDocsConfig) -> WidgetOptions | None:
         if not self.config.widget:
             return None
-        from mkdocs_roaming.publish.widget import widget_of
+        from mkdocs_roaming.publish.widget import parse_widget_options
 
         try:
-            return widget_of(self.config.widget, own_endpoint=path_of_dev_server(config))
+            return parse_widget_options(self.config.widget, own_endpoint=dev_server_path(config))
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
 
     def _with_widget(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Put the widget on a page; `ask: false` in its front matter keeps it away."""
-        folder, given = folder_of(config), page.meta.get("ask")
-        batch, path = self._batches.get(folder), path_of_page(page, folder)
+        folder, given = language_folder(config), page.meta.get("ask")
+        batch, path = self._batches.get(folder), page_path(page, folder)
         if self._widget is None or batch is None or path is None or given is False:
             return html
-        from mkdocs_roaming.publish.widget import suggestions_of, with_widget
+        from mkdocs_roaming.publish.widget import add_widget, suggest_questions
 
         converted = batch.converted.get(path)
-        suggestions = suggestions_of(given, converted.sections if converted else ())
-        return with_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
+        suggestions = suggest_questions(given, converted.sections if converted else ())
+        return add_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
 
-    def _rules_of(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleBook | None:
+    def _rules_of(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Read the rules of mkdocs.yml and of the pages' front matter; most sites have none."""
         own = [page for page in pages if "roaming" in page.meta]
         if not self.config.rules and not own:
             return None
-        from mkdocs_roaming.publish.rules import RuleBook, rules_of_config, rules_of_page
+        from mkdocs_roaming.publish.rules import RuleSet, read_config_rules, read_page_rules
 
         file = config.config_file_path
         try:
-            rules = rules_of_config(self.config.rules, Path(file) if file else None)
+            rules = read_config_rules(self.config.rules, Path(file) if file else None)
             for page in own:
                 where = page.file.abs_src_path
                 source, text = page.file.src_uri, page.file.content_string
-                rules += rules_of_page(page.meta["roaming"], source, text, Path(where) if where else None)
+                rules += read_page_rules(page.meta["roaming"], source, text, Path(where) if where else None)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
-        return RuleBook(rules, self.config.rules_mode, lenient=bool(folder_of(config)))
+        return RuleSet(rules, self.config.rules_mode, lenient=bool(language_folder(config)))
 
     def _chosen(self, page: MkDocsPage, folder: str) -> bool:
-        source, path = page.file.src_uri, path_of_page(page, folder)
+        source, path = page.file.src_uri, page_path(page, folder)
         if page.meta.get("llms") is False or path is None or path.strip("/") in ("404", "404.html"):
             return False
-        if self.config.include and not matches(source, self.config.include):
+        if self.config.include and not matches_any(source, self.config.include):
             return False
-        return not matches(source, self.config.exclude)
+        return not matches_any(source, self.config.exclude)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.build import Written, build
-from mkdocs_roaming.manifest import Manifest, dump
-from mkdocs_roaming.page import NavItem, Page, Site, markdown_path
-from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.reading import Memory
-from mkdocs_roaming.section import split
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+from mkdocs_roaming.manifest.io import dump_manifest
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, markdown_path
+from mkdocs_roaming.manifest.sections import split_sections
 
 ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
@@ -37,10 +37,10 @@ class MadeSite:
 
     def library(self) -> Library:
         files = {path: text.encode() for path, text in self.files.items()}
-        return Library(self.manifest, Memory(files, where="memory"))
+        return Library(self.manifest, MemoryReader(files, where="memory"))
 
     def publish(self, folder: Path) -> Path:
-        for path, text in {**self.files, "roaming/manifest.json": dump(self.manifest)}.items():
+        for path, text in {**self.files, "roaming/manifest.json": dump_manifest(self.manifest)}.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
@@ -55,16 +55,16 @@ def make(
     tags: dict[str, tuple[str, ...]] | None = None,
 ) -> MadeSite:
     """Publish pages given as (path, Markdown), with llms-full.txt."""
-    written: list[Written] = []
+    written: list[PublishedPage] = []
     full = ""
     for path, text in pages:
         full += f"Source: {URL}{path}\n\n"
         page = Page(path, path or "Home", source=(path.rstrip("/") or "index") + ".md", tags=(tags or {}).get(path, ()))
-        written.append(Written(page, text, split(text, title=path or "Home"), full=len(full.encode())))
+        written.append(PublishedPage(page, text, split_sections(text, title=path or "Home"), full=len(full.encode())))
         full += text + "\n"
     site = replace(site or Site("Docs", URL), nav=tuple(nav))
     files = {markdown_path(path): text for path, text in pages}
-    return MadeSite(build(site, written), {**files, "llms-full.txt": full})
+    return MadeSite(build_manifest(site, written), {**files, "llms-full.txt": full})
 
 
 def page_text(title: str, headings: int, *, seed: int, deepest: int = 2, words: int = 30) -> str:

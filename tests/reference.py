@@ -14,10 +14,10 @@ import click
 
 import mkdocs_roaming
 from mkdocs_roaming.answer import events
-from mkdocs_roaming.answer.models import Usage
+from mkdocs_roaming.answer.models.base import Usage
 from mkdocs_roaming.cli import main
 
-SCHEMA = Path(mkdocs_roaming.__file__).parent / "manifest.schema.json"
+SCHEMA = Path(mkdocs_roaming.__file__).parent / "manifest/manifest.schema.json"
 
 
 def commands() -> str:

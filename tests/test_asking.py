@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mkdocs_roaming.cli import FAULTS_FOUND, NOTHING_FOUND, main
-from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
+from mkdocs_roaming.library.library import open_library
 
 LAMP = """\
 # Lamp
@@ -39,7 +40,7 @@ def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def power(lamp: Path) -> str:
     """The id of the section on power."""
-    return next(place.id for place in open_library(lamp).places if place.section.title == "Power")
+    return next(place.id for place in open_library(lamp).sections if place.section.title == "Power")
 
 
 def roaming(*arguments: object, **given: Any) -> Result:

@@ -17,26 +17,37 @@ import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models import Asked, Model, Part, Request, Results, Said, Stop, Text, ToolCall, Usage
-from mkdocs_roaming.answer.models.offline import Offline
-from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.answer.models.base import (
+    AssistantTurn,
+    Model,
+    Part,
+    Request,
+    Stop,
+    Text,
+    ToolCall,
+    ToolTurn,
+    Usage,
+    UserTurn,
+)
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.trace import read_trace
-from mkdocs_roaming.chat import _DO, COMMANDS, HELP, Chat
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.chat import _DO, COMMANDS, HELP, Chat
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.roam.library import Library, library_of
+from mkdocs_roaming.library.library import Library, library_from_markdown
 
 KETTLE = Path(__file__).parent / "golden" / "answer" / "kettle.md"
 
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return library_of(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+    return library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
 
 
 @pytest.fixture(scope="module")
 def ids(library: Library) -> dict[str, str]:
-    return {place.section.title: place.id for place in library.places}
+    return {place.section.title: place.id for place in library.sections}
 
 
 @dataclass
@@ -47,20 +58,20 @@ class Talk:
     aside: str
     prompts: int
     chat: Chat
-    models: dict[str | None, Scripted] = field(default_factory=dict)
+    models: dict[str | None, ScriptedModel] = field(default_factory=dict)
 
 
 def talk(
     library: Library,
     lines: Sequence[str | type[BaseException]],
     *replies: Sequence[Part],
-    others: dict[str, Scripted] | None = None,
+    others: dict[str, ScriptedModel] | None = None,
     budget: Budget | None = None,
     whole_site_tokens: int = 0,
     model: Model | None = None,
 ) -> Talk:
     """Hold a conversation: a line that is an exception is raised where the line would be read."""
-    mine = Scripted(replies, name="m-1")
+    mine = ScriptedModel(replies, name="m-1")
     out: list[str] = []
     aside: list[str] = []
     waiting = iter(lines)
@@ -119,7 +130,7 @@ def test_a_follow_up_knows_what_was_said_and_opened(library: Library, ids: dict[
         [Text(f"On 127.0.0.1 [^{server}].")],
     )
     turns = held.models[None].requests[2].turns
-    assert [type(turn) for turn in turns] == [Asked, Said, Asked, Said, Results]
+    assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn, UserTurn, AssistantTurn, ToolTurn]
     assert "On 127.0.0.1 [1]." in held.out
     assert held.aside.count("Still open Settings › Server") == 1
 
@@ -128,10 +139,10 @@ def test_a_follow_up_on_nothing_knows_what_was_asked(library: Library) -> None:
     """Where the docs did not answer, the next question still follows on."""
     held = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
     first, said, second = held.models[None].requests[1].turns
-    assert isinstance(first, Asked)
-    assert isinstance(said, Said)
+    assert isinstance(first, UserTurn)
+    assert isinstance(said, AssistantTurn)
     assert (first.question, said.text) == ("Who made it?", "The docs do not seem to answer this. [^none]")
-    assert isinstance(second, Asked)
+    assert isinstance(second, UserTurn)
 
 
 @pytest.mark.parametrize("reason", ["refusal", "length"])
@@ -140,13 +151,13 @@ def test_a_follow_up_is_not_told_of_an_answer_that_was_none(
 ) -> None:
     """The docs are not said to lack what was refused, or broken off before it began."""
     held = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop(reason)], [Text("No [^none].")])
-    assert [type(turn) for turn in held.models[None].requests[1].turns] == [Asked]
+    assert [type(turn) for turn in held.models[None].requests[1].turns] == [UserTurn]
 
 
 def test_six_turns_are_remembered(library: Library) -> None:
     """A long conversation does not grow without end."""
     held = talk(library, [f"Question {at}?" for at in range(9)], *[[Text("No [^none].")]] * 9)
-    turns = [turn for turn in held.models[None].requests[8].turns if isinstance(turn, Asked)]
+    turns = [turn for turn in held.models[None].requests[8].turns if isinstance(turn, UserTurn)]
     assert [turn.question for turn in turns] == [f"Question {at}?" for at in range(2, 9)]
 
 
@@ -167,7 +178,7 @@ def test_docs_and_nodocs_ask_the_last_question_again(library: Library, ids: dict
     requests = held.models[None].requests
     assert requests[1].tools == ()
     assert requests[2].turns == requests[0].turns
-    said = [turn.text for turn in requests[4].turns if isinstance(turn, Said)]
+    said = [turn.text for turn in requests[4].turns if isinstance(turn, AssistantTurn)]
     assert said[0] == f"8642 [^{server}]."
     assert len(said) == 2  # the answer, and the sections that stand open again
     assert [trace.docs for trace in held.chat.traces] == [True, False, True, True]
@@ -192,7 +203,7 @@ def test_help_lists_every_command(library: Library) -> None:
 
 def test_the_model_can_be_changed(library: Library) -> None:
     """From the next answer on; one that does not exist changes nothing."""
-    other = Scripted([[Text("No [^none].")]], name="m-2")
+    other = ScriptedModel([[Text("No [^none].")]], name="m-2")
     held = talk(library, ["/model", "/model m-3", "/mode m-2", "Port?"], others={"m-2": other})
     said = held.aside.splitlines()
     assert said[1:4] == ["m-1 answers.", "roaming: there is no model 'm-3'", "m-2 answers."]
@@ -222,7 +233,7 @@ def test_sources_and_cost_of_the_conversation(library: Library, ids: dict[str, s
 
 def test_answers_without_a_price_are_told_apart(library: Library) -> None:
     """A sum is never taken for the whole where it is a part."""
-    uncounted = Scripted([[Text("No [^none].")]], name="m-2")
+    uncounted = ScriptedModel([[Text("No [^none].")]], name="m-2")
     held = talk(
         library,
         ["Port?", "/model m-2", "Port?", "/cost"],
@@ -262,7 +273,7 @@ def test_a_path_is_a_question(library: Library, question: str) -> None:
 
 def test_a_model_without_docs_is_needed_for_nodocs(library: Library) -> None:
     """The offline model says why it cannot."""
-    held = talk(library, ["Which port is the default?", "/nodocs"], model=Offline())
+    held = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
     assert "roaming: offline quotes the docs and knows nothing else" in held.aside
 
 
@@ -303,7 +314,7 @@ def test_a_conversation_is_saved_as_a_trace(library: Library, ids: dict[str, str
     server = ids["Server"]
     path = tmp_path / "talk.json"
     (tmp_path / "kettle.md").write_bytes(KETTLE.read_bytes())
-    opened = library_of(KETTLE.read_text("utf-8"), name="kettle", url=(tmp_path / "kettle.md").as_uri())
+    opened = library_from_markdown(KETTLE.read_text("utf-8"), name="kettle", url=(tmp_path / "kettle.md").as_uri())
     replies = [[opens(server)], [Text(f"8642 [^{server}].")], [Text(f"Yes [^{server}].")], [Text("80.")]]
     talk(opened, ["Port?", "Sure?", "/nodocs", f"/save {path}"], *replies)
     assert [trace.question for trace in read_trace(path)] == ["Port?", "Sure?", "Sure?"]

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mkdocs_roaming.cli import FAULTS_FOUND, NOTHING_FOUND, main
-from mkdocs_roaming.manifest import RuleEntry, When, dump, load
-from mkdocs_roaming.page import NavItem, Page, Site
-from mkdocs_roaming.publish.batch import convert_pages
-from mkdocs_roaming.publish.cache import Cache
-from mkdocs_roaming.publish.publisher import Options, publish
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
+from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
+from mkdocs_roaming.manifest.models import NavItem, Page, RuleCondition, RuleEntry, Site
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 
 COMMANDS = sorted(main.commands)
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Pumps", "pumps/"), NavItem("Lamps", "lamps/"))))
@@ -41,8 +42,10 @@ PAGES = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    batch = convert_pages(Site("Boat", "https://boat.example/", nav=NAV), PAGES, cache=Cache(None), warn=print)
-    publish(batch, folder, Options())
+    batch = convert_pages(
+        Site("Boat", "https://boat.example/", nav=NAV), PAGES, cache=ConversionCache(None), warn=print
+    )
+    publish_batch(batch, folder, PublishOptions())
     return folder
 
 
@@ -176,9 +179,9 @@ def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
     page.write_text(page.read_text().replace("4.7", "9.9"))
     next(iter((tmp_path / "site/roaming/sections").iterdir())).unlink()
     (tmp_path / "site/llms.txt").write_text("# Boat\n")
-    manifest = load((tmp_path / "site/roaming/manifest.json").read_bytes())
-    lost = RuleEntry(When(always=True), ("00000000",), name="lost")
-    (tmp_path / "site/roaming/manifest.json").write_text(dump(replace(manifest, rules=(lost,))))
+    manifest = load_manifest((tmp_path / "site/roaming/manifest.json").read_bytes())
+    lost = RuleEntry(RuleCondition(always=True), ("00000000",), name="lost")
+    (tmp_path / "site/roaming/manifest.json").write_text(dump_manifest(replace(manifest, rules=(lost,))))
     result = roaming("validate", tmp_path / "site")
     assert result.exit_code == FAULTS_FOUND
     assert "pumps/index.md: does not fit its digest" in result.stdout

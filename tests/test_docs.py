@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 from reference import PAGES
 
-from mkdocs_roaming.chat import COMMANDS
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.chat import COMMANDS
+from mkdocs_roaming.config import TABLES, load_settings
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.plugin import RoamingConfig
-from mkdocs_roaming.roam.check import check
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.settings import TABLES, read_settings
 
 ROOT = Path(__file__).parents[1]
 TEXTS = ["README.md", *sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))]
@@ -117,7 +117,7 @@ def test_the_reference_is_what_the_code_says(file: str) -> None:
 
 def test_the_sample_site_is_published_whole(sample: Path) -> None:
     """The sample site validates, links and all."""
-    result = check(open_library(sample))
+    result = validate_site(open_library(sample))
     assert (result.faults, result.notes) == ((), ())
 
 
@@ -152,7 +152,7 @@ def test_the_settings_that_are_shown_are_valid(tmp_path: Path) -> None:
     """What docs/asking.md shows can be copied."""
     (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "roaming.toml").write_text(block, "utf-8")
-    assert read_settings(tmp_path / "roaming.toml").prices is not None
+    assert load_settings(tmp_path / "roaming.toml").prices is not None
 
 
 def test_the_figures_that_readme_tells_were_measured() -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.manifest import RuleEntry, When
+from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 
 if TYPE_CHECKING:
     from .conftest import MadeSite
@@ -30,10 +30,10 @@ def site(make_site: Callable[..., MadeSite], tmp_path: Path) -> Path:
     made = make_site(PAGES)
     ids = {section.title: section.id for section in made.manifest.sections()}
     rules = (
-        RuleEntry(When(any=("sinking", "taking in water")), (ids["Pressure"], ids["Oil"]), "sinking"),
-        RuleEntry(When(any=("lamp",), pages=(ids["Lamps"],)), (ids["Colours"],), "lamps"),
-        RuleEntry(When(all=("pump", "spare part")), (ids["Pumps"],)),
-        RuleEntry(When(always=True), ("deadbeef",), "lost\x1b[2J\nname"),
+        RuleEntry(RuleCondition(any=("sinking", "taking in water")), (ids["Pressure"], ids["Oil"]), "sinking"),
+        RuleEntry(RuleCondition(any=("lamp",), pages=(ids["Lamps"],)), (ids["Colours"],), "lamps"),
+        RuleEntry(RuleCondition(all=("pump", "spare part")), (ids["Pumps"],)),
+        RuleEntry(RuleCondition(always=True), ("deadbeef",), "lost\x1b[2J\nname"),
     )
     return replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "site")
 
@@ -111,7 +111,7 @@ def test_rules_of_somebody_elses_site_are_followed_when_asked(
     made = make_site(PAGES)
     opens = made.manifest.pages[1].sections[1].id
     pages = tuple(replace(page, origin="markdown") for page in made.manifest.pages)
-    manifest = replace(made.manifest, pages=pages, rules=(RuleEntry(When(always=True), (opens,), "mine"),))
+    manifest = replace(made.manifest, pages=pages, rules=(RuleEntry(RuleCondition(always=True), (opens,), "mine"),))
     site = replace(made, manifest=manifest).publish(tmp_path / "fetched")
     assert explain(site, "Why?").stdout.startswith(
         "Rules: 1 rule of somebody else's site, left alone; --trust-rules follows them\n"

@@ -7,11 +7,11 @@ from textwrap import dedent
 
 import pytest
 
-from mkdocs_roaming import settings as module
+from mkdocs_roaming import config as module
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.scripted import Scripted
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.config import TABLES, Settings, load_settings
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.settings import TABLES, Settings, read_settings
 
 
 def write(folder: Path, text: str) -> Path:
@@ -22,15 +22,15 @@ def write(folder: Path, text: str) -> Path:
 def test_the_file_in_the_working_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one, everything is as it is by default."""
     monkeypatch.chdir(tmp_path)
-    assert read_settings() == Settings()
+    assert load_settings() == Settings()
     write(tmp_path, "[budget]\nrounds = 2\n")
-    assert read_settings().budget.rounds == 2
+    assert load_settings().budget.rounds == 2
 
 
 def test_the_example_says_all_there_is(tmp_path: Path) -> None:
     """The module's own example is valid, and holds every key."""
     text = dedent((module.__doc__ or "").partition("\n\n")[2])
-    found = read_settings(write(tmp_path, text))
+    found = load_settings(write(tmp_path, text))
     assert (found.model, found.key_env) == ("openai:qwen3", "MY_KEY")
     assert found.prices == Prices(1.0, 0.1, 1.25, 5.0, "USD")
     assert found.budget == Budget(cost=0.05, prices=found.prices)
@@ -66,7 +66,7 @@ def test_a_mistake_is_named_with_file_and_key(tmp_path: Path, text: str, says: s
     """One line."""
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
-        read_settings(path)
+        load_settings(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -75,7 +75,7 @@ def test_a_mistake_is_named_with_file_and_key(tmp_path: Path, text: str, says: s
 def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
     """Unlike the one in the working folder."""
     with pytest.raises(UsageError, match="cannot be read"):
-        read_settings(tmp_path / "no.toml")
+        load_settings(tmp_path / "no.toml")
 
 
 def test_option_environment_and_file_name_the_model_in_this_order() -> None:
@@ -110,4 +110,4 @@ def test_prices_are_those_of_the_model_that_is_named(configured: str, name: str,
     """Another model's answer is not given a cost that it did not have."""
     prices = Prices(input=1.0)
     found = Settings(model=configured, prices=prices, budget=Budget(cost=1.0, prices=prices))
-    assert (found.budget_of(Scripted([], name=name)).prices is prices) == priced
+    assert (found.budget_of(ScriptedModel([], name=name)).prices is prices) == priced

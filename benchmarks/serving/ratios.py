@@ -26,7 +26,7 @@ PACE = 0.02
 
 def ratios(folder: Path) -> Iterator[str]:
     """Give the latencies of our routes as ratios to bare ones."""
-    ids = [place.id for place in library_of(folder).places]
+    ids = [place.id for place in library_of(folder).sections]
     draw = random.Random(5)
     asked = [" ".join([one_of(draw), one_of(draw, commonest=20), one_of(draw, commonest=200)]) for _ in range(ROUNDS)]
     with (
@@ -57,7 +57,7 @@ def ratios(folder: Path) -> Iterator[str]:
 
 
 def _searches(folder: Path, asked: Sequence[str]) -> str:
-    from mkdocs_roaming.roam.search import Search
+    from mkdocs_roaming.library.search import Search
 
     table, search = Table(folder), Search(library_of(folder))
     search.find("warm")  # the index is made by the first

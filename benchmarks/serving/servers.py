@@ -56,19 +56,23 @@ def resident(process: subprocess.Popen[bytes]) -> float:
 def endpoint(folder: str, limits: str, pace: str) -> None:
     """Run the endpoint; `limits` are `default` or `none`."""
     from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.serve.answering import Way
-    from mkdocs_roaming.serve.app import Serving, create_app
-    from mkdocs_roaming.serve.gate import Allowance
-    from mkdocs_roaming.serve.guard import Policy
-    from mkdocs_roaming.serve.running import run, settle
+    from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
+    from mkdocs_roaming.serve.app import AppConfig, create_app
+    from mkdocs_roaming.serve.middleware import RequestPolicy
+    from mkdocs_roaming.serve.quotas import AnswerQuota
+    from mkdocs_roaming.serve.service import AnswerConfig
 
     many = 10**9
-    allowance, policy = Allowance(), Policy(proxies=1)
+    allowance, policy = AnswerQuota(), RequestPolicy(proxies=1)
     if limits == "none":
-        allowance = Allowance(many, many, many, many, many)
-        policy = Policy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
-    way = Way(Telling(Path(folder), float(pace)), Budget(), 0)
-    run(create_app(Serving(folder, way, allowance=allowance, policy=policy, taken=settle)), "127.0.0.1", _port())
+        allowance = AnswerQuota(many, many, many, many, many)
+        policy = RequestPolicy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
+    way = AnswerConfig(Telling(Path(folder), float(pace)), Budget(), 0)
+    run_server(
+        create_app(AppConfig(folder, way, allowance=allowance, policy=policy, taken=freeze_objects)),
+        "127.0.0.1",
+        _port(),
+    )
 
 
 def bare(folder: str, pace: str) -> None:
@@ -79,15 +83,15 @@ def bare(folder: str, pace: str) -> None:
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
 
-    from mkdocs_roaming.roam.search import Search
+    from mkdocs_roaming.library.search import Search
+    from mkdocs_roaming.serve._uvicorn import run_server
+    from mkdocs_roaming.serve.content import build_section
     from mkdocs_roaming.serve.deployments import Deployment
-    from mkdocs_roaming.serve.problems import as_json
-    from mkdocs_roaming.serve.running import run
-    from mkdocs_roaming.serve.walking import tell_section
+    from mkdocs_roaming.serve.problems import encode_json
 
     library = library_of(Path(folder))
     here = Deployment(library, Search(library))
-    sections = {place.id: as_json(tell_section(here, place.id).data) for place in library.places}
+    sections = {place.id: encode_json(build_section(here, place.id).data) for place in library.sections}
     table = Table(Path(folder))
 
     async def stream(request: Request) -> Response:
@@ -117,7 +121,7 @@ def bare(folder: str, pace: str) -> None:
         Route("/v1/search", search),
         Route("/healthz", health),
     ]
-    run(Starlette(routes=routes), "127.0.0.1", _port())
+    run_server(Starlette(routes=routes), "127.0.0.1", _port())
 
 
 class Telling:
@@ -126,15 +130,15 @@ class Telling:
     name = "scripted"
 
     def __init__(self, folder: Path, pace: float) -> None:
-        self._ids = [place.id for place in library_of(folder).places]
+        self._ids = [place.id for place in library_of(folder).sections]
         self._pace = pace
         self._asked = 0
 
     async def reply(self, request: Any) -> AsyncIterator[Any]:
         """Give the parts of a reply."""
-        from mkdocs_roaming.answer.models import Citation, Said, Text, ToolCall, Usage
+        from mkdocs_roaming.answer.models.base import AssistantTurn, Citation, Text, ToolCall, Usage
 
-        calls = [call for turn in request.turns if isinstance(turn, Said) for call in turn.calls]
+        calls = [call for turn in request.turns if isinstance(turn, AssistantTurn) for call in turn.calls]
         if not calls:
             self._asked += 1
             asked = self._asked % len(self._ids), self._asked * 7 % len(self._ids)
@@ -159,7 +163,7 @@ class Table:
         self._table = sqlite3.connect(":memory:", check_same_thread=False)
         self._table.execute("create virtual table s using fts5(id unindexed, title, text, tokenize='porter unicode61')")
         library = library_of(folder)
-        rows = ((place.id, place.section.title, library.text(place)) for place in library.places)
+        rows = ((place.id, place.section.title, library.text(place)) for place in library.sections)
         self._table.executemany("insert into s values (?, ?, ?)", rows)
 
     def find(self, words: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from scale import WORDS, make
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.roam.library import Library
+    from mkdocs_roaming.library.library import Library
 
 PAGES, SECTIONS = 834, 6
 
@@ -44,7 +44,7 @@ def one_of(draw: random.Random, rarest: int = 5_000, commonest: int = 0) -> str:
 
 def library_of(folder: Path) -> Library:
     """Open what was built."""
-    from mkdocs_roaming.roam.library import open_library
+    from mkdocs_roaming.library.library import open_library
 
     return open_library(folder)
 

@@ -10,37 +10,37 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest import PATH
-from mkdocs_roaming.publish.publisher import Options
-from mkdocs_roaming.publish.shelf import Shelf
-from roaming_crawler.discover import Sources, discover
-from roaming_crawler.fetch import Clock, Fetcher, FetchError, Manners, RefusedError, WebFetcher
-from roaming_crawler.files import FolderFetcher, folder_site, nothing_in
-from roaming_crawler.looking import kind_of
-from roaming_crawler.mirroring import mirrored
-from roaming_crawler.pages import Body
-from roaming_crawler.publishing import NothingFoundError, Outcome, published
-from roaming_crawler.reading import refresh_of
-from roaming_crawler.robots import token_of
-from roaming_crawler.scope import Area, Scope, canonical, version_in
-from roaming_crawler.session import HTML, PAGES, Limits, Session
-from roaming_crawler.store import STATE, Store, locked
-from roaming_crawler.visiting import visit
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.publish.files import DiskDict
+from mkdocs_roaming.publish.writer import PublishOptions
+from roaming_crawler.discover import DiscoveryConfig, discover
+from roaming_crawler.fetch import Clock, Fetcher, FetchError, Politeness, RefusedError, WebFetcher
+from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
+from roaming_crawler.frontier import visit_pages
+from roaming_crawler.mirror import mirror_site
+from roaming_crawler.page import PageBody
+from roaming_crawler.parser import find_refresh_target
+from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
+from roaming_crawler.robots import product_token
+from roaming_crawler.scope import Scope, ScopeConfig, canonical_url, version_prefix
+from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Limits, Session
+from roaming_crawler.sniff import sniff_kind
+from roaming_crawler.state import STATE_DIR, CrawlState, lock_folder
 
-Tell = Callable[[str, dict[str, Any]], None]
+EventHandler = Callable[[str, dict[str, Any]], None]
 """Is told what happens: the name of an event, and what belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Crawl:
+class CrawlConfig:
     """How a site is crawled."""
 
     name: str | None = None
     description: str | None = None
     limits: Limits = field(default_factory=Limits)
-    manners: Manners = field(default_factory=Manners)
-    area: Area = field(default_factory=Area)
-    sources: Sources = field(default_factory=Sources)
+    manners: Politeness = field(default_factory=Politeness)
+    area: ScopeConfig = field(default_factory=ScopeConfig)
+    sources: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     links: bool = True
     """Whether links on pages are followed."""
     prefer_markdown: bool = True
@@ -51,25 +51,25 @@ class Crawl:
     allow_private: bool = False
     workers: int = 2
     """Processes that read and convert pages; with 0 that happens in this one."""
-    options: Options = field(default_factory=Options)
+    options: PublishOptions = field(default_factory=PublishOptions)
 
 
 async def crawl(
     url: str,
     folder: Path,
-    how: Crawl,
+    how: CrawlConfig,
     *,
     fetcher: Fetcher | None = None,
     clock: Clock | None = None,
-    tell: Tell = lambda name, data: None,
-) -> Outcome:
+    tell: EventHandler = lambda name, data: None,
+) -> CrawlResult:
     """Crawl the site at an address, or in a local folder, and publish it into `folder`.
 
     A crawl that was interrupted there goes on; a finished one is brought up to date by conditional requests. Raises
     UsageError, StoreError, PublishError or FetchError, where nothing can be done at all.
     """
     clock = clock or Clock()
-    local = folder_site(url)
+    local = parse_folder_site(url)
     if fetcher is None and local is None:
         web = WebFetcher(
             how.manners,
@@ -82,8 +82,8 @@ async def crawl(
     if local is not None:
         try:
             return await _crawl(local.start, folder, how, fetcher or FolderFetcher(local), clock, tell, _at_once)
-        except NothingFoundError as error:
-            raise NothingFoundError(nothing_in(local) or str(error)) from None
+        except NoPagesError as error:
+            raise NoPagesError(explain_empty_folder(local) or str(error)) from None
     assert fetcher is not None
     return await _crawl(url, folder, how, fetcher, clock, tell, _at_once)
 
@@ -95,23 +95,23 @@ def _at_once(host: str, delay: float) -> None:
 async def _crawl(
     url: str,
     folder: Path,
-    how: Crawl,
+    how: CrawlConfig,
     fetcher: Fetcher,
     clock: Clock,
-    tell: Tell,
+    tell: EventHandler,
     slow_down: Callable[[str, float], None],
-) -> Outcome:
+) -> CrawlResult:
     given = _address(url)
     _refuse_what_is_not_ours(folder)
-    with locked(folder):
-        store = Store(folder)
+    with lock_folder(folder):
+        store = CrawlState(folder)
         resume = _resumes(store, given, folder, how)
         store.begin({"url": given}, resume=resume, since=clock.wall() - _JUST_NOW)
-        session = Session(store, fetcher, how.limits, clock, slow_down, token_of(how.manners.name))
+        session = Session(store, fetcher, how.limits, clock, slow_down, product_token(how.manners.name))
         began = clock.monotonic()
         try:
             outcome = await _published(session, given, folder, how, tell, resume)
-        except (NothingFoundError, RefusedError):
+        except (NoPagesError, RefusedError):
             store.give_up()
             raise
         except BaseExceptionGroup as several:  # a full disk, met by one of the tasks that fetch
@@ -125,7 +125,9 @@ async def _crawl(
         return outcome
 
 
-async def _published(session: Session, given: str, folder: Path, how: Crawl, tell: Tell, resume: bool) -> Outcome:
+async def _published(
+    session: Session, given: str, folder: Path, how: CrawlConfig, tell: EventHandler, resume: bool
+) -> CrawlResult:
     store = session.store
     scope, notes = await _scope(session, given, store, how.area)
     tell("start", {"url": given, "scope": scope.url, "resumed": resume, "known": len(store.old)})
@@ -133,12 +135,12 @@ async def _published(session: Session, given: str, folder: Path, how: Crawl, tel
     found.notes += notes
     tell("found", {"pages": len(found.entries), "sources": found.sources, "manifest": found.manifest is not None})
     if found.manifest is not None:
-        outcome = await mirrored(session, found, folder, how.options, tell)
+        outcome = await mirror_site(session, found, folder, how.options, tell)
     else:
-        with Shelf[Body](store.state) as bodies:
-            got, skipped = await visit(session, found, how, tell, bodies)
+        with DiskDict[PageBody](store.state) as bodies:
+            got, skipped = await visit_pages(session, found, how, tell, bodies)
             found.notes += _fruitless(scope, [one.path for one in got])
-            outcome = published(session, found, got, skipped, bodies, folder, how)
+            outcome = publish_crawl(session, found, got, skipped, bodies, folder, how)
     if session.over:
         store.finish({"url": scope.url, "given": given} | ({_ENDED: how.limits.pages} if session.stopped else {}))
     return outcome
@@ -151,7 +153,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _address(url: str) -> str:
-    given = canonical(url)
+    given = canonical_url(url)
     if given is None and "@" in urlsplit(url).netloc:
         raise UsageError("the address has a user's name in it; leave it out: what asks for a password is not crawled")
     if given is None:
@@ -161,7 +163,7 @@ def _address(url: str) -> str:
 
 def _refuse_what_is_not_ours(folder: Path) -> None:
     """Raise UsageError for a folder with somebody's files: pages would be written over those of the same names."""
-    if (folder / STATE).exists() or (folder / PATH).exists() or not folder.is_dir():
+    if (folder / STATE_DIR).exists() or (folder / MANIFEST_PATH).exists() or not folder.is_dir():
         return
     if any(not file.name.startswith(".") and not file.is_symlink() for file in folder.iterdir()):
         raise UsageError(f"{folder}: holds files that no crawl has written; give a new folder, or an empty one")
@@ -169,7 +171,7 @@ def _refuse_what_is_not_ours(folder: Path) -> None:
 
 def _further(stopped: str) -> str:
     """Say how to go on: a limit of pages counts those that are there already, the others begin anew."""
-    if PAGES in stopped:
+    if MAX_PAGES_OPTION in stopped:
         return "go on: the same command with a higher --max-pages"
     return "go on: the same command again"
 
@@ -184,7 +186,7 @@ def _fruitless(scope: Scope, paths: list[str]) -> list[str]:
     ]
 
 
-def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
+def _resumes(store: CrawlState, given: str, folder: Path, how: CrawlConfig) -> bool:
     """Tell whether this goes on with a crawl that was interrupted, or beyond where a limit of pages has ended it.
 
     Raises UsageError where the folder is another site's.
@@ -199,7 +201,7 @@ def _resumes(store: Store, given: str, folder: Path, how: Crawl) -> bool:
     return (bool(store.unfinished) or further) and not how.refresh
 
 
-async def _scope(session: Session, given: str, store: Store, area: Area) -> tuple[Scope, list[str]]:
+async def _scope(session: Session, given: str, store: CrawlState, area: ScopeConfig) -> tuple[Scope, list[str]]:
     """Give what is crawled, and what is to be said of it.
 
     That is what was crawled last time; else what was asked for, where redirects of the given address end.
@@ -217,7 +219,7 @@ async def _scope(session: Session, given: str, store: Store, area: Area) -> tupl
         return scope, []  # the site may do without a home page
     if not scope.holds(end):
         return area.scope(end), []
-    version = version_in(scope.path(end) or "")
+    version = version_prefix(scope.path(end) or "")
     if not version or area.prefix or area.same_host:
         return scope, []
     one = replace(scope, url=scope.url + version)
@@ -229,11 +231,11 @@ async def _end(session: Session, given: str) -> str:
     """Give where an address leads in the end, by its host's redirects and by what pages say themselves."""
     end, to = given, given
     for _ in range(_MOST_HOPS):
-        answer = await session.get(to, HTML)
+        answer = await session.get(to, ACCEPT_HTML)
         if not answer.good:
             break
         end = answer.url
-        to = refresh_of(answer.body, answer.charset, end) if kind_of(answer) == "html" else ""
+        to = find_refresh_target(answer.body, answer.charset, end) if sniff_kind(answer) == "html" else ""
         if not to:
             break
     return end

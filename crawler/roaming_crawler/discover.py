@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest import PATH, Manifest, load
-from mkdocs_roaming.page import NavItem
-from roaming_crawler.fetch import MEGABYTE, Answer, FetchError
-from roaming_crawler.fulltext import Pieces, split_full
-from roaming_crawler.llms import Index, names_a_list, read_index
-from roaming_crawler.looking import kind_of, text_of
-from roaming_crawler.pages import Entry, entry_of, replaced
-from roaming_crawler.reading import read_html
-from roaming_crawler.scope import Scope, canonical, host_of, looks_like_a_page
-from roaming_crawler.session import ANY, HTML, Session
-from roaming_crawler.sitemap import CAP, read_sitemap
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import Manifest, NavItem
+from roaming_crawler.fetch import MEGABYTE, FetchError, Response
+from roaming_crawler.llms_full import FullText, split_llms_full
+from roaming_crawler.llms_txt import LlmsIndex, is_llms_txt_url, parse_llms_txt
+from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
+from roaming_crawler.parser import parse_page
+from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
+from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
+from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, parse_sitemap
+from roaming_crawler.sniff import decode_text, sniff_kind
 
 MOST_NESTED = 50
 """The llms.txt files that one crawl follows from others."""
@@ -29,21 +29,21 @@ LARGEST_MANIFEST = 100 * MEGABYTE
 
 
 @dataclass(slots=True)
-class Found:
+class DiscoveredPages:
     """What was found out about a site before its pages are asked for. `notes` tell what was not understood."""
 
     scope: Scope
     manifest: Manifest | None = None
     root: str = ""
     """Where the manifest's paths start."""
-    indexes: list[tuple[str, Index]] = field(default_factory=list)
+    indexes: list[tuple[str, LlmsIndex]] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     """Addresses of texts that hold several pages."""
     full: str = ""
     """That of them which pages are taken from."""
     asked: set[str] = field(default_factory=set)
     """Where lists were looked for."""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, PageRef] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     """How many pages each source listed."""
     notes: list[str] = field(default_factory=list)
@@ -51,13 +51,13 @@ class Found:
     """The navs of pages that are not published themselves: mdBook's stands in a frame."""
     _loosely: dict[str, str] = field(default_factory=dict)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: PageRef) -> None:
         """Add a page, or what is new about a known one."""
-        loose = loosely(entry.url)
+        loose = loose_key(entry.url)
         known = self.entries.get(entry.url) or self.entries.get(self._loosely.get(loose, ""))
         if known is not None and (known.url == entry.url or known.guessed or entry.guessed):
             del self.entries[known.url]
-            entry = replaced(known, entry)
+            entry = merge_page_refs(known, entry)
         self.entries[entry.url] = entry
         self._loosely.setdefault(loose, entry.url)
         if known is not None and known.guessed:
@@ -65,7 +65,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class DiscoveryConfig:
     """Which sources are asked."""
 
     manifest: bool = True
@@ -73,9 +73,9 @@ class Sources:
     sitemap: bool = True
 
 
-async def discover(session: Session, scope: Scope, given: str, sources: Sources) -> Found:
+async def discover(session: Session, scope: Scope, given: str, sources: DiscoveryConfig) -> DiscoveredPages:
     """Find the pages of a site by what it publishes for that; `given` is the address that was asked for."""
-    found = Found(scope)
+    found = DiscoveredPages(scope)
     if sources.manifest:
         await _manifest(session, found)
         if found.manifest:
@@ -84,53 +84,53 @@ async def discover(session: Session, scope: Scope, given: str, sources: Sources)
         await _llms(session, found, given)
     if sources.sitemap:
         await _sitemaps(session, found)
-    if scope.path(given) and looks_like_a_page(given):
-        found.add(Entry(given))
+    if scope.path(given) and is_page_url(given):
+        found.add(PageRef(given))
     if not scope.holds(given):
         await _first_page(session, found, given)
     return found
 
 
-def loosely(url: str) -> str:
+def loose_key(url: str) -> str:
     """Give what the spellings that one page may have, `guide`, `guide/` and `guide.html`, have in common."""
     return url.rstrip("/").removesuffix(".html")
 
 
-async def _get(session: Session, url: str, cap: int | None = None, accept: str = ANY) -> Answer | None:
+async def _get(session: Session, url: str, cap: int | None = None, accept: str = ACCEPT_ANY) -> Response | None:
     try:
-        answer = await session.get(url, accept, probe=accept == ANY, cap=cap)
+        answer = await session.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
     except FetchError:
         return None
     return answer if answer.good else None
 
 
-async def _manifest(session: Session, found: Found) -> None:
-    answer = await _get(session, found.scope.url + PATH, LARGEST_MANIFEST)
-    if answer is None or kind_of(answer) != "json":
+async def _manifest(session: Session, found: DiscoveredPages) -> None:
+    answer = await _get(session, found.scope.url + MANIFEST_PATH, LARGEST_MANIFEST)
+    if answer is None or sniff_kind(answer) != "json":
         return
     try:
-        found.manifest = load(answer.body, where=answer.url)
+        found.manifest = load_manifest(answer.body, where=answer.url)
         found.root = urljoin(answer.url, "../")
     except ManifestError as error:
         found.notes.append(f"{error}; the site is read as any other")
 
 
-async def _first_page(session: Session, found: Found, given: str) -> None:
+async def _first_page(session: Session, found: DiscoveredPages, given: str) -> None:
     """Take what the given page links to, where it is no part of the crawl itself."""
-    answer = await _get(session, given, accept=HTML)
-    if answer is None or kind_of(answer) != "html":
+    answer = await _get(session, given, accept=ACCEPT_HTML)
+    if answer is None or sniff_kind(answer) != "html":
         return
-    seen = read_html(answer.body, answer.charset, answer.url, found.scope.url)
+    seen = parse_page(answer.body, answer.charset, answer.url, found.scope.url)
     for link in (*seen.links, *seen.nav_links):
-        if found.scope.contains(link) and looks_like_a_page(link):
-            found.add(entry_of(link))
+        if found.scope.contains(link) and is_page_url(link):
+            found.add(make_page_ref(link))
             found.sources["given page"] = found.sources.get("given page", 0) + 1
 
 
 # llms.txt
 
 
-async def _llms(session: Session, found: Found, given: str) -> None:
+async def _llms(session: Session, found: DiscoveredPages, given: str) -> None:
     for spots in (await _declared(session, found.scope, given), _usual(found.scope, given), _unusual(found.scope)):
         for spot in dict.fromkeys(spots):
             if not found.entries and spot not in found.asked:
@@ -142,13 +142,13 @@ async def _llms(session: Session, found: Found, given: str) -> None:
 
 async def _declared(session: Session, scope: Scope, given: str) -> list[str]:
     """Give the lists that the first page names, in its `Link` header or its head."""
-    answer = await _get(session, given, accept=HTML)
+    answer = await _get(session, given, accept=ACCEPT_HTML)
     if answer is None:
         return []
-    head = text_of(answer.body[:_HEAD], answer.charset) if kind_of(answer) == "html" else ""
+    head = decode_text(answer.body[:_HEAD], answer.charset) if sniff_kind(answer) == "html" else ""
     named = [*_LINK_HEADER.findall(answer.link), *_LINK_ELEMENT.findall(head)]
-    urls = [canonical(name, answer.url) for name in named]
-    return [url for url in urls if url and names_a_list(url) and host_of(url) == host_of(scope.url)]
+    urls = [canonical_url(name, answer.url) for name in named]
+    return [url for url in urls if url and is_llms_txt_url(url) and url_origin(url) == url_origin(scope.url)]
 
 
 def _usual(scope: Scope, given: str) -> list[str]:
@@ -156,7 +156,7 @@ def _usual(scope: Scope, given: str) -> list[str]:
     own = [given] if given.endswith(".txt") else []
     if scope.url.startswith("file:"):
         return [*own, f"{scope.url}llms.txt"]
-    origin = host_of(scope.url)
+    origin = url_origin(scope.url)
     beside = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
     return [*own, *beside, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
 
@@ -171,7 +171,7 @@ _LINK_HEADER = re.compile(r"<([^<>]*)>")
 _LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
 
 
-async def _one_llms(session: Session, found: Found, spot: str, most: int) -> None:
+async def _one_llms(session: Session, found: DiscoveredPages, spot: str, most: int) -> None:
     """Read an llms.txt and those that it names."""
     todo, seen = [spot], {spot}
     outside: dict[str, int] = {}
@@ -182,23 +182,23 @@ async def _one_llms(session: Session, found: Found, spot: str, most: int) -> Non
             if url != spot:
                 found.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
             continue
-        if kind_of(answer) != "markdown":
-            if kind_of(answer) != "html" or url != spot:
-                found.notes.append(f"{url}: is {kind_of(answer)}, not an llms.txt")
+        if sniff_kind(answer) != "markdown":
+            if sniff_kind(answer) != "html" or url != spot:
+                found.notes.append(f"{url}: is {sniff_kind(answer)}, not an llms.txt")
             continue
-        text = text_of(answer.body, answer.charset)
-        if url != spot and len(split_full(text, answer.url).by_url()) > 1:  # whole pages under a list's name
+        text = decode_text(answer.body, answer.charset)
+        if url != spot and len(split_llms_full(text, answer.url).by_url()) > 1:  # whole pages under a list's name
             found.whole.append(url)
             continue
-        index = read_index(text, answer.url)
+        index = parse_llms_txt(text, answer.url)
         found.indexes.append((answer.url, index))
         found.notes += index.faults if url == spot else ()
         _entries(found, index, outside)
         for nested in index.nested:
             if nested in seen:
                 continue
-            if host_of(nested) != host_of(spot):
-                outside[host_of(nested)] = outside.get(host_of(nested), 0) + 1
+            if url_origin(nested) != url_origin(spot):
+                outside[url_origin(nested)] = outside.get(url_origin(nested), 0) + 1
             elif len(seen) > most:
                 found.notes.append(f"{url}: names more than {most} other llms.txt files; the rest is not read")
                 break
@@ -210,30 +210,30 @@ async def _one_llms(session: Session, found: Found, spot: str, most: int) -> Non
         found.notes.append(f"{spot}: {leads} out of {found.scope.url}, to {host}; crawl that address to have them")
 
 
-def _entries(found: Found, index: Index, outside: dict[str, int]) -> None:
+def _entries(found: DiscoveredPages, index: LlmsIndex, outside: dict[str, int]) -> None:
     for entry in index.entries:
         if found.scope.holds(entry.url) and not found.scope.contains(entry.url):
             continue  # ruled out
         if not found.scope.holds(entry.url):
-            host = host_of(entry.url)
+            host = url_origin(entry.url)
             outside[host] = outside.get(host, 0) + 1
-        elif looks_like_a_page(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
-            found.add(entry_of(entry.url, title=entry.title, description=entry.description))
+        elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
+            found.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
             found.sources["llms.txt"] = found.sources.get("llms.txt", 0) + 1
 
 
-async def _full(session: Session, found: Found) -> None:
+async def _full(session: Session, found: DiscoveredPages) -> None:
     """Take the pages from llms-full.txt, where it holds all that llms.txt lists."""
     named = [*found.whole, *(url for _, index in found.indexes for url in index.full)]
     beside = [urljoin(url, "llms-full.txt") for url, _ in found.indexes[:1]]
     for url in dict.fromkeys([*named, *beside]):
-        if host_of(url) != host_of(found.scope.url):
+        if url_origin(url) != url_origin(found.scope.url):
             continue
         answer = await _get(session, url, LARGEST_FULL)
-        if answer is None or kind_of(answer) != "markdown":
+        if answer is None or sniff_kind(answer) != "markdown":
             continue
-        pieces = split_full(text_of(answer.body, answer.charset), answer.url)
-        texts = matched(pieces, found.entries)
+        pieces = split_llms_full(decode_text(answer.body, answer.charset), answer.url)
+        texts = match_texts(pieces, found.entries)
         if _covers(texts, pieces, found):
             for key, text in texts.items():
                 found.entries[key].text = text
@@ -245,17 +245,17 @@ async def _full(session: Session, found: Found) -> None:
         )
 
 
-def _covers(texts: dict[str, str], pieces: Pieces, found: Found) -> bool:
+def _covers(texts: dict[str, str], pieces: FullText, found: DiscoveredPages) -> bool:
     """Tell whether a text holds what is listed: all of it, or nearly all of it by address; the rest is then fetched."""
     most = len(found.entries) * (0.9 if pieces.by_url() else 1)
     return bool(texts) and len(texts) >= most
 
 
-def matched(pieces: Pieces, entries: dict[str, Entry]) -> dict[str, str]:
+def match_texts(pieces: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
     """Give the text of each entry that exactly one piece is about: by its address, else by its title."""
-    by_url = {loosely(entry_of(url).url): piece for url, piece in pieces.by_url().items()}
+    by_url = {loose_key(make_page_ref(url).url): piece for url, piece in pieces.by_url().items()}
     if by_url:
-        found = {key: by_url.get(loosely(entry.url)) for key, entry in entries.items()}
+        found = {key: by_url.get(loose_key(entry.url)) for key, entry in entries.items()}
         return {key: piece.markdown for key, piece in found.items() if piece}
     listed = Counter(_folded(entry.title) for entry in entries.values())
     held = Counter(_folded(piece.title) for piece in pieces.pieces)
@@ -274,36 +274,36 @@ def _folded(title: str) -> str:
 # Sitemaps
 
 
-async def _sitemaps(session: Session, found: Found) -> None:
+async def _sitemaps(session: Session, found: DiscoveredPages) -> None:
     scope = found.scope
     local = scope.url.startswith("file:")
     named = () if local else (await session.robots(scope.url)).sitemaps
-    spots = [url for name in named if (url := canonical(name, scope.url))]
-    spots += [scope.url + "sitemap.xml", *([] if local else [host_of(scope.url) + "/sitemap.xml"])]
+    spots = [url for name in named if (url := canonical_url(name, scope.url))]
+    spots += [scope.url + "sitemap.xml", *([] if local else [url_origin(scope.url) + "/sitemap.xml"])]
     todo, seen = list(dict.fromkeys(spots)), set(spots)
     count = 0
     inside: Callable[[str], bool] = scope.contains
     elsewhere: dict[str, str] = {}
     while todo:
         url = todo.pop(0)
-        answer = await _get(session, url, CAP)
-        if answer is None or kind_of(answer) == "html":
+        answer = await _get(session, url, MAX_SITEMAP_BYTES)
+        if answer is None or sniff_kind(answer) == "html":
             if url in named:
                 found.notes.append(f"{url}: named by robots.txt, but is no sitemap")
             continue
-        sitemap = read_sitemap(answer.body)
+        sitemap = parse_sitemap(answer.body)
         if sitemap.fault:
             found.notes.append(f"{url}: {sitemap.fault}")
         for address in sitemap.urls:
-            page = canonical(address, answer.url)
-            if page and inside(page) and looks_like_a_page(page):
-                found.add(Entry(page))
+            page = canonical_url(address, answer.url)
+            if page and inside(page) and is_page_url(page):
+                found.add(PageRef(page))
                 count += 1
-            elif page and not local and host_of(page) != host_of(scope.url):
-                elsewhere.setdefault(host_of(page), url)
+            elif page and not local and url_origin(page) != url_origin(scope.url):
+                elsewhere.setdefault(url_origin(page), url)
         for address in sitemap.sitemaps:
-            further = canonical(address, answer.url)
-            if further and further not in seen and host_of(further) == host_of(answer.url):
+            further = canonical_url(address, answer.url)
+            if further and further not in seen and url_origin(further) == url_origin(answer.url):
                 if len(seen) >= MOST_SITEMAPS:
                     found.notes.append(f"{url}: more than {MOST_SITEMAPS} sitemaps; the rest is not read")
                     todo.clear()

@@ -16,8 +16,8 @@ import httpx2
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.errors import RoamingError
-from roaming_crawler.guard import Guard, GuardedTransport, RefusedAddress
-from roaming_crawler.scope import canonical, host_of
+from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend
+from roaming_crawler.scope import canonical_url, url_origin
 
 MEGABYTE = 1_000_000
 
@@ -31,7 +31,7 @@ class RefusedError(FetchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What an address answered: where it was found in the end, and its body, unpacked."""
 
     url: str
@@ -68,7 +68,7 @@ class Request:
 class Fetcher(Protocol):
     """Gets what is at an address."""
 
-    async def get(self, request: Request) -> Answer:
+    async def get(self, request: Request) -> Response:
         """Give the answer, whatever its status; raises FetchError where there is none."""
         ...
 
@@ -83,7 +83,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class Politeness:
     """How a host is treated: seconds between requests, connections at once, patience."""
 
     delay: float = 1.0
@@ -107,7 +107,7 @@ class Manners:
 
 
 @dataclass(slots=True)
-class Pace:
+class HostPace:
     """How fast one host is asked: slower when it says so, or answers slowly; faster again when all is well."""
 
     delay: float
@@ -144,7 +144,7 @@ class WebFetcher:
 
     def __init__(
         self,
-        manners: Manners,
+        manners: Politeness,
         *,
         clock: Clock | None = None,
         backend: httpcore2.AsyncNetworkBackend | None = None,
@@ -152,9 +152,9 @@ class WebFetcher:
         waits: Callable[[str, float], None] = lambda host, seconds: None,
     ) -> None:
         self.manners, self.clock, self._waits = manners, clock or Clock(), waits
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, HostPace] = {}
         if backend is None:
-            backend = httpcore2.AnyIOBackend() if allow_private else Guard()
+            backend = httpcore2.AnyIOBackend() if allow_private else PublicNetworkBackend()
         self._client = httpx2.AsyncClient(
             transport=GuardedTransport(backend, connections=manners.connections),
             trust_env=False,
@@ -176,14 +176,14 @@ class WebFetcher:
         pace = self._pace(host)
         pace.delay = max(pace.delay, delay)
 
-    async def get(self, request: Request) -> Answer:
+    async def get(self, request: Request) -> Response:
         """Give the answer, redirects followed; 429 and 503, and hiccups, are tried again after a wait."""
         url = request.url
         for _ in range(self.manners.redirects + 1):
             answer, to = await self._tried(url, request)
             if to is None:
                 return answer
-            target = canonical(to, url)
+            target = canonical_url(to, url)
             if target is None:
                 raise FetchError(f"{url}: redirects to {to[:200]!r}, which is no address")
             if not request.stays(target):
@@ -191,16 +191,16 @@ class WebFetcher:
             url = target
         raise FetchError(f"{request.url}: more than {self.manners.redirects} redirects")
 
-    async def _tried(self, url: str, request: Request) -> tuple[Answer, str | None]:
-        pace = self._pace(host_of(url))
+    async def _tried(self, url: str, request: Request) -> tuple[Response, str | None]:
+        pace = self._pace(url_origin(url))
         fault = ""
         for attempt in range(self.manners.tries):
             wait = 2.0**attempt
             async with pace.limiter:
-                await self._turn(pace, host_of(url))
+                await self._turn(pace, url_origin(url))
                 try:
                     response = await self._once(url, request, pace)
-                except RefusedAddress as error:
+                except PrivateAddressError as error:
                     raise RefusedError(str(error)) from None
                 except (httpx2.TransportError, OSError, TimeoutError) as error:
                     fault = _reason(error, self.manners.seconds)
@@ -220,14 +220,14 @@ class WebFetcher:
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # nobody asks this host before
         raise FetchError(f"{url}: {fault}, {self.manners.tries} times")
 
-    async def _turn(self, pace: Pace, host: str) -> None:
+    async def _turn(self, pace: HostPace, host: str) -> None:
         """Wait until the host may be asked; looked at anew after the wait, since a 429 may have come meanwhile."""
         while (wait := pace.next_start - self.clock.monotonic()) > 0:
             self._waits(host, wait)
             await self.clock.sleep(wait)
         pace.next_start = self.clock.monotonic() + pace.gap
 
-    async def _once(self, url: str, request: Request, pace: Pace) -> tuple[Answer, httpx2.Headers]:
+    async def _once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
         headers = {"Accept": request.accept}
         if request.etag:
             headers["If-None-Match"] = request.etag
@@ -247,7 +247,7 @@ class WebFetcher:
             finally:
                 await response.aclose()
         kind, _, parameters = response.headers.get("content-type", "").partition(";")
-        answer = Answer(
+        answer = Response(
             url=url,
             status=response.status_code,
             body=body,
@@ -259,10 +259,10 @@ class WebFetcher:
         )
         return answer, response.headers
 
-    def _pace(self, host: str) -> Pace:
+    def _pace(self, host: str) -> HostPace:
         if host not in self._paces:
             limiter = anyio.CapacityLimiter(self.manners.connections)
-            self._paces[host] = Pace(self.manners.delay, limiter)
+            self._paces[host] = HostPace(self.manners.delay, limiter)
         return self._paces[host]
 
 
@@ -301,7 +301,7 @@ async def _drained(response: httpx2.Response) -> None:
 _SHORT = 64 * 1024
 
 
-def _target(answer: Answer, headers: httpx2.Headers) -> str | None:
+def _target(answer: Response, headers: httpx2.Headers) -> str | None:
     if answer.status not in _REDIRECTS:
         return None
     to: str = headers.get("location", "")
@@ -336,13 +336,13 @@ def _reason(error: Exception, seconds: float) -> str:
 
 
 @dataclass(slots=True)
-class Canned:
+class CannedFetcher:
     """Answers out of a dict, for tests: anything else is 404. `asked` are the requests, in order."""
 
-    answers: dict[str, Answer]
+    answers: dict[str, Response]
     asked: list[Request] = field(default_factory=list)
 
-    async def get(self, request: Request) -> Answer:
+    async def get(self, request: Request) -> Response:
         """Give the canned answer."""
         self.asked.append(request)
-        return self.answers.get(request.url, Answer(request.url, 404))
+        return self.answers.get(request.url, Response(request.url, 404))

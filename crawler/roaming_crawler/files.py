@@ -9,12 +9,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_roaming.errors import ManifestError, UsageError
-from mkdocs_roaming.manifest import PATH, load
-from mkdocs_roaming.page import path_of
-from mkdocs_roaming.publish.files import homes_below
-from roaming_crawler.fetch import Answer, FetchError, Request
-from roaming_crawler.llms import read_index
-from roaming_crawler.looking import text_of
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import url_to_path
+from mkdocs_roaming.publish.files import find_site_folders
+from roaming_crawler.fetch import FetchError, Request, Response
+from roaming_crawler.llms_txt import parse_llms_txt
+from roaming_crawler.sniff import decode_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class FolderSite:
     start: str
 
 
-def folder_site(given: str) -> FolderSite | None:
+def parse_folder_site(given: str) -> FolderSite | None:
     """Give the folder that a `file:` address or a path names; None for an address on the web.
 
     Raises UsageError where there is no such folder or file.
@@ -40,12 +40,12 @@ def folder_site(given: str) -> FolderSite | None:
     return FolderSite(folder, url, start)
 
 
-def nothing_in(site: FolderSite) -> str:
+def explain_empty_folder(site: FolderSite) -> str:
     """Say what a folder lacks that a crawl could begin with, and the cure; empty where it holds some of it."""
     folder = site.folder
     if any((folder / name).is_file() for name in _BEGINNINGS):
         return ""
-    below = homes_below(folder)
+    below = find_site_folders(folder)
     cure = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
     return f"{folder}: no page to publish; found no {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]} there; {cure}"
 
@@ -56,11 +56,11 @@ class FolderFetcher:
     def __init__(self, site: FolderSite) -> None:
         self._site = site
 
-    async def get(self, request: Request) -> Answer:
+    async def get(self, request: Request) -> Response:
         """Give the file at an address; a folder's is its index.html, at an address that ends in a slash."""
-        path = path_of(self._site.url, request.url)
+        path = url_to_path(self._site.url, request.url)
         if path is None:  # robots.txt of the host that the site will have, for one
-            return Answer(request.url, 404)
+            return Response(request.url, 404)
         for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():
@@ -71,14 +71,14 @@ class FolderFetcher:
             moved = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
             url = f"{request.url}/" if moved else request.url
             if request.etag == etag:
-                return Answer(url, 304, kind=kind, etag=etag)
+                return Response(url, 304, kind=kind, etag=etag)
             if stat.st_size > request.cap:
                 raise FetchError(f"{request.url}: {stat.st_size} bytes; if that is right: --max-page-bytes")
-            return Answer(url, 200, file.read_bytes(), kind, etag=etag)
-        return Answer(request.url, 404)
+            return Response(url, 200, file.read_bytes(), kind, etag=etag)
+        return Response(request.url, 404)
 
 
-_BEGINNINGS = ("index.html", "llms.txt", PATH)
+_BEGINNINGS = ("index.html", "llms.txt", MANIFEST_PATH)
 
 
 def _path(given: str) -> Path:
@@ -105,12 +105,12 @@ def _path(given: str) -> Path:
 def _address(folder: Path) -> str:
     """Give the address that a folder's site has elsewhere: by its manifest, else by what its llms.txt lists."""
     try:
-        return load((folder / PATH).read_bytes()).site.url
+        return load_manifest((folder / MANIFEST_PATH).read_bytes()).site.url
     except (OSError, ManifestError):
         pass
     own = folder.as_uri() + "/"
     try:
-        index = read_index(text_of((folder / "llms.txt").read_bytes()), own)
+        index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), own)
     except OSError:
         return own
     urls = [entry.url for entry in index.entries]

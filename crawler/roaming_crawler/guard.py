@@ -19,15 +19,15 @@ import httpx2
 
 from mkdocs_roaming.errors import RoamingError
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses of a host name."""
 
 
-class RefusedAddress(RoamingError):  # noqa: N818 -- says what became of it
+class PrivateAddressError(RoamingError):
     """A host's address is not one of the public internet."""
 
 
-def why_refused(text: str) -> str | None:
+def refusal_reason(text: str) -> str | None:
     """Tell why an IP address is not connected to; None where it is a public one."""
     try:
         address = ip_address(text.partition("%")[0])
@@ -43,7 +43,7 @@ def why_refused(text: str) -> str | None:
     return None if _public(address) and not address.is_site_local else _NOT_PUBLIC
 
 
-def literal(host: str) -> str | None:
+def parse_ip_literal(host: str) -> str | None:
     """Give the address that a host spells out, in any notation that resolvers read; None for a name."""
     host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").strip("[]").rstrip(".")
     try:
@@ -67,10 +67,10 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-class Guard(httpcore2.AsyncNetworkBackend):
+class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
     """Connects to public addresses only. Raises RefusedAddress where a name has any other."""
 
-    def __init__(self, resolve: Resolve = resolve, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
+    def __init__(self, resolve: Resolver = resolve, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
         self._resolve = resolve
         self._inner = inner or httpcore2.AnyIOBackend()
 
@@ -83,12 +83,12 @@ class Guard(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect to the host at one of its addresses, all of which were seen to be public."""
-        found = literal(host)
+        found = parse_ip_literal(host)
         addresses = [found] if found else list(await self._resolve(host, port))
         for address in addresses:
-            if why := why_refused(address):
+            if why := refusal_reason(address):
                 where = host if host == address else f"{host}: {address}"
-                raise RefusedAddress(f"{where} is {why}; if this is a host of your own, say so: --allow-private")
+                raise PrivateAddressError(f"{where} is {why}; if this is a host of your own, say so: --allow-private")
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:
@@ -104,7 +104,7 @@ class Guard(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Refuse: there is no site behind a socket in the file system."""
-        raise RefusedAddress(f"{path}: a socket in the file system; give an http(s) address")
+        raise PrivateAddressError(f"{path}: a socket in the file system; give an http(s) address")
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

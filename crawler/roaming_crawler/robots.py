@@ -14,9 +14,9 @@ from protego import Protego
 
 AGENT = "mkdocs-roaming"
 """The name that robots.txt calls us by."""
-LONGEST_DELAY = 30.0
+MAX_CRAWL_DELAY = 30.0
 """The most seconds between two requests that a Crawl-delay is followed to."""
-READ = 512 * 1024
+MAX_ROBOTS_BYTES = 512 * 1024
 """The bytes of a robots.txt that are read; the RFC asks for 500 KiB at least."""
 
 
@@ -39,7 +39,7 @@ class Robots:
     def delay(self) -> float:
         """The seconds between two requests that it asks for, 0 where it does not."""
         asked = self.rules.crawl_delay(self.agent) if self.rules else None
-        return min(max(float(asked or 0), 0.0), LONGEST_DELAY)
+        return min(max(float(asked or 0), 0.0), MAX_CRAWL_DELAY)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -47,12 +47,12 @@ class Robots:
         return tuple(self.rules.sitemaps) if self.rules else ()
 
 
-def token_of(user_agent: str) -> str:
+def product_token(user_agent: str) -> str:
     """Give the name that robots.txt calls a crawler by: the product that its User-Agent begins with."""
     return re.split(r"[/\s(]", user_agent.strip(), maxsplit=1)[0] or AGENT
 
 
-def robots_of(status: int, body: bytes, agent: str = AGENT) -> Robots:
+def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
     """Read an answer for robots.txt.
 
     None there (4xx): everything is allowed. A server in trouble (5xx): nothing is, until it answers.
@@ -61,7 +61,7 @@ def robots_of(status: int, body: bytes, agent: str = AGENT) -> Robots:
         return Robots()
     if status != 200:
         return Robots(closed=f"robots.txt answers {status}")
-    text = body[:READ].decode("utf-8-sig", "replace")
+    text = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
     return Robots(Protego.parse(_NAMED.sub(lambda line: _line(line, agent), text)), agent)
 
 

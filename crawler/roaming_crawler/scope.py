@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.page import path_of
+from mkdocs_roaming.manifest.models import url_to_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Scope:
 
     def contains(self, url: str) -> bool:
         """Tell whether an address in its one spelling is crawled."""
-        return self.holds(url) and self.takes(path_of(self.url, url) or "")
+        return self.holds(url) and self.takes(url_to_path(self.url, url) or "")
 
     def takes(self, path: str) -> bool:
         """Tell whether the patterns let a path in."""
@@ -41,11 +41,11 @@ class Scope:
 
     def path(self, url: str) -> str | None:
         """Give the path that an address has below the site's; None outside."""
-        return path_of(self.url, url) if self.contains(url) else None
+        return url_to_path(self.url, url) if self.contains(url) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class ScopeConfig:
     """What was asked for: everything below the address given, or below `prefix`, or the whole host; patterns."""
 
     prefix: str = ""
@@ -56,17 +56,19 @@ class Area:
     def scope(self, given: str) -> Scope:
         """Give the scope of a crawl that begins at an address. Raises UsageError for a prefix on another host."""
         if self.same_host:
-            url = host_of(given) + "/" if not given.startswith("file:") else scope_of(given).url
+            url = url_origin(given) + "/" if not given.startswith("file:") else scope_from_url(given).url
         elif self.prefix:
-            url = scope_of(urljoin(given, self.prefix)).url
-            if host_of(url) != host_of(given):
-                raise UsageError(f"--prefix {self.prefix}: not on {host_of(given)}; give a path, or an address there")
+            url = scope_from_url(urljoin(given, self.prefix)).url
+            if url_origin(url) != url_origin(given):
+                raise UsageError(
+                    f"--prefix {self.prefix}: not on {url_origin(given)}; give a path, or an address there"
+                )
         else:
-            url = scope_of(given).url
+            url = scope_from_url(given).url
         return Scope(url, self.include, self.exclude)
 
 
-def canonical(url: str, base: str = "") -> str | None:
+def canonical_url(url: str, base: str = "") -> str | None:
     """Give the one spelling of an address: no fragment, tracking, default port or `index.html`; None for what is none.
 
     Case and trailing slash stay as they are: only the site knows whether they tell pages apart.
@@ -102,9 +104,9 @@ def _canonical(url: str) -> str | None:
     return urlunsplit((scheme, netloc, path, _query(parts.query), ""))
 
 
-def scope_of(url: str) -> Scope:
+def scope_from_url(url: str) -> Scope:
     """Give the scope that the address of a site, of a page or of one of its files stands for."""
-    found = canonical(url)
+    found = canonical_url(url)
     if found is None:
         raise UsageError(f"{url}: not an http(s) address; give the one that the documentation lives at")
     parts = urlsplit(found)
@@ -114,19 +116,19 @@ def scope_of(url: str) -> Scope:
     return Scope(urlunsplit((parts.scheme, parts.netloc, path, "", "")))
 
 
-def looks_like_a_page(url: str) -> bool:
+def is_page_url(url: str) -> bool:
     """Tell whether an address could lead to a page: it has no query and does not end as files do."""
     parts = urlsplit(url)
     return not parts.query and not _NO_PAGE.search(parts.path)
 
 
-def version_in(path: str) -> str:
+def version_prefix(path: str) -> str:
     """Give the part of a path that names a version, with the language before it: `en/latest/` of `en/latest/guide/`."""
     found = _VERSION.match(path)
     return found[0] if found else ""
 
 
-def host_of(url: str) -> str:
+def url_origin(url: str) -> str:
     """Give scheme, host and port: what robots.txt and politeness are about."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from roaming_crawler.fetch import MEGABYTE, Answer, Clock, Fetcher, FetchError, RefusedError, Request
-from roaming_crawler.robots import AGENT, READ, Robots, robots_of
-from roaming_crawler.scope import host_of
-from roaming_crawler.store import Record, Store
+from roaming_crawler.fetch import MEGABYTE, Clock, Fetcher, FetchError, RefusedError, Request, Response
+from roaming_crawler.robots import AGENT, MAX_ROBOTS_BYTES, Robots, parse_robots
+from roaming_crawler.scope import url_origin
+from roaming_crawler.state import CachedResponse, CrawlState
 
-MARKDOWN = "text/markdown, text/plain;q=0.5"
-HTML = "text/html, application/xhtml+xml, */*;q=0.1"
-ANY = "*/*"
+ACCEPT_MARKDOWN = "text/markdown, text/plain;q=0.5"
+ACCEPT_HTML = "text/html, application/xhtml+xml, */*;q=0.1"
+ACCEPT_ANY = "*/*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Limits:
     total_bytes: int | None = 1_000 * MEGABYTE
 
 
-PAGES = "--max-pages"
+MAX_PAGES_OPTION = "--max-pages"
 """The limit that a crawl comes to its end by; others leave it for another crawl to go on with."""
 
 
@@ -37,7 +37,7 @@ class LimitError(FetchError):
     """A limit of the whole crawl is reached."""
 
 
-class ForbiddenError(FetchError):
+class RobotsForbiddenError(FetchError):
     """robots.txt forbids an address."""
 
 
@@ -50,7 +50,7 @@ _WEEK = 7 * _DAY
 class Session:
     """A crawl while it goes on."""
 
-    store: Store
+    store: CrawlState
     fetcher: Fetcher
     limits: Limits
     clock: Clock
@@ -76,7 +76,7 @@ class Session:
     @property
     def over(self) -> bool:
         """Whether it comes to its end: all pages were asked for, or as many as were to be."""
-        return not self.stopped or PAGES in self.stopped
+        return not self.stopped or MAX_PAGES_OPTION in self.stopped
 
     @property
     def trouble(self) -> str:
@@ -86,12 +86,12 @@ class Session:
     async def get(
         self,
         url: str,
-        accept: str = ANY,
+        accept: str = ACCEPT_ANY,
         *,
         probe: bool = False,
         cap: int | None = None,
         stays: Callable[[str], bool] = lambda url: True,
-    ) -> Answer:
+    ) -> Response:
         """Give what is at an address. A probe is not repeated for a week where it found nothing.
 
         Raises ForbiddenError, LimitError, or FetchError where neither the address nor an earlier crawl has an answer.
@@ -103,11 +103,11 @@ class Session:
                 self.had += known.good and key not in self._stood
                 return known
             if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
-                raise ForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
+                raise RobotsForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
             old = self.store.old.get(key)
             if probe and old and old.status in (404, 410) and self.clock.wall() - old.at < _WEEK:
                 self.store.new[key] = old
-                return Answer(old.url, old.status)
+                return Response(old.url, old.status)
             request = Request(url, accept, cap=cap or self.limits.page_bytes, stays=self._stays(stays))
             answer = await self._asked(key, request, old)
             self.had += answer.good and key not in self._stood
@@ -117,14 +117,14 @@ class Session:
         """Tell whether an earlier crawl's answer stands in for that of an address."""
         return _key(url, accept) in self._stood
 
-    def before(self, url: str, accept: str) -> Record | None:
+    def before(self, url: str, accept: str) -> CachedResponse | None:
         """Give what an address answered the last crawl, where that was good."""
         old = self.store.old.get(_key(url, accept))
         return old if old and old.status == 200 else None
 
     async def robots(self, url: str) -> Robots:
         """Give what the host of an address asks of crawlers."""
-        host = host_of(url)
+        host = url_origin(url)
         async with self._alone(host):
             if host not in self._robots:
                 self._robots[host] = found = await self._read_robots(f"{host}/robots.txt")
@@ -143,22 +143,22 @@ class Session:
                 self._locks.pop(key, None)
 
     async def _read_robots(self, url: str) -> Robots:
-        key = f"{ANY} {url}"
+        key = f"{ACCEPT_ANY} {url}"
         known, old = self._known(self.store.new.get(key)), self.store.old.get(key)
         if known is None and old and old.status in (404, 410) and self.clock.wall() - old.at < _DAY:
             self.store.new[key] = old
-            known = Answer(old.url, old.status)
+            known = Response(old.url, old.status)
         if known is None:
             try:
-                known = await self._asked(key, Request(url, ANY, cap=8 * READ), old)
+                known = await self._asked(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES), old)
             except (LimitError, RefusedError):
                 raise
             except FetchError as error:
                 why = str(error).removeprefix(f"{url}: ")
                 return Robots(closed=f"robots.txt cannot be had: {why}")
-        return robots_of(known.status, known.body, self.agent)
+        return parse_robots(known.status, known.body, self.agent)
 
-    async def _asked(self, key: str, request: Request, old: Record | None) -> Answer:
+    async def _asked(self, key: str, request: Request, old: CachedResponse | None) -> Response:
         last = self._known(old) if old and old.status == 200 else None
         if self._over_a_limit():
             if last is None:
@@ -185,17 +185,17 @@ class Session:
             self.store.keep(key, answer, self.clock.wall())
         return answer
 
-    def _stand_in(self, key: str, last: Answer, why: str) -> Answer:
+    def _stand_in(self, key: str, last: Response, why: str) -> Response:
         self._stood[key] = why
         self.store.new[key] = self.store.old[key]
         return last
 
-    def _known(self, record: Record | None) -> Answer | None:
+    def _known(self, record: CachedResponse | None) -> Response | None:
         return self.store.answer(record) if record else None
 
     def _stays(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
         def stays(url: str) -> bool:
-            robots = self._robots.get(host_of(url))
+            robots = self._robots.get(url_origin(url))
             return inner(url) and (robots is None or robots.allows(url))
 
         return stays

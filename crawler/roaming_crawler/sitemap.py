@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-CAP = 50_000_000
+MAX_SITEMAP_BYTES = 50_000_000
 """The bytes that a sitemap may have when it is unpacked, as the protocol says."""
 
 
@@ -21,7 +21,7 @@ class Sitemap:
     fault: str = ""
 
 
-def read_sitemap(data: bytes) -> Sitemap:
+def parse_sitemap(data: bytes) -> Sitemap:
     """Read a sitemap; what is none, or is dangerous to read, has a fault and no addresses."""
     if data[:2] == b"\x1f\x8b":
         unpacked = _unpacked(data)
@@ -55,7 +55,7 @@ def _unpacked(data: bytes) -> bytes | str:
     """Unpack gzip, and stop at the cap; the error in words."""
     packed = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
-        unpacked = packed.decompress(data, CAP)
+        unpacked = packed.decompress(data, MAX_SITEMAP_BYTES)
     except zlib.error as error:
         return f"not gzip ({error})"
-    return f"more than {CAP // 10**6} MB unpacked; refused" if packed.unconsumed_tail else unpacked
+    return f"more than {MAX_SITEMAP_BYTES // 10**6} MB unpacked; refused" if packed.unconsumed_tail else unpacked

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import anyio
 
-from mkdocs_roaming.answer.models import UNUSED, Usage
-from mkdocs_roaming.answer.threads import in_thread
+from mkdocs_roaming.answer._threads import run_in_thread
+from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import UsageError
 
 MILLION = 1_000_000
@@ -34,7 +34,7 @@ class Prices:
 
     def cost(self, usage: Usage) -> float | None:
         """Give what this usage costs; None where nothing was counted."""
-        if usage == UNUSED:
+        if usage == NO_USAGE:
             return None
         return (
             usage.input * self.input
@@ -74,7 +74,7 @@ class Budget:
         return (self.prices.cost(usage) or 0.0) / self.cost
 
 
-class OutOfTime(Exception):  # noqa: N818 -- no error: time is a budget
+class DeadlineExceededError(Exception):
     """The seconds are spent."""
 
 
@@ -106,11 +106,11 @@ class Deadline:
                 return await wait()
         if self.ran_out is None:
             self.ran_out = self.waits
-        raise OutOfTime
+        raise DeadlineExceededError
 
     async def work(self, work: Callable[[], _T], limiter: anyio.CapacityLimiter | None = None) -> _T:
         """Do in a thread what may itself wait for a disk or a server; what comes too late is left to itself."""
-        return await self.wait(lambda: in_thread(work, limiter))
+        return await self.wait(lambda: run_in_thread(work, limiter))
 
     def _left(self) -> float:
         return self._end - self._clock()

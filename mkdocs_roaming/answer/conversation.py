@@ -10,19 +10,20 @@ from dataclasses import dataclass, field, replace
 from mkdocs_roaming.answer.events import (
     Event,
     Reference,
+    SectionAlreadyOpen,
     SectionMissing,
     SectionOpened,
     SectionsDropped,
     SectionsFound,
-    SectionStanding,
     ToolCalled,
-    ToolMisused,
+    ToolCallRejected,
 )
-from mkdocs_roaming.answer.models import Results, ToolCall, ToolResult, Turn
+from mkdocs_roaming.answer.models.base import ToolCall, ToolResult, ToolTurn, Turn
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.expand import Expansion, Listed
-from mkdocs_roaming.roam.navigator import Expanded, Found, Misused, Navigator, Result
-from mkdocs_roaming.words import estimate_tokens
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, ToolOutput
+from mkdocs_roaming.manifest.expand import Expansion, ListedSection
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Exchange:
     answer: str
 
 
-LONGEST_QUESTION = 10_000
+MAX_QUESTION_CHARS = 10_000
 """The most characters of a question: reading a longer one takes longer than an answer may."""
 
 
@@ -41,8 +42,10 @@ def check_question(text: str) -> None:
     """Raise UsageError for what is no question: told before anything is spent on it."""
     if not text.strip():
         raise UsageError("the question is empty; ask something")
-    if len(text) > LONGEST_QUESTION:
-        raise UsageError(f"a question has at most {LONGEST_QUESTION} characters, this one has {len(text)}; shorten it")
+    if len(text) > MAX_QUESTION_CHARS:
+        raise UsageError(
+            f"a question has at most {MAX_QUESTION_CHARS} characters, this one has {len(text)}; shorten it"
+        )
 
 
 @dataclass(slots=True)
@@ -59,19 +62,19 @@ class Conversation:
 
     def citable(self, name: str) -> str | None:
         """Give the id of a section that may be cited by this name: one that was opened, by its id or an alias."""
-        place = self.navigator.places.get(name.lower())
+        place = self.navigator.sections.get(name.lower())
         return place.id if place is not None and place.id in self.navigator.opened else None
 
     def kept(self, opened: Sequence[str], history: Sequence[Exchange], most: int) -> list[str]:
         """Give which of the sections that earlier answers opened stay open: those cited last, then opened last."""
-        places = self.navigator.places
+        places = self.navigator.sections
         cited: dict[str, int] = {}
         for time, exchange in enumerate(history, 1):
-            cited |= dict.fromkeys(cited_in(exchange.answer), time)
+            cited |= dict.fromkeys(find_citations(exchange.answer), time)
 
         def used(id_: str) -> tuple[int, int]:
             place = places.get(id_)
-            inside = [place.id, *(other.id for other in places.below(place))] if place else [id_]
+            inside = [place.id, *(other.id for other in places.descendants(place))] if place else [id_]
             return max(cited.get(one, 0) for one in inside), cited.get(inside[0], 0)
 
         newest_first = list(dict.fromkeys(reversed(opened)))
@@ -84,10 +87,10 @@ class Conversation:
 
     def results(self, results: Sequence[ToolResult]) -> None:
         """Add the tools' turn."""
-        self.turns.append(Results(tuple(results)))
+        self.turns.append(ToolTurn(tuple(results)))
         self._time += 1
         for result in results:
-            if isinstance(result.result, Expanded):
+            if isinstance(result.result, ExpandResult):
                 for expansion in result.result.sections:
                     self.looked_at[expansion.id] = None
                     self.tokens_read += estimate_tokens(expansion.text)
@@ -113,29 +116,29 @@ class Conversation:
 
     def reference(self, id_: str) -> Reference:
         """Give a section as readers are told of it; titles come from the manifest alone."""
-        places = self.navigator.places
+        places = self.navigator.sections
         place = places.get(id_)
         if place is None:  # a nav group, or what only a model believes in
-            group = places.group(id_)
+            group = places.get_group(id_)
             return Reference(id_, group.title if group else id_, (group.title,) if group else (), "")
         section = place.section
         return Reference(place.id, section.title, places.breadcrumb(place), places.url(place), section.tokens)
 
-    def told(self, call: str, result: Result) -> Iterator[Event]:
+    def told(self, call: str, result: ToolOutput) -> Iterator[Event]:
         """Give the events of a tool's result."""
         match result:
-            case Expanded():
+            case ExpandResult():
                 for expansion in result.sections:
                     yield self._opened(call, expansion)
-                for listed in result.standing:
-                    yield SectionStanding(call, self.reference(listed.id))
+                for listed in result.already_open:
+                    yield SectionAlreadyOpen(call, self.reference(listed.id))
                 for missing in result.missing:
                     yield SectionMissing(call, missing.id, tuple(self.reference(near.id) for near in missing.nearest))
-            case Found():
+            case SearchResults():
                 found = tuple(self.reference(hit.id) for hit in result.hits)
                 yield SectionsFound(call, result.query, found, result.words_only)
-            case Misused():
-                yield ToolMisused(call, result.message)
+            case ToolError():
+                yield ToolCallRejected(call, result.message)
             case _:
                 pass
 
@@ -150,12 +153,12 @@ class Conversation:
             estimate_tokens(expansion.text),
         )
 
-    def _listed(self, id_: str) -> Listed:
+    def _listed(self, id_: str) -> ListedSection:
         reference = self.reference(id_)
-        return Listed(id_, reference.title, reference.tokens)
+        return ListedSection(id_, reference.title, reference.tokens)
 
 
-def called(call: ToolCall) -> ToolCalled:
+def describe_call(call: ToolCall) -> ToolCalled:
     """Give the event of a call: the ids or the query as the model wrote them, cut where they are endless."""
     arguments = call.arguments
     if isinstance(arguments, str):
@@ -179,7 +182,7 @@ def called(call: ToolCall) -> ToolCalled:
     )
 
 
-def cited_in(text: str) -> list[str]:
+def find_citations(text: str) -> list[str]:
     """Give the ids that an answer cites, in order, each once."""
     return list(dict.fromkeys(_CITATION.findall(text)))
 
@@ -190,11 +193,11 @@ _LONGEST_QUERY = 400
 _MOST_IDS = 16
 
 
-def _without(turn: Turn, dropped: set[str], listed: Callable[[str], Listed]) -> Turn:
+def _without(turn: Turn, dropped: set[str], listed: Callable[[str], ListedSection]) -> Turn:
     """Give a turn in which the text of dropped sections gave way to their place in the list."""
-    if not isinstance(turn, Results):
+    if not isinstance(turn, ToolTurn):
         return turn
-    return Results(
+    return ToolTurn(
         tuple(
             replace(
                 result,
@@ -203,14 +206,14 @@ def _without(turn: Turn, dropped: set[str], listed: Callable[[str], Listed]) -> 
                     sections=tuple(_closed(expansion, dropped, listed) for expansion in result.result.sections),
                 ),
             )
-            if isinstance(result.result, Expanded)
+            if isinstance(result.result, ExpandResult)
             else result
             for result in turn.results
         )
     )
 
 
-def _closed(expansion: Expansion, dropped: set[str], listed: Callable[[str], Listed]) -> Expansion:
+def _closed(expansion: Expansion, dropped: set[str], listed: Callable[[str], ListedSection]) -> Expansion:
     gone = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
     if not gone:
         return expansion

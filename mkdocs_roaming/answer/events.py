@@ -11,10 +11,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
-from mkdocs_roaming.answer.models import UNUSED, Usage
-from mkdocs_roaming.answer.support import Support
+from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
+from mkdocs_roaming.answer.support.check import Support
 
-State = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
+AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
 """How an answer ends: `partial` where the docs answer a part, or where text was withheld for want of a citation."""
 
 
@@ -88,7 +88,7 @@ class SectionOpened:
 
 
 @dataclass(frozen=True, slots=True)
-class SectionStanding:
+class SectionAlreadyOpen:
     """A section was asked for that still stands open; nothing was shown again."""
 
     call: str
@@ -105,7 +105,7 @@ class SectionMissing:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolMisused:
+class ToolCallRejected:
     """A tool was called in a way that cannot be understood; the model was told what is right."""
 
     call: str
@@ -186,10 +186,10 @@ class Finished:
     nothing was counted. `docs` is False where the model was asked without them.
     """
 
-    state: State
+    state: AnswerState
     model: str
     rounds: int = 0
-    usage: Usage = UNUSED
+    usage: Usage = NO_USAGE
     tokens_read: int = 0
     dropped_citations: int = 0
     withheld: int = 0
@@ -208,9 +208,9 @@ Event = (
     | ToolCalled
     | SectionsFound
     | SectionOpened
-    | SectionStanding
+    | SectionAlreadyOpen
     | SectionMissing
-    | ToolMisused
+    | ToolCallRejected
     | SectionsDropped
     | TextReleased
     | TextUnchecked
@@ -231,12 +231,12 @@ class Answer:
     """
 
     text: str
-    state: State
+    state: AnswerState
     model: str
     citations: tuple[Reference, ...] = ()
     trail: tuple[Reference, ...] = ()
     rounds: int = 0
-    usage: Usage = UNUSED
+    usage: Usage = NO_USAGE
     tokens_read: int = 0
     dropped_citations: int = 0
     withheld: int = 0
@@ -251,13 +251,13 @@ class Answer:
     support_skipped: str = ""
 
 
-async def collect(events: AsyncGenerator[Event, None]) -> Answer:
+async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:
     """Give the answer that the events add up to; closes them when it is cancelled."""
     async with aclosing(events):
-        return summarise([event async for event in events])
+        return summarize([event async for event in events])
 
 
-def summarise(events: Iterable[Event]) -> Answer:
+def summarize(events: Iterable[Event]) -> Answer:
     """Give the answer that events already at hand add up to; the last one is `Finished`."""
     text: list[str] = []
     cited: dict[str, Reference] = {}

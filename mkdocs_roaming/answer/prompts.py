@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mkdocs_roaming.answer.models import NONE, Asked, OpenSection
-from mkdocs_roaming.manifest import SiteEntry
+from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection, UserTurn
+from mkdocs_roaming.manifest.models import SiteEntry
 
 RULES = """\
 You answer questions about the documentation of {site} from that documentation alone. You know nothing else about
@@ -80,7 +80,7 @@ NO_ANSWER_HERE = "The docs do not seem to answer this."
 def rules(site: SiteEntry, *, whole: bool = False) -> str:
     """Give the rules for answering from an outline, or from a `whole` site; they depend on the site alone."""
     reading = READING_SITE if whole else READING_OUTLINE
-    return RULES.format(site=_line(site.name), none=NONE, reading=reading)
+    return RULES.format(site=_line(site.name), none=NO_SOURCE, reading=reading)
 
 
 def rules_without_docs(site: SiteEntry) -> str:
@@ -113,7 +113,7 @@ def around(hints: str, breadcrumb: tuple[str, ...] = ()) -> str:
     return "\n\n".join(parts)
 
 
-def asked(turn: Asked) -> str:
+def asked(turn: UserTurn) -> str:
     """Give a reader's turn as text."""
     question = QUESTION.format(question=turn.question.strip())
     return f"{turn.around}\n\n{question}" if turn.around else question

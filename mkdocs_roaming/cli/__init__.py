@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import click
+from roaming_crawler.cli import crawl
+from roaming_fleet.cli import sites
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.cli.asking import ask, replay
-from mkdocs_roaming.cli.chatting import chat
-from mkdocs_roaming.cli.comparing import diff
-from mkdocs_roaming.cli.connecting import mcp
-from mkdocs_roaming.cli.crawling import crawl
-from mkdocs_roaming.cli.evaluating import evaluate
-from mkdocs_roaming.cli.explaining import explain
-from mkdocs_roaming.cli.fleet import sites
-from mkdocs_roaming.cli.frame import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
-from mkdocs_roaming.cli.linting import lint
-from mkdocs_roaming.cli.publishing import index, validate
-from mkdocs_roaming.cli.reading import expand, outline, search
-from mkdocs_roaming.cli.serving import serve
+from mkdocs_roaming.cli.ask import ask, replay
+from mkdocs_roaming.cli.chat import chat
+from mkdocs_roaming.cli.common import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
+from mkdocs_roaming.cli.diff import diff
+from mkdocs_roaming.cli.evaluate import evaluate
+from mkdocs_roaming.cli.explain import explain
+from mkdocs_roaming.cli.index import index, validate
+from mkdocs_roaming.cli.lint import lint
+from mkdocs_roaming.cli.mcp import mcp
+from mkdocs_roaming.cli.navigate import expand, outline, search
+from mkdocs_roaming.cli.serve import serve
 
 __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 

@@ -20,15 +20,20 @@ from typing import Any
 
 import yaml
 
-from mkdocs_roaming.answer.trace import digest_of
+from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.places import Place, Places
-from mkdocs_roaming.section import github_slug
+from mkdocs_roaming.library.diff import Change, SiteDiff
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.sections import github_slug
 
-LONGEST = 1_000
+MAX_QUESTION_LENGTH = 1_000
+
+
 """The most characters of a question: what a served site takes."""
 
-KEYS: Mapping[str, str] = {
+
+QUESTION_KEYS: Mapping[str, str] = {
     "ask": "a text",
     "sections": "a list of addresses",
     "contains": "a list of texts",
@@ -37,6 +42,8 @@ KEYS: Mapping[str, str] = {
     "note": "a text",
     "synthetic": "true or false",
 }
+
+
 """What a question may have, and what each is."""
 
 
@@ -77,7 +84,7 @@ class QuestionSet:
         Which sections answer is left out: they may be named anew when the docs change, and the set stays itself.
         """
         asked = [[one.ask, one.page, one.answerable] for one in self.questions]
-        return digest_of("questions", asked)
+        return compute_digest("questions", asked)
 
 
 def read_questions(path: Path) -> QuestionSet:
@@ -102,7 +109,7 @@ def parse_questions(text: str, where: str) -> QuestionSet:
     return QuestionSet(where, questions)
 
 
-def resolved(questions: QuestionSet, places: Places) -> QuestionSet:
+def resolve_sections(questions: QuestionSet, places: SectionIndex) -> QuestionSet:
     """Give the set with each question's gold sections found on a site, old ids through their aliases.
 
     Raises UsageError with file and line for an address that names no section, and for a page that is not there.
@@ -110,7 +117,7 @@ def resolved(questions: QuestionSet, places: Places) -> QuestionSet:
     return replace(questions, questions=tuple(_resolved(one, places, questions.where) for one in questions.questions))
 
 
-def chosen(questions: QuestionSet, *, only: Sequence[str] = (), limit: int | None = None) -> QuestionSet:
+def select_questions(questions: QuestionSet, *, only: Sequence[str] = (), limit: int | None = None) -> QuestionSet:
     """Give the questions that hold one of some words, and no more than a limit; raises UsageError where none does."""
     words = [word.casefold() for word in only]
     kept = [one for one in questions.questions if not words or any(word in one.ask.casefold() for word in words)]
@@ -119,25 +126,25 @@ def chosen(questions: QuestionSet, *, only: Sequence[str] = (), limit: int | Non
     return replace(questions, questions=tuple(kept[:limit]))
 
 
-def _resolved(question: Question, places: Places, where: str) -> Question:
+def _resolved(question: Question, places: SectionIndex, where: str) -> Question:
     gold: dict[str, None] = {}
     for address in question.sections:
-        place = places.address(address.text)
+        place = places.resolve(address.text)
         if place is None:
             raise UsageError(
                 f"{where}:{address.line}: {places.manifest.site.name} has no section {address.text!r}"
                 f"{_nearest(address.text, places)}"
             )
         gold[place.id] = None
-    if question.page is not None and places.address(question.page) is None:
+    if question.page is not None and places.resolve(question.page) is None:
         raise UsageError(f"{where}:{question.line}: {places.manifest.site.name} has no page {question.page!r}")
     return replace(question, gold=tuple(gold))
 
 
-def _nearest(address: str, places: Places) -> str:
+def _nearest(address: str, places: SectionIndex) -> str:
     """Name the address that was meant, where one is near."""
     where, _, anchor = address.partition("#")
-    page = places.address(where)
+    page = places.resolve(where)
     if page is not None and anchor:
         anchors = [section.anchor or github_slug(section.title) for section in page.page.sections]
         near = get_close_matches(anchor, anchors, 1, 0.5)
@@ -147,12 +154,12 @@ def _nearest(address: str, places: Places) -> str:
     return f"; {near[0]} is near" if near else "; `roaming outline` and `roaming search` give ids"
 
 
-def address_of(place: Place, places: Places) -> str:
+def section_address(place: SectionRef, places: SectionIndex) -> str:
     """Give the address by which people would name a section: source and anchor where they lead back, else its id."""
-    anchor = f"#{place.section.anchor}" if place.at and place.section.anchor else ""
+    anchor = f"#{place.section.anchor}" if place.position and place.section.anchor else ""
     for page in (place.page.source, place.page.path):
-        if page and (anchor or place.at == 0):
-            found = places.address(page + anchor)
+        if page and (anchor or place.position == 0):
+            found = places.resolve(page + anchor)
             if found is not None and found.id == place.id:
                 return page + anchor
     return place.id
@@ -182,11 +189,11 @@ class _Reading:
 
     def _question(self, node: yaml.Node) -> Question:
         line = _line(node)
-        fields = self._fields(node, KEYS, "a question")
+        fields = self._fields(node, QUESTION_KEYS, "a question")
         given = {name: self._value(name, value) for name, value in fields.items()}
         ask = " ".join(given.get("ask", "").split())
-        if not 0 < len(ask) <= LONGEST:
-            raise self._wrong(line, f"`ask` has 1 to {LONGEST} characters, not {len(ask)}")
+        if not 0 < len(ask) <= MAX_QUESTION_LENGTH:
+            raise self._wrong(line, f"`ask` has 1 to {MAX_QUESTION_LENGTH} characters, not {len(ask)}")
         sections = given.get("sections", ())
         answerable = given.get("answerable", True)
         if answerable and not sections:
@@ -218,14 +225,14 @@ class _Reading:
         return found
 
     def _value(self, name: str, node: yaml.Node) -> Any:
-        if KEYS[name].startswith("a list"):
+        if QUESTION_KEYS[name].startswith("a list"):
             items = node.value if isinstance(node, yaml.SequenceNode) else [node]
             texts = [Address(self._text(name, item), _line(item)) for item in items]
             twice = next((one for at, one in enumerate(texts) if one.text in [two.text for two in texts[:at]]), None)
             if twice:
                 raise self._wrong(twice.line, f"`{name}` names {twice.text!r} twice")
             return tuple(texts)
-        if KEYS[name] == "a text":
+        if QUESTION_KEYS[name] == "a text":
             return self._text(name, node)
         if not isinstance(node, yaml.ScalarNode) or node.tag != "tag:yaml.org,2002:bool":
             raise self._wrong(_line(node), f"`{name}` is true or false")
@@ -234,7 +241,7 @@ class _Reading:
     def _text(self, name: str, node: yaml.Node) -> str:
         """Give a text; an address such as 12345678 may look like a number, and is none."""
         if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null" or not node.value.strip():
-            raise self._wrong(_line(node), f"`{name}` is {KEYS[name]}, none of them empty")
+            raise self._wrong(_line(node), f"`{name}` is {QUESTION_KEYS[name]}, none of them empty")
         return str(node.value)
 
     def _wrong(self, line: int, what: str) -> UsageError:
@@ -243,3 +250,46 @@ class _Reading:
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
+
+
+# MERGED mkdocs_roaming.evals.touched:
+# Which questions of a set a change of the site touches.
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedQuestion:
+    """A question and what became of the sections that answer it."""
+
+    question: Question
+    changes: tuple[Change, ...]
+
+
+def find_affected_questions(
+    questions: QuestionSet, comparison: SiteDiff, before: Library, after: Library
+) -> tuple[AffectedQuestion, ...]:
+    """Give the questions whose gold sections changed, moved or are gone, in the order of the file.
+
+    The file may have been written for either version. Raises UsageError with the line of an address that neither has.
+    """
+    return tuple(_iter_affected(questions, comparison, before, after))
+
+
+def _iter_affected(
+    questions: QuestionSet, comparison: SiteDiff, before: Library, after: Library
+) -> Iterator[AffectedQuestion]:
+    by_new = {change.after.id: change for change in comparison.sections if change.after is not None}
+    for question in questions.questions:
+        changes: dict[str, Change] = {}
+        for address in question.sections:
+            old = before.sections.resolve(address.text)
+            new = after.sections.resolve(address.text)
+            if old is None and new is None:
+                raise UsageError(
+                    f"{questions.where}:{address.line}: neither version has a section {address.text!r}; "
+                    "`roaming outline` gives ids"
+                )
+            change = comparison.became(old.id) if old is not None else by_new.get(new.id) if new is not None else None
+            if change is not None:
+                changes[address.text] = change
+        if changes:
+            yield AffectedQuestion(question, tuple(changes.values()))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mkdocs_roaming.lint.config import Config, config_of, with_options
-from mkdocs_roaming.lint.docs import Docs, Files, docs_of
-from mkdocs_roaming.lint.finding import Finding, Found, Rule, Severity
-from mkdocs_roaming.lint.report import Report, lint
+from mkdocs_roaming.lint.context import Docs, Files, docs_of
+from mkdocs_roaming.lint.models import Finding, Found, Rule, Severity
 from mkdocs_roaming.lint.rules import RULES
+from mkdocs_roaming.lint.runner import Report, lint
 
 __all__ = [
     "RULES",

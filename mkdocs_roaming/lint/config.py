@@ -9,7 +9,7 @@ from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.manifest import PageEntry
+from mkdocs_roaming.manifest.models import PageEntry
 
 Level = Literal["off", "warn", "strict"]
 

@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any
 
-from mkdocs_roaming.lint.finding import SEVERITIES, Finding, Severity
-from mkdocs_roaming.lint.report import Report
+from mkdocs_roaming.lint.models import SEVERITIES, Finding, Severity
 from mkdocs_roaming.lint.rules import RULES
+from mkdocs_roaming.lint.runner import Report
 
 SITE = "llms.txt"
 """The file that a finding on the site as a whole is told of."""
 
 
-def place_of(finding: Finding, docs: str = "") -> tuple[str, int]:
+def find_location(finding: Finding, docs: str = "") -> tuple[str, int]:
     """Give the file and the line to look at: in the source where its line is known, else in the published Markdown.
 
     `docs` is the folder of the sources, as seen from where the report is read.
@@ -26,10 +26,10 @@ def place_of(finding: Finding, docs: str = "") -> tuple[str, int]:
     return finding.markdown or SITE, finding.line
 
 
-def as_text(report: Report, docs: str = "", lib: str = "") -> Iterator[str]:
+def format_text(report: Report, docs: str = "", lib: str = "") -> Iterator[str]:
     """Give a report's lines for a terminal: three for each finding, and the score."""
     for finding in report.findings:
-        file, line = place_of(finding, docs)
+        file, line = find_location(finding, docs)
         where = f"{file}:{line}" if finding.page is not None else "the site"
         crumbs = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]" if finding.section else ""
         yield f"{where}: {finding.severity} {finding.rule}{crumbs}"
@@ -38,11 +38,11 @@ def as_text(report: Report, docs: str = "", lib: str = "") -> Iterator[str]:
     yield f"{lib + ': ' if lib else ''}{report}"
 
 
-def as_log(report: Report) -> Iterator[tuple[Severity | None, str]]:
+def format_log(report: Report) -> Iterator[tuple[Severity | None, str]]:
     """Give a report's lines for a build's log, the worst findings first: a line each, of a hundred the first twenty."""
     worst = sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity))
     for finding in worst[:_LOGGED]:
-        file, line = place_of(finding)
+        file, line = find_location(finding)
         where = f"{file}:{line}" if finding.page is not None else "the site"
         yield finding.severity, f"lint: {where}: {finding.rule}: {finding.message} {finding.fix}"
     if len(worst) > _LOGGED:
@@ -53,7 +53,7 @@ def as_log(report: Report) -> Iterator[tuple[Severity | None, str]]:
     yield None, f"lint: {report}"
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def report_to_dict(report: Report) -> dict[str, Any]:
     """Give a report as JSON has it, with the rules that found something."""
     found = {finding.rule for finding in report.findings}
     return {
@@ -67,21 +67,21 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def as_github(report: Report, docs: str = "") -> Iterator[str]:
+def format_github(report: Report, docs: str = "") -> Iterator[str]:
     """Give a report's lines as the workflow commands that GitHub makes annotations of."""
     for finding in report.findings:
-        file, line = place_of(finding, docs)
+        file, line = find_location(finding, docs)
         at = f" file={_property(file)},line={line}," if finding.page is not None else " "
         message = f"{finding.message} {finding.fix}"
         yield f"::{_GITHUB[finding.severity]}{at}title={_property('roaming ' + finding.rule)}::{_data(message)}"
     yield f"::notice title=roaming lint::{_data(str(report))}"
 
 
-def as_gitlab(report: Report, docs: str = "") -> str:
+def format_gitlab(report: Report, docs: str = "") -> str:
     """Give a report as GitLab's Code Quality reads it."""
     issues = []
     for finding in report.findings:
-        file, line = place_of(finding, docs)
+        file, line = find_location(finding, docs)
         issues.append(
             {
                 "description": f"{finding.message} {finding.fix}",

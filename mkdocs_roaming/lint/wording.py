@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from mkdocs_roaming.languages import fold
+from mkdocs_roaming.text.languages import fold
 
 
-def says_nothing(title: str, language: str) -> bool:
+def is_empty_title(title: str, language: str) -> bool:
     """Tell whether a title fits any section of any documentation. English titles are known in every language."""
     bare = _NUMBERING.sub("", fold(title)).strip(_DRESS)
     return bare in _empty(language) or bare in _empty("en")
@@ -24,7 +24,7 @@ def _empty(language: str) -> frozenset[str]:
     return _titles(_EMPTY.get(language, ""))
 
 
-def bare_title(title: str) -> str:
+def normalize_title(title: str) -> str:
     """Give a title as it is compared with others: folded, without signs around it."""
     return " ".join(fold(title).split()).strip(_DRESS)
 
@@ -186,7 +186,7 @@ _ORDERS: tuple[tuple[tuple[tuple[str, ...], ...], str], ...] = (
 )
 
 
-def orders(text: str) -> list[re.Match[str]]:
+def find_orders(text: str) -> list[re.Match[str]]:
     """Find what is said to a model that reads, not to a person, in the order of the text.
 
     Few pages hold the words that each pattern needs; only there it is worth its price.

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.page import Page
+from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import write_atomically
-from mkdocs_roaming.section import Section
 
 CONVERTER_VERSION = "4"
 """Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
@@ -32,7 +32,7 @@ _KEYWORDS = "keywords.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedPage:
     """A page's Markdown file, its sections, and what each of its links became."""
 
     markdown: str
@@ -41,21 +41,21 @@ class Converted:
     images: dict[str, str]
 
 
-class Cache:
+class ConversionCache:
     """Conversions of earlier builds, in a folder; None keeps nothing.
 
-    With `at_once` a conversion is written as soon as it is made, not held in memory until it is sure that its page is
+    With `write_through` a conversion is written as soon as it is made, not held in memory until it is sure that its page is
     published: for pages that nobody hides.
     """
 
-    def __init__(self, folder: Path | None, *, at_once: bool = False) -> None:
-        self._folder, self._at_once = folder, at_once
-        self._new: dict[str, tuple[str, Converted]] = {}
+    def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
+        self._folder, self._write_through = folder, write_through
+        self._new: dict[str, tuple[str, ConvertedPage]] = {}
         self.reused = 0
 
     def get(
         self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
-    ) -> Converted | None:
+    ) -> ConvertedPage | None:
         """Give what the page was converted to, if it would come out the same now."""
         if self._folder is None:
             return None
@@ -74,12 +74,12 @@ class Cache:
         self._new.pop(page.path, None)  # what came before, and may be hidden now, is not kept
         return found
 
-    def put(self, page: Page, pointer: str, converted: Converted) -> None:
+    def put(self, page: Page, pointer: str, converted: ConvertedPage) -> None:
         """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
         if self._folder is None:
             return
         self._new[page.path] = (_key(page, pointer), converted)
-        if self._at_once:
+        if self._write_through:
             with suppress(OSError):
                 self._write(page.path)
 
@@ -105,13 +105,13 @@ class Cache:
                 return [tuple(row) for row in data["keywords"]]
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = _keywords(texts, language, shown=shown, aside=self._folder if self._at_once else None)
+        found = _keywords(texts, language, shown=shown, aside=self._folder if self._write_through else None)
         text = json.dumps({"key": key, "keywords": found}, ensure_ascii=False)
         with suppress(OSError):
             write_atomically(file, text.encode("utf-8", "surrogatepass"))
         return found
 
-    def keep(self, paths: Collection[str]) -> None:
+    def commit(self, paths: Collection[str]) -> None:
         """Write the conversions of the pages that are published, by their paths, and remove all others.
 
         A page that was left out late, since it is encrypted for one, must not stay here in the clear. A folder that
@@ -139,9 +139,9 @@ class Cache:
 def _keywords(
     texts: Iterable[str], language: str, *, shown: Iterable[str], aside: Path | None = None
 ) -> list[tuple[str, ...]]:
-    from mkdocs_roaming.keywords import keywords  # needless where nothing changed
+    from mkdocs_roaming.text.keywords import extract_keywords  # needless where nothing changed
 
-    return keywords(texts, language, shown=shown, aside=aside)
+    return extract_keywords(texts, language, shown=shown, aside=aside)
 
 
 def _name(path: str) -> str:
@@ -158,7 +158,7 @@ def _key(page: Page, pointer: str) -> str:
 _FIELDS = tuple(field.name for field in dataclasses.fields(Section))
 
 
-def _written(key: str, converted: Converted) -> str:
+def _written(key: str, converted: ConvertedPage) -> str:
     data = {
         "key": key,
         "markdown": converted.markdown,
@@ -169,17 +169,17 @@ def _written(key: str, converted: Converted) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def _read(data: Any, key: str) -> Converted | None:
+def _read(data: Any, key: str) -> ConvertedPage | None:
     try:
         if data["key"] != key:
             return None
         sections = [Section(**dict(zip(_FIELDS, section, strict=True))) for section in data["sections"]]
         sections = [replace(section, targets=tuple(section.targets)) for section in sections]
-        return Converted(data["markdown"], tuple(sections), data["links"], data["images"])
+        return ConvertedPage(data["markdown"], tuple(sections), data["links"], data["images"])
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def cache_folder(beside: Path) -> Path:
+def project_cache_folder(beside: Path) -> Path:
     """Give the folder that a project's conversions are kept in."""
     return beside.absolute() / ".cache" / "roaming"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from urllib.parse import quote, urljoin
 
-from mkdocs_roaming.page import Site, markdown_path, path_of, url_of
+from mkdocs_roaming.manifest.models import Site, markdown_path, path_to_url, url_to_path
 
 
-class Links:
+class LinkResolver:
     """Resolves the links of one page. `paths` are those of all published pages."""
 
     def __init__(self, site_url: str, page_url: str, paths: Collection[str]) -> None:
@@ -35,10 +35,10 @@ class Links:
         url = self.absolute(address)
         if "?" in url or not url.startswith(("http:", "https:")):
             return url
-        path = path_of(self._site_url, url)
+        path = url_to_path(self._site_url, url)
         if path is None or (found := self._published(path)) is None:
             return url
-        return url_of(self._site_url, markdown_path(found))
+        return path_to_url(self._site_url, markdown_path(found))
 
     def _published(self, path: str) -> str | None:
         """Give the page that a path leads to: static hosts serve `guide`, `guide/` and `guide/index.html` alike.
@@ -52,9 +52,9 @@ class Links:
         return next((form for form in forms if form in self._paths), None)
 
 
-def links_of(site: Site, path: str, url: str | None, paths: Collection[str]) -> Links:
+def link_resolver_for(site: Site, path: str, url: str | None, paths: Collection[str]) -> LinkResolver:
     """Give the links of the page at a path."""
-    return Links(site.url, url or url_of(site.url, path), paths)
+    return LinkResolver(site.url, url or path_to_url(site.url, path), paths)
 
 
 _KEPT = "/-._~!$&'()*+,;=:@?#%[]"  # what is reserved or already encoded stays

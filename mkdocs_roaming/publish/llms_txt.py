@@ -5,20 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from posixpath import relpath
+from urllib.parse import quote
 
-from mkdocs_roaming.build import Written
-from mkdocs_roaming.headings import cut_at_word, one_line
-from mkdocs_roaming.manifest import Manifest, NavEntry, PageEntry
-from mkdocs_roaming.page import Site, url_of
+from mkdocs_roaming.manifest.builder import PublishedPage
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Site, markdown_path, path_to_url
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
-LIMIT = 50_000
+MAX_CHARS = 50_000
+
+
 """The characters that a file stays below; agents cut what is longer."""
+
+
 DESCRIPTION = 200
 
-FULL = "llms-full.txt"
+
+LLMS_FULL = "llms-full.txt"
 
 
-def llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
+def build_llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
     """Give the files of llms.txt by path: one, or a root that lists nested ones where one would be too long.
 
     `section_files` tells whether there are files of single sections to speak of.
@@ -31,12 +38,14 @@ def llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str
         f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
         + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
     )
-    summary = one_line(manifest.site.description) or f"All pages of {one_line(manifest.site.name)}, as Markdown."
+    summary = (
+        to_single_line(manifest.site.description) or f"All pages of {to_single_line(manifest.site.name)}, as Markdown."
+    )
     _write("llms.txt", _Part(manifest.site.name, summary, about, nav), manifest, pages, files)
     return files
 
 
-def full_offsets(pages: Sequence[Written], site: Site) -> Iterator[int]:
+def llms_full_offsets(pages: Sequence[PublishedPage], site: Site) -> Iterator[int]:
     """Give for each page the byte offset of its Markdown in llms-full.txt."""
     at = 0
     for written in pages:
@@ -45,7 +54,7 @@ def full_offsets(pages: Sequence[Written], site: Site) -> Iterator[int]:
         at += len(written.markdown.encode("utf-8", "surrogatepass")) + 1
 
 
-def llms_full(pages: Iterable[Written], site: Site) -> Iterator[str]:
+def iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
     """Give llms-full.txt piece by piece: for each page a line `Source: <URL>`, then its Markdown file as it is."""
     for written in pages:
         yield _source_line(written, site)
@@ -53,8 +62,8 @@ def llms_full(pages: Iterable[Written], site: Site) -> Iterator[str]:
         yield "\n"
 
 
-def _source_line(written: Written, site: Site) -> str:
-    return f"Source: {written.page.url or url_of(site.url, written.page.path)}\n\n"
+def _source_line(written: PublishedPage, site: Site) -> str:
+    return f"Source: {written.page.url or path_to_url(site.url, written.page.path)}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +77,18 @@ class _Part:
 
     @property
     def head(self) -> str:
-        return f"# {one_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
+        return f"# {to_single_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
 
 
 def _write(path: str, part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> None:
     head = part.head
     whole = head + "".join(_group(title, entries, manifest, pages) for title, entries in _groups(part.nav))
-    if len(whole) < LIMIT:
+    if len(whole) < MAX_CHARS:
         files[path] = whole
         return
     if any(_is_group(entry) for entry in part.nav):
         whole = head + _nested(part, manifest, pages, files)
-        if len(whole) < LIMIT:
+        if len(whole) < MAX_CHARS:
             files[path] = whole
             return
     _cut_up(path, head, whole.removeprefix(head), part, manifest, files)
@@ -95,7 +104,7 @@ def _groups(nav: Sequence[NavEntry], above: tuple[str, ...] = ()) -> Iterator[tu
             if run:
                 yield " › ".join(above) or "Pages", run
                 run = []
-            yield from _groups(entry.children, (*above, one_line(entry.title)))
+            yield from _groups(entry.children, (*above, to_single_line(entry.title)))
     if run:
         yield " › ".join(above) or "Pages", run
 
@@ -108,8 +117,8 @@ def _item(entry: NavEntry, manifest: Manifest, pages: Mapping[str, PageEntry]) -
     page = pages.get(entry.page) if entry.page is not None else None
     if page is None:
         return f"- [{_label(entry.title)}]({entry.url})\n"
-    about = cut_at_word(one_line(page.description or page.sections[0].opening), DESCRIPTION)
-    line = f"- [{_label(entry.title)}]({url_of(manifest.site.url, page.markdown)})"
+    about = truncate_at_word(to_single_line(page.description or page.sections[0].opening), DESCRIPTION)
+    line = f"- [{_label(entry.title)}]({path_to_url(manifest.site.url, page.markdown)})"
     return f"{line}: {about}\n" if about else f"{line}\n"
 
 
@@ -127,12 +136,12 @@ def _nested(part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], fil
             continue
         folder = f"roaming/nav/{entry.id}/"
         own = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
-        summary = f"A part of {one_line(manifest.site.name)}."
+        summary = f"A part of {to_single_line(manifest.site.name)}."
         about = f"The whole list is at [llms.txt]({manifest.site.url}llms.txt).\n"
         inside = _Part(f"{part.title}: {entry.title}", summary, about, (*own, *entry.children))
         _write(folder + "llms.txt", inside, manifest, pages, files)
         count = sum(1 for _ in _pages_of(entry))
-        lines.append(f"- [{_label(entry.title)}]({url_of(manifest.site.url, folder)}llms.txt): {count} pages\n")
+        lines.append(f"- [{_label(entry.title)}]({path_to_url(manifest.site.url, folder)}llms.txt): {count} pages\n")
     return "".join(lines)
 
 
@@ -146,7 +155,7 @@ def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:
 def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, files: dict[str, str]) -> None:
     """Cut a list that is too long even alone into `llms-2.txt` …, linked from its first file."""
     lines = body.splitlines(keepends=True)
-    room = LIMIT - len(head) - 2_000 - 120 * (len(body) // (LIMIT // 2) + 1)
+    room = MAX_CHARS - len(head) - 2_000 - 120 * (len(body) // (MAX_CHARS // 2) + 1)
     pieces: list[str] = [""]
     title = ""
     for line in lines:
@@ -156,7 +165,7 @@ def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, fi
         pieces[-1] += line
     names = [path, *(path.removesuffix(".txt") + f"-{at}.txt" for at in range(2, len(pieces) + 1))]
     more = "".join(
-        f"- [{_label(part.title)}, part {at}]({url_of(manifest.site.url, name)})\n"
+        f"- [{_label(part.title)}, part {at}]({path_to_url(manifest.site.url, name)})\n"
         for at, name in enumerate(names[1:], 2)
     )
     files[path] = head + pieces[0] + (f"\n## More\n\n{more}" if more else "")
@@ -165,4 +174,88 @@ def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, fi
 
 
 def _label(text: str) -> str:
-    return re.sub(r"([\\\[\]])", r"\\\1", one_line(text))
+    return re.sub(r"([\\\[\]])", r"\\\1", to_single_line(text))
+
+
+# MERGED mkdocs_roaming.publish.discovery:
+# How a reader of one page finds all the others: the `<link>` pair, and one sentence in page and Markdown.
+
+
+LLMS_TXT = "llms.txt"
+
+
+def format_pointer(site: Site) -> str:
+    """Give the first line of every Markdown file: a quote that points to llms.txt."""
+    address = f"{site.url}{LLMS_TXT}"
+    return (
+        f"> This page belongs to the documentation of {_plain(to_single_line(site.name))}. "
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({address}).\n"
+    )
+
+
+def add_markdown_links(html: str, path: str) -> str:
+    """Give a page's HTML with the `<link>` pair in its head and the pointer at the top of its body.
+
+    Doing it twice changes nothing: what was put in before is taken out first. A page without a head or a body gets
+    what it has a place for.
+    """
+    html = _OURS.sub("", html)
+    markdown, llms = _relative(path, markdown_path(path)), _relative(path, LLMS_TXT)
+    # Material asks for a sitemap beside whatever `[rel=alternate]` leads to, so every page would cost a 404 (zensical/
+    # zensical#908). The space takes the link out of that selector, and means nothing to whoever reads `rel` as tokens.
+    rel = "alternate " if _MATERIAL in html else "alternate"
+    head = (
+        f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
+        f'<link rel="describedby" type="text/markdown" href="{llms}" data-roaming>'
+    )
+    if end := _HEAD_END.search(html):
+        html = html[: end.start()] + head + html[end.start() :]
+    if body := _SWAPPED.search(html) or _BODY.search(html, end.end() if end else 0):
+        # Scorers of agents' readiness look for an address that ends in `/llms.txt`, on the home page too.
+        sentence = _sentence(markdown, llms if "/" in llms else f"./{llms}")
+        html = html[: body.end()] + sentence + html[body.end() :]
+    return html
+
+
+# Hidden from sight, kept for whoever reads the text: not display:none, which extractors drop. Screen readers and the
+# tab key pass it by: it says nothing that a person needs. Pagefind and Material's search leave it out.
+_HIDDEN = (
+    "position:absolute;top:0;left:0;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%);"
+    "white-space:nowrap"
+)
+
+
+def _sentence(markdown: str, llms: str) -> str:
+    return (
+        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_HIDDEN}">'
+        "For agents and language models, every page of this documentation is also there as Markdown, "
+        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
+        f'in <a href="{llms}" tabindex="-1">llms.txt</a>.</p>'
+    )
+
+
+_OURS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
+
+
+_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
+
+
+_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
+
+
+_MATERIAL = "data-md-component"
+
+
+_SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
+
+
+"""What Material and Zensical exchange when they navigate without loading: outside of it a pointer goes stale."""
+
+
+def _relative(path: str, target: str) -> str:
+    folder = path.rpartition("/")[0]
+    return escape(quote(relpath("/" + target, "/" + folder), safe="/-._~!$&'()*+,;=@"), quote=True)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)

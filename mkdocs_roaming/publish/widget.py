@@ -13,19 +13,19 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.headings import one_line
-from mkdocs_roaming.manifest import PATH as MANIFEST
-from mkdocs_roaming.publish.files import inside, write_atomically
-from mkdocs_roaming.section import Section
+from mkdocs_roaming.manifest.io import MANIFEST_PATH as MANIFEST
+from mkdocs_roaming.manifest.sections import Section
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.widget import SCRIPT, files
 
 MODES = ("auto", "endpoint", "finder", "off")
 STORES = ("off", "session", "local")
-MOST_SUGGESTIONS = 4
+MAX_SUGGESTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Widget:
+class WidgetOptions:
     """How the widget stands on the pages of a site."""
 
     endpoint: str = ""
@@ -43,7 +43,7 @@ class Widget:
     """Words of the widget that are said differently."""
 
 
-def widget_of(given: object, *, own_endpoint: str = "") -> Widget | None:
+def parse_widget_options(given: object, *, own_endpoint: str = "") -> WidgetOptions | None:
     """Read the option `widget`: true, or how; None where there is none.
 
     `own_endpoint`, of a server for what is being written, answers whatever endpoint is named: that one knows what is
@@ -52,31 +52,37 @@ def widget_of(given: object, *, own_endpoint: str = "") -> Widget | None:
     if given is None or given is False:
         return None
     if given is True:
-        return Widget(own_endpoint)
+        return WidgetOptions(own_endpoint)
     if not isinstance(given, Mapping):
         raise PublishError(f"widget: is {given!r}; set it to true, or to options such as `endpoint: https://…`")
     if unknown := sorted(map(str, set(given) - set(_READ))):
         raise PublishError(f"widget: does not know `{unknown[0]}`; its options are {', '.join(_READ)}")
     told = {name: _READ[name](name, value) for name, value in given.items() if value is not None}
-    read = Widget(**{**told, "endpoint": own_endpoint or told.get("endpoint", "")})
+    read = WidgetOptions(**{**told, "endpoint": own_endpoint or told.get("endpoint", "")})
     if read.mode == "endpoint" and not read.endpoint:
         raise PublishError("widget: mode is `endpoint`, but none is named; add `endpoint: https://…`")
     return read if read.mode != "off" else None
 
 
-def with_widget(
-    html: str, widget: Widget, path: str, site_url: str, suggestions: Iterable[str] = (), *, published: bool = True
+def add_widget(
+    html: str,
+    widget: WidgetOptions,
+    path: str,
+    site_url: str,
+    suggestions: Iterable[str] = (),
+    *,
+    published: bool = True,
 ) -> str:
     """Give a page's HTML with the widget; doing it twice changes nothing.
 
     What belongs to the page stands where themes exchange it when they navigate without loading; the element itself
     stands at the end of the body, where it keeps its turns.
     """
-    html = without_widget(html)
+    html = remove_widget(html)
     data = {"manifest": _relative(path, MANIFEST), "site": site_url}
     if published:
         data["path"] = path
-    if shown := list(suggestions)[:MOST_SUGGESTIONS]:
+    if shown := list(suggestions)[:MAX_SUGGESTIONS]:
         data["suggestions"] = json.dumps(shown, ensure_ascii=False)
     told = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     template = f"<template data-roaming data-roaming-page data-pagefind-ignore{told}></template>"
@@ -92,29 +98,29 @@ def with_widget(
     return html[:end] + element + html[end:] if end >= 0 else html + element
 
 
-def without_widget(html: str) -> str:
+def remove_widget(html: str) -> str:
     """Give a page's HTML without what an earlier build put in."""
     return _OURS.sub("", html) if "<roaming-ask data-roaming" in html else html
 
 
-def suggestions_of(given: object, sections: Iterable[Section]) -> list[str]:
+def suggest_questions(given: object, sections: Iterable[Section]) -> list[str]:
     """Give what a page suggests to ask: what its front matter says of `ask`, else its headings, questions first."""
     if isinstance(given, list):
-        return [one_line(str(one)) for one in given if str(one).strip()]
+        return [to_single_line(str(one)) for one in given if str(one).strip()]
     titles = [
         (each.level, title)
         for each in sections
-        if each.level in (2, 3) and 3 <= len(title := one_line(each.title)) <= _LONGEST
+        if each.level in (2, 3) and 3 <= len(title := to_single_line(each.title)) <= _LONGEST
     ]
     questions = [title for _, title in titles if title.endswith(("?", "？"))]
     levels = [title for level, title in titles if level == 2]
-    return list(dict.fromkeys([*questions, *levels]))[:MOST_SUGGESTIONS]
+    return list(dict.fromkeys([*questions, *levels]))[:MAX_SUGGESTIONS]
 
 
-def write_widget(folder: Path, language: str) -> None:
+def write_widget_files(folder: Path, language: str) -> None:
     """Write the widget's files below a site's folder."""
     for path, data in files(language):
-        write_atomically(inside(folder, path), data)
+        write_atomically(resolve_inside(folder, path), data)
 
 
 _LONGEST = 80
@@ -128,8 +134,8 @@ _SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>"
 """What Material and Zensical exchange when they navigate without loading."""
 
 
-def _attributes(widget: Widget) -> str:
-    default = Widget()
+def _attributes(widget: WidgetOptions) -> str:
+    default = WidgetOptions()
     told = {
         "endpoint": widget.endpoint,
         "mode": widget.mode if widget.mode != default.mode else "",

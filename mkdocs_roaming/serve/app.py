@@ -24,30 +24,26 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from mkdocs_roaming.answer.events import summarise
+from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.answering import Desk, Outcome, Way
-from mkdocs_roaming.serve.answers import KEPT, Answers
-from mkdocs_roaming.serve.counters import Counters
-from mkdocs_roaming.serve.counting import Counted, Counting, make_metrics
-from mkdocs_roaming.serve.deployments import EVERY, PATIENCE, Deployments
-from mkdocs_roaming.serve.gate import Allowance, Gate
-from mkdocs_roaming.serve.guard import App, Guard, Policy
-from mkdocs_roaming.serve.languages import Languages
-from mkdocs_roaming.serve.log import Journal, Lines
+from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
+from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
+from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
+from mkdocs_roaming.serve.log import Journal, JsonLinesFile
 from mkdocs_roaming.serve.mcp import McpEndpoint
-from mkdocs_roaming.serve.openapi import describe
-from mkdocs_roaming.serve.operations import OPERATIONS
-from mkdocs_roaming.serve.problems import told_outside
-from mkdocs_roaming.serve.refusals import HANDLERS
-from mkdocs_roaming.serve.routes import Routes
-from mkdocs_roaming.serve.sending import PING
-from mkdocs_roaming.serve.site_files import SiteFiles
-from mkdocs_roaming.serve.turns import SECONDS, Signer
+from mkdocs_roaming.serve.metrics import MetricsMiddleware, MetricsRecorder, make_metrics
+from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
+from mkdocs_roaming.serve.problems import public_message
+from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, Routes
+from mkdocs_roaming.serve.sending import PING_SECONDS
+from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
+from mkdocs_roaming.serve.static import StaticSite
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class AppConfig:
     """What is served and how: LIB (`where`), the way to answer, the built `site`, limits, and how often is looked.
 
     `key` signs turns and hides visitors in counters; without one it is random, so turns end with the process. `taken`
@@ -55,48 +51,48 @@ class Serving:
     """
 
     where: str
-    way: Way
+    way: AnswerConfig
     key: bytes = b""
     site: Path | None = None
-    policy: Policy = field(default_factory=Policy)
-    allowance: Allowance = field(default_factory=Allowance)
+    policy: RequestPolicy = field(default_factory=RequestPolicy)
+    allowance: AnswerQuota = field(default_factory=AnswerQuota)
     counters: str | None = None
     question_log: Path | None = None
     feedback_log: Path | None = None
-    every: float = EVERY
-    patience: float = PATIENCE
+    every: float = POLL_SECONDS
+    patience: float = INCOMPLETE_SECONDS
     taken: Callable[[], None] = lambda: None
     trust_rules: bool = False
-    kept_answers: int = KEPT
-    turn_seconds: int = SECONDS
-    ping: float = PING
+    kept_answers: int = MAX_CACHED_ANSWERS
+    turn_seconds: int = TOKEN_SECONDS
+    ping: float = PING_SECONDS
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
 
-def create_app(serving: Serving) -> App:
+def create_app(serving: AppConfig) -> ASGIApp:
     """Give the application; raises UsageError where the settings cannot be."""
     metrics = make_metrics()
-    counted = Counted(metrics)
+    counted = MetricsRecorder(metrics)
     make = partial(
-        Deployments,
+        SiteWatcher,
         every=serving.every,
         patience=serving.patience,
         trust_rules=serving.trust_rules,
         finding=serving.way.finding,
         taken=serving.taken,
     )
-    site = Languages(make(serving.where), make)
-    gate = Gate(serving.allowance, Counters(serving.counters), secret=serving.key)
+    site = LocalizedSite(make(serving.where), make)
+    gate = QuotaLimiter(serving.allowance, CounterStore(serving.counters), secret=serving.key)
     _check_money(serving, gate)
     journal = Journal(
-        questions=Lines(serving.question_log) if serving.question_log else None,
-        feedback=Lines(serving.feedback_log) if serving.feedback_log else None,
+        questions=JsonLinesFile(serving.question_log) if serving.question_log else None,
+        feedback=JsonLinesFile(serving.feedback_log) if serving.feedback_log else None,
     )
-    desk = Desk(
+    desk = AnswerService(
         site,
         serving.way,
-        Signer(serving.key or os.urandom(32), seconds=serving.turn_seconds),
-        answers=Answers(serving.kept_answers),
+        TokenSigner(serving.key or os.urandom(32), seconds=serving.turn_seconds),
+        answers=AnswerCache(serving.kept_answers),
         tell=lambda outcome: _tell(outcome, counted, journal),
         count=counted.made,
     )
@@ -108,12 +104,12 @@ def create_app(serving: Serving) -> App:
         ping=serving.ping,
         measure=lambda: counted.measure(site.main, gate),
     )
-    routes.description = json.dumps(describe(OPERATIONS, title="mkdocs-roaming")).encode()
+    routes.description = json.dumps(describe_operations(OPERATIONS, title="mkdocs-roaming")).encode()
     application = _application(routes, site, gate, serving)
-    return Counting(Guard(application, serving.policy, gate, refused=counted.refusal), metrics)
+    return MetricsMiddleware(RequestGuard(application, serving.policy, gate, refused=counted.refusal), metrics)
 
 
-def _application(routes: Routes, site: Languages, gate: Gate, serving: Serving) -> Starlette:
+def _application(routes: Routes, site: LocalizedSite, gate: QuotaLimiter, serving: AppConfig) -> Starlette:
     tools = _tools(site, serving.policy)
 
     @asynccontextmanager
@@ -130,21 +126,21 @@ def _application(routes: Routes, site: Languages, gate: Gate, serving: Serving) 
     application = Starlette(
         routes=_routes(routes, tools, serving.site),
         lifespan=lifespan,
-        exception_handlers=HANDLERS,
+        exception_handlers=EXCEPTION_HANDLERS,
     )
     application.router.redirect_slashes = False
     return application
 
 
-def _tools(site: Languages, policy: Policy) -> McpEndpoint | None:
+def _tools(site: LocalizedSite, policy: RequestPolicy) -> McpEndpoint | None:
     """Give the tools for MCP clients, where the package for them is installed."""
     if find_spec("mcp") is None:
         return None
 
     def near() -> bool:
-        return site.main.current is not None and site.main.current.library.near
+        return site.main.current is not None and site.main.current.library.is_local
 
-    telling = partial(told_outside, at="/mcp")
+    telling = partial(public_message, at="/mcp")
     return McpEndpoint(lambda: site.now().navigator(telling), hosts=policy.hosts, origins=policy.origins, near=near)
 
 
@@ -156,7 +152,7 @@ def _routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> lis
     if tools is not None:
         made.append(Route("/mcp", tools))
     if site is not None:
-        made += [*_refusals(), Mount("/", SiteFiles(site))]
+        made += [*_refusals(), Mount("/", StaticSite(site))]
     return made
 
 
@@ -180,10 +176,10 @@ class _Refusing:
         raise HTTPException(405, headers={"Allow": self._allowed})
 
 
-def _tell(outcome: Outcome, counted: Counted, journal: Journal) -> None:
+def _tell(outcome: AnswerRecord, counted: MetricsRecorder, journal: Journal) -> None:
     counted.answer(outcome)
     question = outcome.question
-    answer = replace(summarise(outcome.events), model=outcome.model, cost=outcome.cost)
+    answer = replace(summarize(outcome.events), model=outcome.model, cost=outcome.cost)
     journal.asked(
         question.text,
         answer,
@@ -195,7 +191,7 @@ def _tell(outcome: Outcome, counted: Counted, journal: Journal) -> None:
     )
 
 
-def _check_money(serving: Serving, gate: Gate) -> None:
+def _check_money(serving: AppConfig, gate: QuotaLimiter) -> None:
     """Refuse a day's budget that cannot be kept: each answer's share is set aside before it is known."""
     gate.check(serving.way.budget.cost or 0.0)
     if serving.allowance.money_a_day and serving.way.budget.cost is None and serving.way.model.name != "offline":

@@ -1,35 +1,178 @@
-"""The site as it stands now: opened, watched, and changed for a newer deployment between two answers.
-
-An answer keeps the deployment that it began with. A deployment that is only half written is not taken: the last good
-one goes on answering, and the next look may find the rest.
-"""
+"""Bodies of sections as they were sent, kept for as long as a deployment stands: the same ones are asked for again."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 import anyio
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import BucketError, is_bucket_url
 
-from mkdocs_roaming.answer.threads import in_thread
+from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
+from mkdocs_roaming.answer._threads import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import KEPT, Library, open_library
-from mkdocs_roaming.roam.meaning import Finder, Hybrid
-from mkdocs_roaming.roam.navigator import Navigator
-from mkdocs_roaming.roam.search import Search
-from mkdocs_roaming.serve.bodies import Bodies
-from mkdocs_roaming.serve.changes import Watch, watch
-from mkdocs_roaming.serve.problems import Refused
-from mkdocs_roaming.serve.redaction import without_passwords
+from mkdocs_roaming.library.hybrid import Finder, HybridSearch
+from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library, open_library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.redaction import strip_passwords
 
-EVERY = 60.0
+BODY_CACHE_BYTES = 4 * 2**20
+
+
+class BodyCache:
+    """Bodies by what was asked for, the least recently sent dropped when they are too many bytes."""
+
+    def __init__(self, room: int = BODY_CACHE_BYTES) -> None:
+        self._room = room
+        self._size = 0
+        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+
+    def get(self, key: Hashable) -> bytes | None:
+        """Give a body, None where it is not kept."""
+        body = self._kept.get(key)
+        if body is not None:
+            self._kept.move_to_end(key)
+        return body
+
+    def keep(self, key: Hashable, body: bytes) -> None:
+        """Keep a body, and no longer what there is no room for beside it."""
+        self._size += len(body) - len(self._kept.pop(key, b""))
+        self._kept[key] = body
+        while self._size > self._room:
+            self._size -= len(self._kept.popitem(last=False)[1])
+
+
+# MERGED mkdocs_roaming.serve.changes:
+# Whether a published site has changed: a conditional request, or a look at the file.
+
+
+class ChangeDetector(Protocol):
+    """Looks at one site again and again."""
+
+    def news(self) -> str | None:
+        """Give the digest that the site says it has, empty where it says none; None where it is as at the last look.
+
+        Raises LibraryError where nobody knows.
+        """
+        ...
+
+
+def open_change_detector(where: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
+    """Give the watch over the site that a library was opened from; `where` is what it was asked for by. A server has
+    so many seconds to answer.
+    """
+    text = str(where)
+    if text.lower().startswith(("http://", "https://")):
+        direct = not library.is_published or urlsplit(text).path.endswith(".json")
+        return _HttpChanges(text.partition("#")[0] if direct else library.where + MANIFEST_PATH, seconds)
+    if is_bucket_url(text):
+        return _BucketChanges(library.where)
+    path = Path(where)
+    return _FileChanges(path if path.is_file() else Path(library.where) / MANIFEST_PATH)
+
+
+class _FileChanges:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+
+    def news(self) -> str | None:
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
+        now = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if now == self._seen:
+            return None
+        digest = _digest(read_file(self._path, MAX_MANIFEST_BYTES))
+        self._seen = now  # not before it was read: a file that could not be is news at the next look
+        return digest
+
+
+class _BucketChanges:
+    def __init__(self, where: str) -> None:
+        self._where, self._seen = where, ""
+
+    def news(self) -> str | None:
+        try:
+            bucket = open_bucket(self._where)
+            now = next(
+                (kept.tag for kept in bucket.list(MANIFEST_PATH.rpartition("/")[0]) if kept.path == MANIFEST_PATH), ""
+            )
+            if now and now == self._seen:
+                return None
+            digest = _digest(bucket.get(MANIFEST_PATH))
+        except BucketError as error:
+            raise LibraryError(str(error)) from None
+        self._seen = now
+        return digest
+
+
+class _HttpChanges:
+    def __init__(self, url: str, seconds: float) -> None:
+        self._url = url
+        self._known: dict[str, str] = {}
+        self._body = b""
+        self._fetching = HttpClient(seconds=seconds)
+
+    def news(self) -> str | None:
+        found = self._fetching.get(self._url, MAX_MANIFEST_BYTES, self._known)
+        if found.status == 304:
+            return None
+        if found.status != 200:
+            raise LibraryError(f"{self._url}: answered {found.status}, not 200")
+        headers = found.headers
+        self._known = {
+            asked: headers[told]
+            for told, asked in (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
+            if told in headers
+        }
+        before, self._body = self._body, hashlib.sha256(found.body).digest()
+        return None if before == self._body else _digest(found.body)
+
+
+def _digest(body: bytes) -> str:
+    """Give the digest that a manifest says it has."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    return str(data.get("digest", "")) if isinstance(data, dict) else ""
+
+
+# MERGED mkdocs_roaming.serve.deployments:
+# The site as it stands now: opened, watched, and changed for a newer deployment between two answers.
+#
+# An answer keeps the deployment that it began with. A deployment that is only half written is not taken: the
+# last good
+# one goes on answering, and the next look may find the rest.
+
+
+POLL_SECONDS = 60.0
+
+
 """The seconds between two looks at the site."""
-PATIENCE = 600.0
+
+
+INCOMPLETE_SECONDS = 600.0
+
+
 """The seconds after which a deployment is taken though it is not whole: what is wrong in it is still never served."""
+
 
 _log = logging.getLogger("mkdocs_roaming.serve")
 
@@ -45,19 +188,19 @@ class Deployment:
     search: Finder
     whole: bool = True
     near: bool = False
-    bodies: Bodies = field(default_factory=Bodies, compare=False)
+    bodies: BodyCache = field(default_factory=BodyCache, compare=False)
 
     @property
     def digest(self) -> str:
         """The site's digest."""
         return self.library.manifest.digest
 
-    def navigator(self, telling: Callable[[LibraryError], str] = str) -> Navigator:
-        """Give a navigator for one conversation; `telling` gives what is said of a section that cannot be read."""
-        return Navigator(self.library, search=self.search, telling=telling)
+    def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:
+        """Give a navigator for one conversation; `format_error` gives what is said of a section that cannot be read."""
+        return Navigator(self.library, search=self.search, format_error=format_error)
 
 
-class Deployments:
+class SiteWatcher:
     """The deployments of one site, one after the other. `run` opens and watches until it is cancelled.
 
     `current` is the one to answer from, None until the site could be opened; `problem` says in one line what is wrong
@@ -68,8 +211,8 @@ class Deployments:
         self,
         where: str | Path,
         *,
-        every: float = EVERY,
-        patience: float = PATIENCE,
+        every: float = POLL_SECONDS,
+        patience: float = INCOMPLETE_SECONDS,
         trust_rules: bool = False,
         finding: Callable[[Library], Finder] = Search,
         taken: Callable[[], None] = lambda: None,
@@ -82,7 +225,7 @@ class Deployments:
         self.every = every
         self._patience, self._trust_rules, self._clock = patience, trust_rules, clock
         self._finding, self._taken = finding, taken
-        self._watch: Watch | None = None
+        self._watch: ChangeDetector | None = None
         self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
         self._refused: tuple[str, float] | None = None
         self._next_repair = 0.0
@@ -91,7 +234,7 @@ class Deployments:
     def now(self) -> Deployment:
         """Give the deployment to answer from; raises Refused while there is none."""
         if self.current is None:
-            raise Refused(503, "no_site", "The documentation cannot be read at the moment.", retry_after=_RETRY)
+            raise ProblemError(503, "no_site", "The documentation cannot be read at the moment.", retry_after=_RETRY)
         return self.current
 
     async def run(self) -> None:
@@ -109,7 +252,7 @@ class Deployments:
         """
         self.looks += 1
         try:
-            found = await in_thread(self._look)
+            found = await run_in_thread(self._look)
         except RoamingError as error:
             self.failures += 1
             self._say_problem(" ".join(str(error).split()), aloud=again)
@@ -122,7 +265,7 @@ class Deployments:
             return False
         if found is not None:
             self._take(found)
-            await in_thread(self._taken)
+            await run_in_thread(self._taken)
         elif self._awaited is not None:
             self._say_problem(f"{self.where}: a new deployment is not complete yet")
         elif self.current is not None and self.current.whole:
@@ -137,7 +280,7 @@ class Deployments:
         if current is None:
             return self._opened()
         if self._watch is None:
-            self._watch = watch(self.where, current.library)
+            self._watch = open_change_detector(self.where, current.library)
         news = self._watch.news()
         if news is not None:
             self._awaited = None if news == current.digest else news
@@ -164,13 +307,13 @@ class Deployments:
         library = open_library(self.where)
         library.trusted = library.trusted or self._trust_rules
         library.prefetch()
-        whole = is_whole(library)
+        whole = is_complete(library)
         search = self._finding(library)
         if whole or self.current is None:
-            _prepare(search)  # here, not while a reader waits
-        near = whole and sum(page.bytes for page in library.manifest.pages) <= KEPT
+            _build_index(search)  # here, not while a reader waits
+        near = whole and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
         # A question that waits for its vector must not keep others from computing.
-        library.near = (library.near or near) and not isinstance(search, Hybrid)
+        library.is_local = (library.is_local or near) and not isinstance(search, HybridSearch)
         return Deployment(library, search, whole, near)
 
     def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
@@ -193,7 +336,7 @@ class Deployments:
         self._next_repair = self._clock() + self.every
         manifest = found.library.manifest
         word = "opened" if before is None else "changed over to a new deployment of"
-        _log.info("%s %s: %d sections, %s", word, manifest.site.name, len(found.library.places), manifest.digest[:19])
+        _log.info("%s %s: %d sections, %s", word, manifest.site.name, len(found.library.sections), manifest.digest[:19])
         if before is not None:
             self.changes += 1
         if found.whole:
@@ -202,27 +345,27 @@ class Deployments:
             self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
 
     def _say_problem(self, problem: str, *, aloud: bool = True) -> None:
-        problem = without_passwords(problem)  # the site's address may hold some
+        problem = strip_passwords(problem)  # the site's address may hold some
         if aloud and problem != self.problem:
             _log.warning("%s; %s", problem, "the last good copy goes on answering" if self.current else "trying again")
         self.problem = problem
 
     def _say_well(self) -> None:
         if self.problem:
-            _log.info("%s: can be read again", without_passwords(str(self.where)))
+            _log.info("%s: can be read again", strip_passwords(str(self.where)))
         self.problem = ""
 
 
-def _prepare(search: Finder) -> None:
+def _build_index(search: Finder) -> None:
     """Build the index, and read the vectors; no endpoint is asked."""
     words = search
-    if isinstance(search, Hybrid):
+    if isinstance(search, HybridSearch):
         words = search.words
-        search.meaning.load()
+        search.vectors.load()
     words.pages("page")
 
 
-def is_whole(library: Library) -> bool:
+def is_complete(library: Library) -> bool:
     """Tell whether every section of a site can be read and fits its digest; stops at the first that does not."""
     pages = library.manifest.pages
     try:
@@ -231,13 +374,94 @@ def is_whole(library: Library) -> bool:
             library.prefetch(batch)
             for page in batch:
                 for at in range(len(page.sections)):
-                    library.text(Place(page, at))
+                    library.text(SectionRef(page, at))
     except LibraryError:
         return False
     return True
 
 
 _AT_ONCE = 200  # pages
+
+
 _RETRY = 5.0
+
+
 _LONGEST_WAIT = 30.0
+
+
 _SELDOM = 3_600.0
+
+
+# MERGED mkdocs_roaming.serve.languages:
+# A site in all its languages: whoever asks in one of them is answered from that one.
+#
+# The other languages are those that the site's manifest names and that lie below the site itself: no manifest
+# can send us
+# anywhere else. Each is opened and watched like the first; until one is open, the first answers.
+
+
+MAX_LANGUAGES = 12
+
+
+"""The most languages that are opened beside the first."""
+
+
+class LocalizedSite:
+    """The deployments of a site in each language; `main` are those it was asked for by."""
+
+    def __init__(self, main: SiteWatcher, make: Callable[[str | Path], SiteWatcher]) -> None:
+        self.main = main
+        self._make = make
+        self._others: dict[str, SiteWatcher] = {}
+
+    def now(self, language: str = "") -> Deployment:
+        """Give the deployment to answer from in a language; raises Refused while there is none at all."""
+        main = self.main.now()
+        tag = language.replace("_", "-").lower()
+        own = main.library.manifest.site.language.lower()
+        for wanted in (tag, tag.partition("-")[0]):
+            other = self._others.get(wanted)
+            if wanted == own or not wanted:
+                return main
+            if other is not None and other.current is not None:
+                return other.current
+        return main
+
+    async def run(self) -> None:
+        """Open and watch all of them, until it is cancelled."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.main.run)
+            while True:
+                for new in self._new():
+                    group.start_soon(new.run)
+                await anyio.sleep(min(self.main.every, _LANGUAGE_POLL_SECONDS))
+
+    async def look(self) -> None:
+        """Look at all of them once, where nobody watches."""
+        await self.main.look()
+        for _ in self._new():
+            pass
+        for other in self._others.values():
+            await other.look()
+
+    def _new(self) -> Iterator[SiteWatcher]:
+        """Take in languages that were not known yet, and give what is to be watched for each."""
+        for language, where in self._places(self.main.current) if self.main.current else ():
+            if language not in self._others and len(self._others) < MAX_LANGUAGES:
+                self._others[language] = self._make(where)
+                yield self._others[language]
+
+    def _places(self, main: Deployment) -> Iterator[tuple[str, str | Path]]:
+        """Give the other languages, and where each lies below what was opened."""
+        site = main.library.manifest.site
+        for other in site.alternates:
+            below = other.manifest.removeprefix(site.url).lstrip("/")
+            strange = any(sign in unquote(below) for sign in ("..", ":", "\\", "//"))  # each may lead elsewhere
+            inside = other.manifest.startswith(site.url) and below.endswith(MANIFEST_PATH) and not strange
+            if other.language and inside and below != MANIFEST_PATH and other.version in (None, site.version):
+                root = main.library.where
+                distant = root.lower().startswith(("http://", "https://"))
+                yield other.language.lower(), root + below if distant else Path(root) / below
+
+
+_LANGUAGE_POLL_SECONDS = 1.0

@@ -23,11 +23,11 @@ from pathlib import Path
 
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.redaction import redact
 
-LONGEST_COMMENT = 1_000
-LONGEST_TURN = 2_048
+MAX_COMMENT_CHARS = 1_000
+MAX_TURN_CHARS = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +39,27 @@ class Feedback:
     comment: str = ""
 
 
-def read_feedback(body: bytes) -> Feedback:
+def parse_feedback(body: bytes) -> Feedback:
     """Read a body; raises Refused with 400 where it is no JSON object, with 422 where it is no feedback."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(400, "not_json", "The body is not JSON.") from None
+        raise ProblemError(400, "not_json", "The body is not JSON.") from None
     if not isinstance(data, dict):
-        raise Refused(400, "not_an_object", "The body is not a JSON object.")
+        raise ProblemError(400, "not_an_object", "The body is not a JSON object.")
     turn, helpful, comment = data.get("turn"), data.get("helpful"), data.get("comment")
-    if not isinstance(turn, str) or not 0 < len(turn) <= LONGEST_TURN:
-        raise Refused(422, "bad_turn", f"`turn` is what the answer ended with, at most {LONGEST_TURN} characters.")
+    if not isinstance(turn, str) or not 0 < len(turn) <= MAX_TURN_CHARS:
+        raise ProblemError(
+            422, "bad_turn", f"`turn` is what the answer ended with, at most {MAX_TURN_CHARS} characters."
+        )
     if not isinstance(helpful, bool):
-        raise Refused(422, "bad_helpful", "`helpful` is true or false.")
-    if comment is not None and (not isinstance(comment, str) or len(comment) > LONGEST_COMMENT):
-        raise Refused(422, "bad_comment", f"`comment` is a text of at most {LONGEST_COMMENT} characters.")
+        raise ProblemError(422, "bad_helpful", "`helpful` is true or false.")
+    if comment is not None and (not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS):
+        raise ProblemError(422, "bad_comment", f"`comment` is a text of at most {MAX_COMMENT_CHARS} characters.")
     return Feedback(turn, helpful, (comment or "").strip())
 
 
-class Lines:
+class JsonLinesFile:
     """A file of JSON lines of at most `most_bytes`, and the `kept` before it as `….1`, `….2` and so on.
 
     Where several processes write, each may put one line more into a file that is full. Each line is written at once,
@@ -131,7 +133,11 @@ class Journal:
     """What is kept of questions and opinions; nothing where no file is given for it."""
 
     def __init__(
-        self, *, questions: Lines | None = None, feedback: Lines | None = None, clock: Callable[[], float] = time.time
+        self,
+        *,
+        questions: JsonLinesFile | None = None,
+        feedback: JsonLinesFile | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._questions = questions
         self._feedback = feedback
@@ -171,7 +177,7 @@ class Journal:
                 "cost": answer.cost,
                 "seconds": None if seconds is None else round(seconds, 3),
                 "cached": cached,
-                "turn": named(turn),
+                "turn": hash_turn(turn),
             }
         )
 
@@ -184,7 +190,7 @@ class Journal:
                 "time": self._now(),
                 "helpful": feedback.helpful,
                 "comment": redact(feedback.comment),
-                "turn": named(feedback.turn),
+                "turn": hash_turn(feedback.turn),
             }
         )
 
@@ -192,7 +198,7 @@ class Journal:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock()))
 
 
-def named(turn: str) -> str:
+def hash_turn(turn: str) -> str:
     """Give the short name of a turn; none for none."""
     return sha256(turn.encode("utf-8", "replace")).hexdigest()[:16] if turn else ""
 

@@ -14,13 +14,13 @@ from math import ceil
 from typing import Any
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.serve.redaction import without_passwords
+from mkdocs_roaming.serve.redaction import strip_passwords
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 
-class Refused(Exception):  # noqa: N818 -- no error: the server does what it should
+class ProblemError(Exception):
     """A request is not served: the status, a code for programs, a sentence for people, and when to come again."""
 
     def __init__(self, status: int, code: str, detail: str, *, retry_after: float | None = None) -> None:
@@ -31,7 +31,7 @@ class Refused(Exception):  # noqa: N818 -- no error: the server does what it sho
         self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
 
 
-def problem(refused: Refused) -> tuple[list[Header], bytes]:
+def encode_problem(refused: ProblemError) -> tuple[list[Header], bytes]:
     """Give the headers and the body that say a refusal."""
     body: dict[str, object] = {
         "type": "about:blank",
@@ -44,31 +44,31 @@ def problem(refused: Refused) -> tuple[list[Header], bytes]:
     if refused.retry_after is not None:
         body["retry_after"] = refused.retry_after
         headers.append((b"retry-after", str(refused.retry_after).encode()))
-    data = as_bytes(json.dumps(body, ensure_ascii=False))
+    data = encode_text(json.dumps(body, ensure_ascii=False))
     return [*headers, (b"content-length", str(len(data)).encode())], data
 
 
-def told_outside(error: RoamingError, at: str) -> str:
+def public_message(error: RoamingError, at: str) -> str:
     """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
-    if error.outside:
-        return error.outside
-    _log.warning("%s: %s", at, without_passwords(str(error)))
+    if error.public_message:
+        return error.public_message
+    _log.warning("%s: %s", at, strip_passwords(str(error)))
     return "This cannot be read at the moment"
 
 
-def as_bytes(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """Give a text as it is sent. What others wrote may hold halves of characters, which cannot be: `?` stands there."""
     return text.encode("utf-8", "replace")
 
 
-def as_json(told: object) -> bytes:
+def encode_json(told: object) -> bytes:
     """Give data as it is sent."""
-    return as_bytes(_ENCODER.encode(told))
+    return encode_text(_ENCODER.encode(told))
 
 
-async def send_problem(send: Send, refused: Refused, headers: Iterable[Header] = ()) -> None:
+async def send_problem(send: Send, refused: ProblemError, headers: Iterable[Header] = ()) -> None:
     """Answer a request with a refusal."""
-    own, body = problem(refused)
+    own, body = encode_problem(refused)
     await send({"type": "http.response.start", "status": refused.status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
 

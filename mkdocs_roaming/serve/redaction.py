@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-LONGEST = 4_000
+MAX_TEXT_CHARS = 4_000
 """The characters of a text that are kept at all."""
-GONE = "[redacted]"
+REDACTED = "[redacted]"
 
 
 def redact(text: str) -> str:
     """Give a text without what looks like a secret or an address of a person."""
-    text = text[:LONGEST]
+    text = text[:MAX_TEXT_CHARS]
     for pattern, instead in _KNOWN:
         text = pattern.sub(instead, text)
-    return _RUN.sub(lambda match: GONE if _looks_made(match[0]) else match[0], text)
+    return _RUN.sub(lambda match: REDACTED if _looks_made(match[0]) else match[0], text)
 
 
-def without_passwords(text: str) -> str:
+def strip_passwords(text: str) -> str:
     """Give a text without the names and passwords that stand in its addresses."""
     return _LOGIN.sub(r"\1…@", text)
 
@@ -60,24 +60,24 @@ _PREFIXES = (
 )
 
 _KNOWN: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), GONE),
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{GONE}@"),
-    (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {GONE}"),
-    (re.compile(r"\beyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), GONE),
-    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}"), GONE),
-    (re.compile(rf"(?i)(?<![\w.\-])(?:{'|'.join(_PREFIXES)})"), GONE),
+    (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), REDACTED),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
+    (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
+    (re.compile(r"\beyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
+    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}"), REDACTED),
+    (re.compile(rf"(?i)(?<![\w.\-])(?:{'|'.join(_PREFIXES)})"), REDACTED),
     (
         re.compile(rf"(?i){_NAMED}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}"),
-        rf"\g<name>\g<is>{GONE}",
+        rf"\g<name>\g<is>{REDACTED}",
     ),
     # Without a sign between them only what holds a digit: “the token is invalid” is no token.
     (
         re.compile(rf"(?i){_NAMED}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}\d)[^\s\"',;”]{{6,}}"),
-        rf"\g<name>\g<is>{GONE}",
+        rf"\g<name>\g<is>{REDACTED}",
     ),
-    (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), GONE),
-    (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), GONE),
-    (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), GONE),
+    (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), REDACTED),
+    (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), REDACTED),
+    (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), REDACTED),
 )
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _RUN = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")

@@ -13,7 +13,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-PING = 15.0
+PING_SECONDS = 15.0
 """The seconds of silence after which a comment is sent: what stands between closes silent connections."""
 
 _T = TypeVar("_T")
@@ -25,7 +25,7 @@ async def send_stream(
     pieces: AsyncGenerator[bytes, None],
     headers: Mapping[str, str],
     *,
-    ping: float = PING,
+    ping: float = PING_SECONDS,
 ) -> None:
     """Send server-sent events as they come; where the reader leaves, what makes them is closed at once."""
     turn = anyio.Lock(fast_acquire=True)  # the first bytes leave before anything else has its turn
@@ -56,7 +56,7 @@ async def send_stream(
         group.cancel_scope.cancel()
 
 
-async def unless_left(receive: Receive, work: Callable[[], Awaitable[_T]]) -> _T | None:
+async def run_until_disconnect(receive: Receive, work: Callable[[], Awaitable[_T]]) -> _T | None:
     """Wait for work and give what it gives; None where the client leaves before it is done."""
     result: _T | None = None
     async with anyio.create_task_group() as group:
@@ -66,7 +66,7 @@ async def unless_left(receive: Receive, work: Callable[[], Awaitable[_T]]) -> _T
     return result
 
 
-class Patience:
+class SendTimeout:
     """Ends what takes too long, one message after the other. One timer is set for all of them, not one for each: of an
     answer there are many, and nearly none has to be waited for.
     """

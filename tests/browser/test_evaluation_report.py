@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.library.library import open_library
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -75,7 +75,7 @@ def test_a_hostile_site_runs_nothing(browser: Browser, tmp_path: Path) -> None:
         "utf-8",
     )
     library = open_library(tmp_path / "docs.md")
-    place = next(place for place in library.places if place.at)
+    place = next(place for place in library.sections if place.position)
     text = (tmp_path / "q.yml").read_text("utf-8").replace("sections: docs", f"sections: '{place.id}'")
     (tmp_path / "q.yml").write_text(text, "utf-8")
     command = [sys.executable, "-m", "mkdocs_roaming", "eval", "docs.md", "q.yml", "--compare", "search,offline"]

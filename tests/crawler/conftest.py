@@ -18,11 +18,12 @@ from urllib.parse import unquote, urlsplit
 
 import anyio
 import pytest
-from roaming_crawler.crawl import Crawl, crawl
-from roaming_crawler.fetch import Clock, Manners, WebFetcher
-from roaming_crawler.publishing import Outcome
+from roaming_crawler.crawl import CrawlConfig, crawl
+from roaming_crawler.fetch import Clock, Politeness, WebFetcher
+from roaming_crawler.publish import CrawlResult
 
-from mkdocs_roaming.manifest import PATH, Manifest, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import Manifest
 
 PROSE = "The tide gauge at the harbour writes a reading every minute and keeps it for a year before it is dropped. "
 
@@ -208,13 +209,13 @@ def bomb() -> Callable[..., bytes]:
 class Crawled:
     """A crawl's outcome, and the folder that it published."""
 
-    outcome: Outcome
+    outcome: CrawlResult
     folder: Path
     events: list[tuple[str, dict[str, Any]]]
 
     @property
     def manifest(self) -> Manifest:
-        return load((self.folder / PATH).read_bytes())
+        return load_manifest((self.folder / MANIFEST_PATH).read_bytes())
 
     @property
     def paths(self) -> list[str]:
@@ -229,7 +230,7 @@ class Crawled:
         return next((why for url, why in self.outcome.skipped if url.endswith(end)), "")
 
 
-HASTE = Manners(delay=0, seconds=5, longest_wait=5)
+HASTE = Politeness(delay=0, seconds=5, longest_wait=5)
 
 
 @pytest.fixture
@@ -238,7 +239,7 @@ def crawled(tmp_path: Path) -> Callable[..., Crawled]:
 
     def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **how: Any) -> Crawled:
         events: list[tuple[str, dict[str, Any]]] = []
-        asked = Crawl(**{"manners": HASTE, "workers": 0, "allow_private": True, **how})
+        asked = CrawlConfig(**{"manners": HASTE, "workers": 0, "allow_private": True, **how})
         where = folder or tmp_path / "out"
         outcome = anyio.run(
             lambda: crawl(url, where, asked, clock=clock, tell=lambda name, data: events.append((name, data)))
@@ -267,7 +268,7 @@ def _files_of() -> Callable[[Path], dict[str, bytes]]:
 def fetcher() -> Callable[..., WebFetcher]:
     """Give the maker of fetchers that may ask this machine."""
 
-    def make(manners: Manners = HASTE, **more: Any) -> WebFetcher:
+    def make(manners: Politeness = HASTE, **more: Any) -> WebFetcher:
         return WebFetcher(manners, **{"allow_private": True, **more})
 
     return make

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 FILE = Path(__file__).parents[2] / "docs" / "crawling.md"
 CONSOLE = re.compile(r"^```console\n(\$ roaming crawl .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +32,7 @@ def _run(command: str, own: str) -> str:
 def test_commands_print_what_is_shown(site: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each `$ roaming crawl …` is run on the sample site, each in what the one before left."""
     monkeypatch.chdir(tmp_path)
-    site.folder(sample, url=load((sample / PATH).read_bytes()).site.url)
+    site.folder(sample, url=load_manifest((sample / MANIFEST_PATH).read_bytes()).site.url)
     (tmp_path / "ebbkeeper-site").symlink_to(sample)
     text = FILE.read_text("utf-8")
     blocks = [block for block in CONSOLE.findall(text) if "127.0.0.1" not in block.partition("\n")[0]]

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.fetch import Manners
+from roaming_crawler.fetch import Politeness
 from roaming_crawler.session import Limits
 
-PATIENT = Manners(delay=0, seconds=5, longest_wait=5)
-QUICK = Manners(delay=0, seconds=1.5, tries=1)
+PATIENT = Politeness(delay=0, seconds=5, longest_wait=5)
+QUICK = Politeness(delay=0, seconds=1.5, tries=1)
 
 
 def test_soft_404s_are_no_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import anyio
-from roaming_crawler.fetch import Clock, Manners, Pace, Request
+from roaming_crawler.fetch import Clock, HostPace, Politeness, Request
 
 
 class Hand:
@@ -36,7 +36,7 @@ def test_requests_to_a_host_keep_their_distance(site: Any, fetcher: Any) -> None
     """Between the starts of two requests lies the delay, and no more than the allowed connections are open."""
     for at in range(8):
         site.page(f"/{at}", f"Page {at}")
-    made = fetcher(Manners(delay=0.1, connections=2))
+    made = fetcher(Politeness(delay=0.1, connections=2))
     anyio.run(_all, made, [f"{site.url}{at}" for at in range(8)])
     starts = sorted(asked.at for asked in site.asked)
     assert starts[-1] - starts[0] > 7 * 0.1 - 0.05
@@ -52,7 +52,7 @@ def test_no_more_connections_than_allowed(site: Any, fetcher: Any, html: Any, re
         return reply(html("Slow"))
 
     site.otherwise = slow
-    anyio.run(_all, fetcher(Manners(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
+    anyio.run(_all, fetcher(Politeness(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
     assert site.most_open == 2
 
 
@@ -63,7 +63,7 @@ def test_a_busy_host_is_asked_more_slowly_from_then_on(site: Any, fetcher: Any, 
     site.otherwise = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
 
     async def ask() -> None:
-        async with fetcher(Manners(delay=1), clock=hand.clock()) as made:
+        async with fetcher(Politeness(delay=1), clock=hand.clock()) as made:
             for at in range(14):
                 await made.get(Request(f"{site.url}{at}"))
 
@@ -77,7 +77,7 @@ def test_a_host_that_labours_is_given_time() -> None:
     """Where answers take many times what the first took, requests stand as far apart as they last."""
 
     async def paced() -> tuple[float, float, float]:
-        pace = Pace(0.2, anyio.CapacityLimiter(2))
+        pace = HostPace(0.2, anyio.CapacityLimiter(2))
         gaps = []
         for seconds in (0.1, 8.0, 0.1):
             for _ in range(30):
@@ -102,7 +102,7 @@ def test_a_crawl_delay_is_kept_up_to_thirty_seconds(site: Any, crawled: Any) -> 
 def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
     """Every request carries our name, our version and the contact that was given; no browser's name."""
     site.page("/", "Home")
-    crawled(site.url, manners=Manners(delay=0, contact="docs@example.org"))
+    crawled(site.url, manners=Politeness(delay=0, contact="docs@example.org"))
     agents = {asked.headers["User-Agent"] for asked in site.asked}
     (agent,) = agents
     assert agent.startswith("mkdocs-roaming/")
@@ -124,7 +124,7 @@ def test_answers_without_a_body_keep_the_connection(site: Any, fetcher: Any) -> 
     site.get_request = counted
 
     async def ask() -> list[int]:
-        async with fetcher(Manners(delay=0, connections=1)) as made:
+        async with fetcher(Politeness(delay=0, connections=1)) as made:
             first = await made.get(Request(f"{site.url}a"))
             again = [await made.get(Request(f"{site.url}a", etag=first.etag)) for _ in range(5)]
             moved = [await made.get(Request(f"{site.url}old")) for _ in range(3)]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from roaming_crawler.scope import Area, version_in
+from roaming_crawler.scope import ScopeConfig, version_prefix
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
@@ -90,7 +90,7 @@ def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str
 def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_path: Path) -> None:
     """`--prefix /` is what the line promises."""
     _versions(site, "redirect")
-    done = crawled(site.url, tmp_path / "all", area=Area(prefix="/"))
+    done = crawled(site.url, tmp_path / "all", area=ScopeConfig(prefix="/"))
     assert done.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
 
 
@@ -110,7 +110,7 @@ def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_
 )
 def test_what_names_a_version(path: str, version: str) -> None:
     """Versions are told from folders that merely begin like one, and from languages."""
-    assert version_in(path) == version
+    assert version_prefix(path) == version
 
 
 def test_a_slip_in_the_address_does_not_take_the_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_pattern_that_matches_nothing_is_told(site: Any, crawled: Any) -> None
     """A misspelt `--include` is named, since the home page alone looks like a small site."""
     site.page("/", "Home", links=("guide/a/",))
     site.page("/guide/a/", "A")
-    done = crawled(site.url, area=Area(include=("guide", "giude/**")))
+    done = crawled(site.url, area=ScopeConfig(include=("guide", "giude/**")))
     assert done.paths == ["", "guide/a/"]
     assert done.outcome.notes == (f"--include giude/**: matches no page; paths are those below {site.url}",)
 

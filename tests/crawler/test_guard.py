@@ -12,8 +12,8 @@ from urllib.parse import quote
 import anyio
 import httpcore2
 import pytest
-from roaming_crawler.fetch import FetchError, Manners, Request, WebFetcher
-from roaming_crawler.guard import Guard, RefusedAddress
+from roaming_crawler.fetch import FetchError, Politeness, Request, WebFetcher
+from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend
 
 TABLE = Path(__file__).parents[1] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
@@ -48,7 +48,7 @@ class Names:
 async def _connected(host: str, names: Names | None = None) -> list[str]:
     wire = Wire()
     with pytest.raises(httpcore2.ConnectError):
-        await Guard(names or Names(), wire).connect_tcp(host, 80)
+        await PublicNetworkBackend(names or Names(), wire).connect_tcp(host, 80)
     return wire.hosts
 
 
@@ -56,7 +56,7 @@ async def _connected(host: str, names: Names | None = None) -> list[str]:
 def test_every_spelling_of_an_address_is_seen_through(host: str, verdict: str) -> None:
     """Decimal, octal, hexadecimal, short, mapped, NAT64, 6to4, Teredo: private stays private."""
     if verdict == "refused":
-        with pytest.raises(RefusedAddress, match="--allow-private"):
+        with pytest.raises(PrivateAddressError, match="--allow-private"):
             anyio.run(_connected, host)
     else:
         assert anyio.run(_connected, host) == [verdict]
@@ -80,14 +80,17 @@ def test_nobody_here_is_contacted(host: str, way: str, site: Any) -> None:
     port = listening.getsockname()[1]
     to = f"http://{host}:{port}/" if "#" not in host else f"http://{host.replace('#', f':{port}/#')}/"
     start = to
-    backend: httpcore2.AsyncNetworkBackend = Guard()
+    backend: httpcore2.AsyncNetworkBackend = PublicNetworkBackend()
     if way == "redirected to":
         site.put("/", status=302, headers={"Location": quote(to, safe=":/@#%[]\\")})
         start = "http://docs.example/"
-        backend = First(Guard(), Guard(Names(docs_example=[["8.8.8.8"]]), Wire(site.server_address[1])))
+        backend = First(
+            PublicNetworkBackend(),
+            PublicNetworkBackend(Names(docs_example=[["8.8.8.8"]]), Wire(site.server_address[1])),
+        )
 
     async def ask() -> None:
-        async with WebFetcher(Manners(delay=0, tries=1, seconds=3), backend=backend) as fetcher:
+        async with WebFetcher(Politeness(delay=0, tries=1, seconds=3), backend=backend) as fetcher:
             await fetcher.get(Request(start))
 
     with listening:
@@ -115,8 +118,8 @@ class First(httpcore2.AsyncNetworkBackend):
 def test_a_name_with_any_private_address_is_refused(found: list[str]) -> None:
     """One bad address among good ones is enough; nothing is connected to."""
     wire = Wire()
-    with pytest.raises(RefusedAddress):
-        anyio.run(Guard(Names(docs_example=[found]), wire).connect_tcp, "docs.example", 443)
+    with pytest.raises(PrivateAddressError):
+        anyio.run(PublicNetworkBackend(Names(docs_example=[found]), wire).connect_tcp, "docs.example", 443)
     assert wire.hosts == []
 
 
@@ -137,7 +140,7 @@ def test_redirects_pass_the_guard(to: str, site: Any) -> None:
     names = Names(docs_example=[["8.8.8.8"]], inside_example=[["192.168.0.1"]])
 
     async def ask() -> None:
-        fetcher = WebFetcher(Manners(delay=0, tries=1), backend=Guard(names, wire))
+        fetcher = WebFetcher(Politeness(delay=0, tries=1), backend=PublicNetworkBackend(names, wire))
         async with fetcher:
             await fetcher.get(Request("http://docs.example/"))
 

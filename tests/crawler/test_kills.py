@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.library.library import open_library
 
 FilesOf = Callable[[Path], dict[str, bytes]]
 PAGES = 500
@@ -78,9 +78,9 @@ _READER = """
 import json, random, sys, time
 from pathlib import Path
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.expand import expand
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.section import slice_digest
+from mkdocs_roaming.manifest.expand import expand
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.manifest.sections import slice_digest
 
 folder, stop = Path(sys.argv[1]), Path(sys.argv[2])
 seen = {"right": 0, "again": 0, "newer": [], "wrong": [], "digests": []}
@@ -95,11 +95,11 @@ while not stop.exists():
         continue
     time.sleep(0.02)
     digests.add(library.manifest.digest)
-    places = list(library.places)
+    places = list(library.sections)
     for place in draw.sample(places, min(40, len(places))):
         try:
             text = library.text(place)
-            shown = expand(library.places, place, library.text, cap=10**7).shown
+            shown = expand(library.sections, place, library.text, cap=10**7).shown
         except RoamingError:
             seen["again"] += 1
             continue
@@ -192,7 +192,7 @@ def test_twenty_kills_leave_no_trace(
     assert files_of(out) == files_of(whole)
     assert '"aliases":["' in (whole / "roaming" / "manifest.json").read_text("utf-8")
     assert first["wrong"] == second["wrong"] == first["newer"] == []
-    places = open_library(whole).places
+    places = open_library(whole).sections
     assert all(place.section.digest == digest for id_, digest in second["newer"] if (place := places.get(id_)))
     assert all(places.get(id_) for id_, _ in second["newer"])
     assert second["right"] > 1000

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from roaming_crawler.fulltext import split_full
-from roaming_crawler.llms import read_index
-from roaming_crawler.looking import text_of
+from roaming_crawler.llms_full import split_llms_full
+from roaming_crawler.llms_txt import parse_llms_txt
+from roaming_crawler.sniff import decode_text
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"
@@ -32,21 +32,21 @@ def _fits(found: Any, file: Path) -> None:
 @pytest.mark.parametrize("file", INDEXES, ids=lambda file: file.stem)
 def test_lists_are_read(file: Path) -> None:
     """Several titles or none, no summary, no links, a BOM, CRLF, relative and broken addresses, lists of lists."""
-    _fits(asdict(read_index(text_of(file.read_bytes()), BASE)), file)
+    _fits(asdict(parse_llms_txt(decode_text(file.read_bytes()), BASE)), file)
 
 
 @pytest.mark.parametrize("file", FULLS, ids=lambda file: file.stem)
 def test_texts_are_split_into_pages(file: Path) -> None:
     """By each convention in use; what stands in code splits nothing, front matter in the middle does."""
-    pieces = split_full(text_of(file.read_bytes()), "https://docs.example/llms-full.txt")
+    pieces = split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt")
     _fits({**asdict(pieces), "by_url": sorted(pieces.by_url())}, file)
 
 
 @given(st.text("#>-[]()` \n\r\tab:/.<>=\"'~|\\\ufeff", max_size=200))
 def test_nothing_crashes_the_readers(text: str) -> None:
     """Whatever is served under the name is read to its end."""
-    read_index(text, BASE)
-    split_full(text, BASE)
+    parse_llms_txt(text, BASE)
+    split_llms_full(text, BASE)
 
 
 def test_most_of_a_megabyte_comes_to_an_end() -> None:
@@ -61,14 +61,14 @@ def test_most_of_a_megabyte_comes_to_an_end() -> None:
         "---\n" * 75_000,
     ):
         began = time.process_time()
-        read_index(text, BASE)
-        split_full(text, BASE)
+        parse_llms_txt(text, BASE)
+        split_llms_full(text, BASE)
         assert time.process_time() - began < 15
 
 
 def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
     """Lists that name each other in a circle are read once each; of hundreds, fifty are, and a note says so."""
-    from roaming_crawler.discover import Sources
+    from roaming_crawler.discover import DiscoveryConfig
 
     own = site.url
     site.put("/llms.txt", f"# S\n\n> S.\n\n- [a]({own}0/llms.txt)\n", kind="text/plain")
@@ -76,7 +76,7 @@ def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
         further = f"- [next]({own}{at + 1}/llms.txt)\n- [first]({own}llms.txt)\n"
         site.put(f"/{at}/llms.txt", f"# L{at}\n\n{further}- [p]({own}p{at}.md)\n", kind="text/plain")
         site.put(f"/p{at}.md", f"# Page {at}\n\nWords of page {at}.\n", kind="text/markdown")
-    done = crawled(own, sources=Sources(manifest=False, sitemap=False), links=False, anchors=False)
+    done = crawled(own, sources=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
     lists = [path for path in site.paths() if path.endswith("llms.txt") and path != "/docs/llms.txt"]
     assert len(lists) == len(set(lists)) == 51
     assert any("more than 50 other llms.txt" in note for note in done.outcome.notes)
@@ -128,11 +128,11 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
 )
 def test_lists_are_found_where_sites_have_them(path: str, given: str, site: Any, crawled: Any) -> None:
     """Beside the address, at the root, in /docs/ and /.well-known/, in the spellings in use, at the address itself."""
-    from roaming_crawler.scope import Area
+    from roaming_crawler.scope import ScopeConfig
 
     site.put(path, LIST, kind="text/plain")
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    done = crawled(site.url + given, links=False, area=Area(same_host=given.endswith(".txt")))
+    done = crawled(site.url + given, links=False, area=ScopeConfig(same_host=given.endswith(".txt")))
     assert [page.title for page in done.manifest.pages] == ["Boil"]
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from roaming_crawler.discover import Sources
-from roaming_crawler.fetch import Clock, Manners
+from roaming_crawler.discover import DiscoveryConfig
+from roaming_crawler.fetch import Clock, Politeness
 
-NOTHING = Sources(False, False, False)
+NOTHING = DiscoveryConfig(False, False, False)
 SLOW = pytest.mark.slow
 LATE = 0.12
 """What a request may reach a busy server later than it was sent."""
@@ -45,7 +45,7 @@ def _gaps(site: Any) -> list[float]:
 def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawled: Any) -> None:
     """Between pages, probes, robots.txt and sitemaps alike, however many connections there are."""
     _site(site, 0)
-    crawled(site.url, manners=Manners(delay=0.2, connections=connections))
+    crawled(site.url, manners=Politeness(delay=0.2, connections=connections))
     assert len(site.asked) > 10
     assert min(_gaps(site)) > 0.2 - LATE
     assert sum(_gaps(site)) > 0.2 * len(_gaps(site)) - LATE
@@ -55,7 +55,7 @@ def test_a_crawl_delay_is_kept(site: Any, crawled: Any) -> None:
     """What robots.txt asks for counts from the next request on, where it is more than our own delay."""
     _site(site, 1)
     site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
-    manners = Manners(delay=0, connections=4)
+    manners = Politeness(delay=0, connections=4)
     crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=_fast(3))
     assert site.paths()[:2] == ["/robots.txt", "/"]
     assert len(site.asked) >= 4
@@ -74,7 +74,7 @@ def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: 
 
     site.plays.clear()
     site.otherwise = slow
-    assert len(crawled(site.url, manners=Manners(delay=0, connections=connections)).paths) == 7
+    assert len(crawled(site.url, manners=Politeness(delay=0, connections=connections)).paths) == 7
     assert site.most_open == connections
 
 
@@ -98,7 +98,7 @@ def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, 
     _site(site, 2)
     site.page("/", "Home", links=("/busy", "/p0", "/p1"))
     site.plays["/busy"] = play
-    manners = Manners(delay=0, connections=2, longest_wait=10)
+    manners = Politeness(delay=0, connections=2, longest_wait=10)
     done = crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=clock)
     assert done.paths == ["", "busy", "p0", "p1"]
     at, wait = busy[0]
@@ -115,7 +115,7 @@ def test_a_host_is_asked_more_slowly_after_it_said_so(site: Any, crawled: Any, h
 
     _site(site, 4)
     site.plays["/p1"] = play
-    manners = Manners(delay=0.5, connections=2)
+    manners = Politeness(delay=0.5, connections=2)
     crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=_fast(3))
     starts = sorted(asked.at for asked in site.asked if asked.at > said[-1] - LATE)
     assert len(starts) >= 3

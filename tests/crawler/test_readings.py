@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.apart import BrokenError, Process
-from roaming_crawler.reading import read_html
-from roaming_crawler.readings import headings_packed, headings_unpacked, page_packed, page_unpacked
+from roaming_crawler.parse_cache import extract_headings_to_json, load_headings, load_page, parse_page_to_json
+from roaming_crawler.parser import parse_page
+from roaming_crawler.sandbox import WorkerError, WorkerProcess
 
-from mkdocs_roaming.page import Heading
+from mkdocs_roaming.manifest.models import Heading
 
 FilesOf = Callable[[Path], dict[str, bytes]]
 URL = "https://docs.ebbkeeper.example/"
@@ -40,22 +40,22 @@ def _readings(folder: Path) -> dict[str, int]:
 
 def test_a_reading_comes_back_as_it_was() -> None:
     """What is kept of a page, or told by another process, is all that was read."""
-    seen = read_html(PAGE.encode(), "utf-8", URL + "gauges/", URL)
+    seen = parse_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)
     assert (len(seen.nav), seen.title) == (2, "Gauges")
-    assert page_unpacked(page_packed(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == seen
-    assert headings_unpacked(headings_packed(seen.article, seen.title)) == (Heading(1, "Gauges", "gauges"),)
+    assert load_page(parse_page_to_json(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == seen
+    assert load_headings(extract_headings_to_json(seen.article, seen.title)) == (Heading(1, "Gauges", "gauges"),)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"{}", b"[]", b'{"title": "Gauges"}', b"\xff\xfe", b"[[1]]", b"3"])
 def test_a_torn_reading_is_none(data: bytes) -> None:
     """Bytes that tell of no reading are not taken for one."""
-    assert page_unpacked(data) is None
+    assert load_page(data) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"[[1]]", b"\xff\xfe", b"3"])
 def test_torn_headings_are_none(data: bytes) -> None:
     """The same of headings."""
-    assert headings_unpacked(data) is None
+    assert load_headings(data) is None
 
 
 def test_an_unchanged_page_is_not_read_again(site: Any, crawled: Any) -> None:
@@ -87,11 +87,11 @@ def test_torn_readings_are_made_anew(site: Any, crawled: Any, files_of: FilesOf)
 
 def test_a_process_that_breaks_says_so() -> None:
     """Who asks a process that is killed meanwhile is told, and so is who asks it afterwards."""
-    process = Process()
+    process = WorkerProcess()
     assert process.call(_say, "here") == b"here"
-    with pytest.raises(BrokenError):
+    with pytest.raises(WorkerError):
         process.call(_break)
-    with pytest.raises(BrokenError):
+    with pytest.raises(WorkerError):
         process.call(_say, "gone")
     process.end()
 

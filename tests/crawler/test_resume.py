@@ -76,8 +76,8 @@ def test_a_killed_crawl_goes_on(pages: int, seed: int, most: int, site: Any, tmp
 
 def test_a_reader_never_sees_half_a_crawl(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     """While a crawl runs, and after it is killed, what was published before is there whole."""
-    from mkdocs_roaming.roam.check import check
-    from mkdocs_roaming.roam.library import open_library
+    from mkdocs_roaming.library.library import open_library
+    from mkdocs_roaming.library.validate import validate_site
 
     _play(site, 30)
     folder = tmp_path / "out"
@@ -87,11 +87,11 @@ def test_a_reader_never_sees_half_a_crawl(site: Any, tmp_path: Path, html: Any, 
     with _held(site, "/p20/", reply(html("Page 20"))) as asked:
         running = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert asked.wait(30)
-        assert check(open_library(folder)).faults == ()
+        assert validate_site(open_library(folder)).faults == ()
         running.kill()
         running.wait()
     library = open_library(folder)
-    assert check(library).faults == ()
+    assert validate_site(library).faults == ()
     assert library.manifest.pages[1].title == "Page 0"
 
 
@@ -134,9 +134,9 @@ def test_a_journal_cut_off_in_mid_line_is_read_up_to_there(site: Any, crawled: A
     site.page("/b", "B")
     first = crawled(site.url)
     state = first.folder / ".roaming"
-    from roaming_crawler.store import Store
+    from roaming_crawler.state import CrawlState
 
-    store = Store(first.folder)
+    store = CrawlState(first.folder)
     store.begin({"url": site.url}, resume=False)
     with (state / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key": "*/* http://127')

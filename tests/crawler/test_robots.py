@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from roaming_crawler.robots import AGENT, robots_of, token_of
+from roaming_crawler.robots import AGENT, parse_robots, product_token
 
 URL = "https://docs.example/"
 
 
 def allows(text: str, path: str) -> bool:
-    return robots_of(200, text.encode()).allows(URL + path)
+    return parse_robots(200, text.encode()).allows(URL + path)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_the_rfc_says(text: str, path: str, allowed: bool) -> None:
 )
 def test_an_answer_that_is_no_robots_txt(status: int, allowed: bool) -> None:
     """None there: all is allowed. A server in trouble: nothing is."""
-    assert robots_of(status, b"User-agent: *\nDisallow: /\n").allows(URL + "a") is allowed
+    assert parse_robots(status, b"User-agent: *\nDisallow: /\n").allows(URL + "a") is allowed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_answer_that_is_no_robots_txt(status: int, allowed: bool) -> None:
 )
 def test_crawl_delays(asked: str, kept: float) -> None:
     """Followed up to thirty seconds; what is no number is none."""
-    assert robots_of(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == kept
+    assert parse_robots(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == kept
 
 
 def test_a_robots_txt_of_megabytes_is_read_in_part() -> None:
@@ -104,5 +104,5 @@ def test_where_protego_differs(text: str, path: str, rfc: bool) -> None:
 )
 def test_the_name_that_is_looked_for(user_agent: str, token: str) -> None:
     """It is the product that the User-Agent begins with."""
-    assert token_of(user_agent) == token
-    assert robots_of(200, f"User-agent: {token.upper()}\nDisallow: /\n".encode(), token).allows(URL) is False
+    assert product_token(user_agent) == token
+    assert parse_robots(200, f"User-agent: {token.upper()}\nDisallow: /\n".encode(), token).allows(URL) is False

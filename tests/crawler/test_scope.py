@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from roaming_crawler.fetch import Manners
-from roaming_crawler.scope import Area, Scope, canonical, scope_of
+from roaming_crawler.cli import CrawlProgress
+from roaming_crawler.fetch import Politeness
+from roaming_crawler.scope import Scope, ScopeConfig, canonical_url, scope_from_url
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.crawl_progress import Progress
 from mkdocs_roaming.errors import UsageError
 
 ROOT = "https://docs.example/kettle/"
@@ -123,8 +123,8 @@ def test_a_folder_keeps_its_scope(site: Any, tmp_path: Any) -> None:
 def test_a_prefix_elsewhere_is_refused() -> None:
     """A crawl is of one host; the line says which."""
     with pytest.raises(UsageError, match=r"not on https://docs\.example"):
-        Area(prefix="https://other.example/").scope(ROOT)
-    assert Area(prefix="/kettle/api").scope(ROOT + "start").url == ROOT + "api/"
+        ScopeConfig(prefix="https://other.example/").scope(ROOT)
+    assert ScopeConfig(prefix="/kettle/api").scope(ROOT + "start").url == ROOT + "api/"
 
 
 def test_options_that_exclude_each_other(tmp_path: Any) -> None:
@@ -170,7 +170,7 @@ def test_who_asks_can_be_said(site: Any, tmp_path: Any) -> None:
 )
 def test_one_spelling(one: str, other: str) -> None:
     """Fragment, tracking, default port and index.html go; case and trailing slash stay."""
-    assert canonical(one) == canonical(other) == other
+    assert canonical_url(one) == canonical_url(other) == other
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_one_spelling(one: str, other: str) -> None:
 )
 def test_what_is_no_address(url: str) -> None:
     """User names, climbing paths, other schemes."""
-    assert canonical(url) is None
+    assert canonical_url(url) is None
     with pytest.raises(UsageError):
-        scope_of(url)
+        scope_from_url(url)
 
 
 def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> None:
@@ -201,7 +201,7 @@ def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> Non
 
 def test_a_bar_is_redrawn_a_few_times_a_second(capsys: Any) -> None:
     """A thousand pages in no time are a few drawings; it tells pages done, known and what it waits for."""
-    progress = Progress(bar=True, said=0.0)
+    progress = CrawlProgress(bar=True, said=0.0)
     progress.tell("found", {"pages": 1000})
     for at in range(1000):
         progress.tell("page", {"known": 1000 + at})
@@ -218,7 +218,7 @@ def test_no_bar_where_there_is_no_terminal(site: Any, tmp_path: Any, capsys: Any
     """A file or a pipe gets whole lines, one every ten seconds at most; a short crawl none."""
     _site(site)
     assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
-    progress = Progress(bar=False, said=0.0)
+    progress = CrawlProgress(bar=False, said=0.0)
     progress.tell("found", {"pages": 7})
     progress.tell("page", {"known": 7})
     assert capsys.readouterr().err == "Crawling: 0 of 7 pages\n"
@@ -252,5 +252,5 @@ def test_the_last_table(site: Any, tmp_path: Any) -> None:
 
 def test_manners_say_who_asks() -> None:
     """Ours has a contact; one's own is left alone."""
-    assert "tea@example.org" in Manners(contact="tea@example.org").name
-    assert Manners(contact="tea@example.org", user_agent="Teapot/2").name == "Teapot/2"
+    assert "tea@example.org" in Politeness(contact="tea@example.org").name
+    assert Politeness(contact="tea@example.org", user_agent="Teapot/2").name == "Teapot/2"

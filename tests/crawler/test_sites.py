@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.discover import Sources
+from roaming_crawler.discover import DiscoveryConfig
 
-from mkdocs_roaming.manifest import PATH, load
-from mkdocs_roaming.roam.check import check
-from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 WAYS: dict[str, dict[str, Any]] = {
-    "by llms.txt": {"sources": Sources(manifest=False, sitemap=False), "links": False},
-    "by the sitemap": {"sources": Sources(manifest=False, llms=False), "links": False},
-    "by navigation": {"sources": Sources(False, False, False)},
+    "by llms.txt": {"sources": DiscoveryConfig(manifest=False, sitemap=False), "links": False},
+    "by the sitemap": {"sources": DiscoveryConfig(manifest=False, llms=False), "links": False},
+    "by navigation": {"sources": DiscoveryConfig(False, False, False)},
 }
 
 
 def _url(sample: Path) -> str:
-    return load((sample / PATH).read_bytes()).site.url
+    return load_manifest((sample / MANIFEST_PATH).read_bytes()).site.url
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -31,7 +31,7 @@ def test_a_site_of_ours_comes_back_as_it_was_published(way: str, site: Any, samp
     """Found by any one way alone, every page's Markdown is the published one byte for byte, every section's id too."""
     site.folder(sample, "/docs/", url=_url(sample))
     done = crawled(site.url + "docs/", **WAYS[way])
-    published = load((sample / PATH).read_bytes())
+    published = load_manifest((sample / MANIFEST_PATH).read_bytes())
     unlisted = {"contribute/house-style/"}  # it asks to stay out of llms.txt, but the sitemap and the nav name it
     assert set(done.paths) - unlisted == {page.path for page in published.pages}
     for page in published.pages:
@@ -41,14 +41,14 @@ def test_a_site_of_ours_comes_back_as_it_was_published(way: str, site: Any, samp
     assert {
         page.path: [section.id for section in page.sections] for page in done.manifest.pages if page.path in ids
     } == ids
-    assert check(open_library(done.folder)).faults == ()
+    assert validate_site(open_library(done.folder)).faults == ()
 
 
 def test_a_site_with_a_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -> None:
     """Pages, ids and nav are those of the manifest; llms-full.txt is all that is asked for beside it."""
     site.folder(sample)
     done = crawled(site.url)
-    published = load((sample / PATH).read_bytes())
+    published = load_manifest((sample / MANIFEST_PATH).read_bytes())
     assert [(page.id, page.digest) for page in done.manifest.pages] == [
         (page.id, page.digest) for page in published.pages
     ]
@@ -62,7 +62,7 @@ def test_a_site_with_a_manifest_is_mirrored(site: Any, sample: Path, crawled: An
 
 def test_foreign_rules_are_dropped(site: Any, sample: Path, crawled: Any) -> None:
     """What another site's manifest would have opened for a question is not published here; a note says so."""
-    data = json.loads((sample / PATH).read_text("utf-8"))
+    data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
     assert data["rules"]
     site.folder(sample)
     done = crawled(site.url)
@@ -90,7 +90,7 @@ def test_a_second_crawl_of_an_unchanged_site_costs_next_to_nothing(
 def test_a_built_folder_is_crawled_like_a_site(sample: Path, crawled: Any) -> None:
     """A path, or a file: address of its llms.txt, will do; addresses are those of the site that was built."""
     for given in (str(sample), (sample / "llms.txt").as_uri()):
-        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], sources=Sources(manifest=False))
-        published = load((sample / PATH).read_bytes())
+        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], sources=DiscoveryConfig(manifest=False))
+        published = load_manifest((sample / MANIFEST_PATH).read_bytes())
         assert done.manifest.site.url == published.site.url
         assert {page.path for page in published.pages} <= set(done.paths)

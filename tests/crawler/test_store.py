@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from roaming_crawler.scope import Scope, canonical, scope_of
-from roaming_crawler.store import apart, stored_path
+from roaming_crawler.scope import Scope, canonical_url, scope_from_url
+from roaming_crawler.state import disambiguate_paths, storage_path
 
-from mkdocs_roaming.page import markdown_path, twin_path
+from mkdocs_roaming.manifest.models import markdown_path, short_markdown_path
 
 NASTY = string.ascii_letters + string.digits + "/.%~-_ \\:*?\"<>|\0\n\t'é日💥\u202e"
 SEGMENTS = st.one_of(
@@ -27,8 +27,8 @@ PATHS = st.lists(SEGMENTS, max_size=5).map("/".join)
 @given(PATHS)
 def test_no_path_leads_out(path: str) -> None:
     """Not by `..`, not encoded, not by a NUL, a drive, a device's name or a name that no disk can hold."""
-    stored = stored_path(path)
-    for file in (markdown_path(stored), twin_path(stored) or "x"):
+    stored = storage_path(path)
+    for file in (markdown_path(stored), short_markdown_path(stored) or "x"):
         parts = file.split("/")
         assert not file.startswith("/")
         assert all(part and part not in (".", "..") and not part.startswith(".") for part in parts)
@@ -41,10 +41,10 @@ def test_no_path_leads_out(path: str) -> None:
 @given(st.lists(PATHS, max_size=12))
 def test_no_two_pages_share_a_file(paths: list[str]) -> None:
     """Not where file systems ignore case, and no page's file is another page's folder."""
-    stored = {stored_path(path) for path in paths}
-    found = apart(stored)
+    stored = {storage_path(path) for path in paths}
+    found = disambiguate_paths(stored)
     assert found.keys() == stored
-    pairs = [(markdown_path(path), twin_path(path)) for path in found.values()]
+    pairs = [(markdown_path(path), short_markdown_path(path)) for path in found.values()]
     files = [file.casefold() for pair in pairs for file in pair if file]
     folders = {file[: at + 1] for file in files for at, sign in enumerate(file) if sign == "/"}
     assert len(files) == len(set(files))
@@ -54,7 +54,7 @@ def test_no_two_pages_share_a_file(paths: list[str]) -> None:
 def test_harmless_paths_stay_as_they_are() -> None:
     """Ids are made of paths: an ordinary one is never changed."""
     for path in ("", "guide/", "guide/a-b_c.html", "v1.2/install/", "日本語/ページ/", "c++/", "a (b)/", "@scope/pkg/"):
-        assert stored_path(path) == path
+        assert storage_path(path) == path
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_harmless_paths_stay_as_they_are() -> None:
 )
 def test_an_address_has_one_spelling(url: str, spelling: str | None) -> None:
     """Fragment, tracking, default port and index.html go; case and slash stay; what climbs is no address."""
-    assert canonical(url) == spelling
+    assert canonical_url(url) == spelling
     if spelling:
-        assert canonical(spelling) == spelling
+        assert canonical_url(spelling) == spelling
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_an_address_has_one_spelling(url: str, spelling: str | None) -> None:
 )
 def test_what_is_crawled_is_what_lies_below(given_: str, scope: str) -> None:
     """A page or a file stands for its folder."""
-    assert scope_of(given_) == Scope(scope)
-    assert not scope_of(given_).contains("https://docs.example.evil/")
+    assert scope_from_url(given_) == Scope(scope)
+    assert not scope_from_url(given_).contains("https://docs.example.evil/")
 
 
 def test_pages_with_nasty_names_are_published(site: Any, crawled: Any) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming.lint.text import read_page
-from mkdocs_roaming.manifest import Manifest
-from mkdocs_roaming.site import Index, index
+from mkdocs_roaming.lint.context import parse_page_text
+from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
 SWITCH = "<!-- roaming-lint: off no-opening -->"
 
 
 def silenced(manifest: Manifest, text: str, path: str) -> frozenset[str]:
     page = next(page for page in manifest.pages if page.path == path)
-    return read_page(page, text).silenced
+    return parse_page_text(page, text).silenced
 
 
 def test_a_switch_in_html(site: Any, crawled: Any) -> None:
@@ -44,7 +44,7 @@ def test_a_switch_in_a_built_site(tmp_path: Path) -> None:
     article = f"<h1>Home</h1><p>Some words.</p>{SWITCH}<!-- another one -->"
     html = f"<html><head><title>Home</title></head><body><main>{article}</main></body></html>"
     (tmp_path / "index.html").write_text(html, "utf-8")
-    index(tmp_path, Index(url="https://docs.example/"), warn=print)
+    index_site(tmp_path, IndexOptions(url="https://docs.example/"), warn=print)
     text = (tmp_path / "index.md").read_text("utf-8")
     assert SWITCH in text.splitlines()[0]
     assert "another one" not in text

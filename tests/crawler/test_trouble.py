@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
 
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import Record, read_record, write_record
-from mkdocs_roaming.catalogue.records import record_of
 from mkdocs_roaming.cli import main
 
 NAMES = [f"/p{at}/" for at in range(6)]
@@ -41,10 +40,10 @@ def crawl(site: Any, tmp_path: Path) -> Crawl:
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Callable[[], Record]:
+def record(tmp_path: Path) -> Callable[[], SiteRecord]:
     """Give what the store knows of the site."""
 
-    def read() -> Record:
+    def read() -> SiteRecord:
         found = read_record(FolderBucket(tmp_path / "store"), "demo")
         assert found
         assert found.entry
@@ -85,7 +84,7 @@ def _as_mirror(site: Any, built: Path, html: Any) -> None:
 
 @pytest.mark.parametrize("built", [_as_pages, _as_one_text, _as_mirror])
 def test_a_site_that_answers_no_more_fails(
-    built: Any, site: Any, crawl: Crawl, record: Callable[[], Record], reply: Any, html: Any, tmp_path: Path
+    built: Any, site: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any, html: Any, tmp_path: Path
 ) -> None:
     """However its pages are had, one by one or from one text, and although its robots.txt is there."""
     built(site, tmp_path / "built", html)
@@ -102,7 +101,7 @@ def test_a_site_that_answers_no_more_fails(
 
 
 def test_a_site_that_is_down_while_a_limit_bites_fails(
-    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     """What was not asked for any more is no sign of life."""
     crawl()
@@ -118,7 +117,7 @@ def test_a_site_that_is_down_while_a_limit_bites_fails(
     assert record().state == "failed"
 
 
-def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record: Callable[[], Record]) -> None:
+def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord]) -> None:
     """Pages that have their text are as new as that, whatever became of their HTML."""
     listed = "".join(f"- [Page {name}]({name}index.md): about {name}\n" for name in ("/", *NAMES))
     whole.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
@@ -135,7 +134,7 @@ def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record
 
 
 def test_a_site_that_was_left_but_for_what_is_gone_has_answered(
-    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     """A page that it says is gone is gone."""
     crawl()
@@ -158,7 +157,9 @@ def _expire(store: Path) -> None:
     write_record(bucket, replace(found, next_try=time.time() - 1))
 
 
-def test_pages_that_were_kept_are_told(whole: Any, crawl: Crawl, record: Callable[[], Record], tmp_path: Path) -> None:
+def test_pages_that_were_kept_are_told(
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
+) -> None:
     """A site of which one page of seven is had is as old as it was, and whoever crawls and lists it is told why."""
     crawl()
     assert record().kept == 0
@@ -177,7 +178,7 @@ def test_pages_that_were_kept_are_told(whole: Any, crawl: Crawl, record: Callabl
 
 
 def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
-    whole: Any, crawl: Crawl, record: Callable[[], Record], tmp_path: Path
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
 ) -> None:
     """The pause grows as that of a site that fails; once all pages are had it is over, and the site is up to date."""
     crawl()
@@ -200,7 +201,7 @@ def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
 
 
 def test_a_site_fails_on_where_it_failed_in_part(
-    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     """Its pause goes on to grow."""
     crawl()
@@ -212,7 +213,7 @@ def test_a_site_fails_on_where_it_failed_in_part(
 
 
 def test_what_a_limit_left_as_it_was_is_gone_on_with(
-    whole: Any, crawl: Crawl, record: Callable[[], Record], reply: Any
+    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     """A refresh that `--max-seconds` ends has kept pages, and waits for no pause."""
     crawl()
@@ -235,4 +236,4 @@ def test_what_a_limit_left_as_it_was_is_gone_on_with(
 def test_a_record_of_before_is_read() -> None:
     """One that tells of no kept pages has none."""
     told = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
-    assert record_of(told).kept == 0
+    assert parse_record(told).kept == 0

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from mkdocs_roaming.embed import Embedder, Toy
+from mkdocs_roaming.embeddings.client import Embedder, ToyEmbedder
 
 MOST = 32
 """The most texts of one request."""
@@ -28,7 +28,7 @@ SYNONYMS = (("automobile", "car"), ("outlay", "price"))
 class EmbeddingsApi:
     """What the server does, and what it was asked."""
 
-    embedder: Embedder = field(default_factory=Toy)
+    embedder: Embedder = field(default_factory=ToyEmbedder)
     key: str = ""
     """What must be sent; empty: no key may be sent."""
     refusals: list[tuple[int, dict[str, str], str]] = field(default_factory=list)

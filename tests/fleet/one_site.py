@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from roaming_crawler.crawl import Crawl
-from roaming_crawler.due import config_of
-from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import Plan, crawl_listed
-from roaming_crawler.listing import Listed
+from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.fetch import Politeness
+from roaming_fleet.records import SiteRecord
+from roaming_fleet.runner import RunPlan, run_job
+from roaming_fleet.schedule import config_digest
+from roaming_fleet.sites_file import SiteSpec
 
-from mkdocs_roaming.catalogue import Record
 
-
-def crawl_once(store: str, url: str, key: str, run: str, scratch: str, lease: float) -> Record:
+def crawl_once(store: str, url: str, key: str, run: str, scratch: str, lease: float) -> SiteRecord:
     """Crawl a site in a run; a claim that is not renewed for `lease` seconds is taken over."""
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
-    plan = Plan(store, how, run, config_of(how), scratch, lease=lease, patience=60)
-    return crawl_listed(Listed(url, key), plan)
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    plan = RunPlan(store, how, run, config_digest(how), scratch, lease=lease, patience=60)
+    return run_job(SiteSpec(url, key), plan)
 
 
 if __name__ == "__main__":

@@ -13,20 +13,21 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from roaming_fleet.app import create_store_app
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_record
+from roaming_fleet.tools import StoreNavigator
 from starlette.testclient import TestClient
 
 from fleet.test_sites_as_tools import SITES, _made
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import RECORDS, Record, read_record, rebuild, write_record
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.roam.results import render
-from mkdocs_roaming.roam.search import Search
-from mkdocs_roaming.roam.sites import SitesNavigator
-from mkdocs_roaming.serve.guard import Policy
-from mkdocs_roaming.serve.store import create_store_app
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.tools import render
+from mkdocs_roaming.serve.middleware import RequestPolicy
 
 NOTHING_MORE = "This cannot be read at the moment"
 
@@ -106,7 +107,7 @@ def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) 
     wrong: list[str] = []
 
     def read(at: int) -> None:
-        walk = SitesNavigator(collection)
+        walk = StoreNavigator(collection)
         site = sorted(SITES)[at % len(SITES)]
         for result in (
             walk.read_outline(),
@@ -125,8 +126,8 @@ def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) 
             if turn % 2:
                 write_record(bucket, trains)
             else:
-                bucket.delete([f"{RECORDS}/trains.json"])
-            rebuild(bucket)
+                bucket.delete([f"{RECORDS_DIR}/trains.json"])
+            rebuild_catalog(bucket)
             now[0] += 31
             for one in working:
                 one.result()
@@ -137,11 +138,11 @@ def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) 
 def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> None:
     """The list, the sites that are open, and what is found there: as they were when it could last be."""
     now = [0.0]
-    walk = SitesNavigator(Collection(store, clock=lambda: now[0]))
+    walk = StoreNavigator(Collection(store, clock=lambda: now[0]))
     asked = ("how long does a refund take", "trains: refund")
     before = [render(walk.read_outline()), *(render(walk.search_sections(words)) for words in asked)]
     assert "9 days" in before[1]
-    for file in (store / RECORDS).iterdir():
+    for file in (store / RECORDS_DIR).iterdir():
         unreadable(file)
     (store / "apps/roaming/manifest.json").unlink()
     bucket = FolderBucket(store)
@@ -150,7 +151,7 @@ def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> No
         bucket.get(".fleet/catalogue/head.json").replace(b'"generation": "', b'"generation": "0'),
     )
     now[0] += 61
-    again = walk.anew(walk.cap)
+    again = walk.fork(walk.cap)
     assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
 
 
@@ -180,7 +181,7 @@ def test_a_list_that_cannot_be_read_is_the_one_before(store: Path) -> None:
     collection = Collection(store, clock=lambda: now[0])
     before = collection.records()
     out_of_date(store, "boats")
-    rebuild(FolderBucket(store))
+    rebuild_catalog(FolderBucket(store))
     now[0] += 61
     file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
     told = file.read_bytes()
@@ -201,7 +202,7 @@ def test_a_site_that_is_dropped_is_let_go(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, clock=lambda: now[0])
     collection.open("boats")
-    FolderBucket(store).delete([f"{RECORDS}/boats.json"])
+    FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
     now[0] += 61
     with pytest.raises(UsageError, match="no site boats"):
         collection.open("boats")
@@ -213,10 +214,12 @@ def test_that_nothing_can_be_read_is_not_that_nothing_is_found(store: Path) -> N
     for site in SITES:
         unreadable(store / site / "roaming/manifest.json")
     collection = Collection(store)
-    said = render(SitesNavigator(collection).search_sections("how long does a refund take"))
+    said = render(StoreNavigator(collection).search_sections("how long does a refund take"))
     assert "Nothing found" not in said
     assert "manifest.json" in said
-    with TestClient(create_store_app(collection, Policy(hosts=("testserver",))), raise_server_exceptions=False) as http:
+    with TestClient(
+        create_store_app(collection, RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
+    ) as http:
         assert http.get("/v1/search?q=refund").status_code == 503
         assert http.get("/v1/sections/trains:00000000").status_code == 503
         assert http.get("/healthz").status_code == 200
@@ -224,7 +227,7 @@ def test_that_nothing_can_be_read_is_not_that_nothing_is_found(store: Path) -> N
 
 def test_a_site_of_which_nothing_can_be_read_silences_no_other(store: Path) -> None:
     """Be it its record, be it what it publishes."""
-    unreadable(store / RECORDS / "screens.json")
+    unreadable(store / RECORDS_DIR / "screens.json")
     unreadable(store / "boats/roaming/manifest.json")
     collection = Collection(store)
     assert [hit.site.key for hit in collection.find("mount static files")][:1] == ["apps"]
@@ -246,7 +249,7 @@ def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
 
     collection = Collection(store, every=0.1)
     generation = collection.generation
-    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+    with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         assert is_told(http, "ok")
         unreadable(head)
         assert is_told(http, "stale")
@@ -261,8 +264,8 @@ def test_a_site_whose_last_crawl_failed_is_told_as_such(store: Path) -> None:
     record = read_record(bucket, "boats")
     assert record
     write_record(bucket, replace(record, state="failed", result="failed", tries=1))
-    rebuild(bucket)
-    with TestClient(create_store_app(Collection(store), Policy(hosts=("testserver",)))) as http:
+    rebuild_catalog(bucket)
+    with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         for path in ("/v1/sites", "/v1/sites?q=pumps", "/v1/sites?q=boats:+hull"):
             told = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
             assert told.pop("boats") == "failed"
@@ -275,11 +278,11 @@ def never_crawled(store: Path, next_try: float = 4_070_908_800.0) -> None:
     error = "https://me:pass@gone.example/: /home/me/list cannot be had\nhonest (crawled"
     write_record(
         bucket,
-        Record(
+        SiteRecord(
             "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error=error, tries=1, next_try=next_try
         ),
     )
-    rebuild(bucket)
+    rebuild_catalog(bucket)
 
 
 @pytest.mark.parametrize(
@@ -295,15 +298,15 @@ def never_crawled(store: Path, next_try: float = 4_070_908_800.0) -> None:
 def test_a_site_that_was_never_crawled_is_told_as_such(store: Path, tool: str, arguments: dict[str, Any]) -> None:
     """Why, and when it is tried again; over HTTP not why: that may name files and hosts that are nobody's business."""
     never_crawled(store)
-    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert "gone could not be crawled yet: https://" in near
     assert "cannot be had honest (crawled; tried again after " in near
-    with TestClient(create_store_app(Collection(store), Policy(hosts=("testserver",)))) as http:
+    with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         told = called(http, tool, arguments)
     assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in told
     assert not re.search("home|pass|example|store", told)
     never_crawled(store, 9e8)
-    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert "cannot be had honest (crawled; tried again by the next crawl" in near
 
 
@@ -311,7 +314,7 @@ def test_a_site_that_was_never_crawled_is_no_accident(store: Path) -> None:
     """It is asked for over HTTP and in a shell: a line; and it counts nowhere as a site that can be read."""
     never_crawled(store)
     collection = Collection(store)
-    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+    with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         for path in (
             "/v1/outline?id=gone",
             "/v1/sections/gone:00000000",
@@ -323,7 +326,7 @@ def test_a_site_that_was_never_crawled_is_no_accident(store: Path) -> None:
             assert answer.json()["detail"] == "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC."
         assert http.get("/healthz").json()["sites"] == len(SITES)
         assert http.get("/v1/outline").json()["outline"].startswith(f"{len(SITES)} sites.")
-    assert SitesNavigator(collection).name == f"{len(SITES)} sites"
+    assert StoreNavigator(collection).name == f"{len(SITES)} sites"
     for command in (["ask", "gone: what is this?"], ["search", "gone: what"], ["outline", "gone"]):
         done = CliRunner().invoke(main, [command[0], str(store), command[1]])
         assert done.exit_code == 1
@@ -335,7 +338,7 @@ def test_a_broken_manifest_is_503(store: Path, manifest: bytes, caplog: pytest.L
     """It is the site's fault, not the visitor's, and no accident of ours; the log says which file it is."""
     (store / "trains/roaming/manifest.json").write_bytes(manifest)
     with TestClient(
-        create_store_app(Collection(store), Policy(hosts=("testserver",))), raise_server_exceptions=False
+        create_store_app(Collection(store), RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
     ) as http:
         for path in ("/v1/sections/trains:00000000", "/v1/outline?id=trains", "/v1/outline?id=trains:00000000"):
             caplog.clear()
@@ -350,7 +353,7 @@ def test_a_catalogue_that_is_half_there_is_503(store: Path) -> None:
     for file in (store / ".fleet/catalogue").glob("terms-*"):
         unreadable(file)
     with TestClient(
-        create_store_app(Collection(store), Policy(hosts=("testserver",))), raise_server_exceptions=False
+        create_store_app(Collection(store), RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
     ) as http:
         for path in ("/v1/search?q=refund", "/v1/sites?q=refund"):
             assert http.get(path).status_code == 503
@@ -362,10 +365,10 @@ def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> No
     """In a line with its cure, on a terminal and to an agent; over HTTP as 503."""
     for file in (store / ".fleet/catalogue").glob(broken):
         file.write_bytes(b'{"half of')
-    walk = SitesNavigator(Collection(store))
+    walk = StoreNavigator(Collection(store))
     said = render(walk.read_outline() if broken == "sites-*" else walk.search_sections("refund"))
     assert re.fullmatch(r".+ is broken; crawl .+ again\n", said)
-    app = create_store_app(Collection(store), Policy(hosts=("testserver",)))
+    app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app, raise_server_exceptions=False) as http:
         for path in (
             ("/v1/sites", "/v1/outline", "/v1/outline?id=trains%2B")
@@ -391,19 +394,19 @@ def test_an_agent_elsewhere_is_told_of_no_files(
     store: Path, tool: str, arguments: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """What cannot be read is a sentence over HTTP; the log has the file, and who reads the store itself is told."""
-    boats = SitesNavigator(Collection(store)).collection.open("boats").library.manifest.pages[0]
+    boats = StoreNavigator(Collection(store)).collection.open("boats").library.manifest.pages[0]
     arguments = json.loads(json.dumps(arguments).replace("{boats}", boats.sections[0].id))
     (store / "trains/roaming/manifest.json").write_bytes(b"{")
     unreadable(store / "boats" / boats.markdown)
     for file in (store / ".fleet/catalogue").glob("[st]*-*"):
         file.write_bytes(b"{")
-    app = create_store_app(Collection(store), Policy(hosts=("testserver",)))
+    app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app) as http:
         told = called(http, tool, arguments)
     assert NOTHING_MORE in told
     assert not re.search(r"manifest|broken|catalogue|\.\.|store", told)
     assert str(store) in caplog.text
-    near = render(SitesNavigator(Collection(store)).call(tool, arguments))
+    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert str(store) in near
 
 
@@ -419,8 +422,8 @@ def test_a_site_that_was_dropped_a_moment_ago_is_not_there(store: Path) -> None:
     """Nobody is told where the store is, or a command that they cannot run; an address finds what else there is."""
     collection = Collection(store)
     assert "boats" in collection.keys
-    FolderBucket(store).delete([f"{RECORDS}/boats.json"])
-    with TestClient(create_store_app(collection, Policy(hosts=("testserver",)))) as http:
+    FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
+    with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         for path in ("/v1/outline?id=boats", "/v1/outline?id=boats:00000000"):
             answer = http.get(path)
             assert answer.status_code == 404

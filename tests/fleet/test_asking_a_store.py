@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.namespaces import NAMESPACED_ID
+from roaming_fleet.records import SiteRecord, write_record
+from roaming_fleet.target import StoreQuery
 
 from fleet.test_hostile_sites import shelve
 from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.trace import read_trace
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import Record, rebuild, write_record
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.across import Asking
-from mkdocs_roaming.cli.asking import _until_known
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.roam.namespaces import ID
+from mkdocs_roaming.cli.ask import _until_known
+from mkdocs_roaming.library.library import open_library
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ def test_every_id_in_json_names_its_site(shelf: Path, question: str) -> None:
     told = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
     named = ids_in(told)
     assert len(named) > 1
-    assert all(re.fullmatch(ID, id_) for id_ in named), named
+    assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in named), named
     assert told["site"] == "trains"
 
 
@@ -187,12 +188,12 @@ def test_the_site_of_the_readers_page_is_asked_first(docks: Path) -> None:
 @pytest.mark.parametrize("page", ["http://A.example/docs/?v=2#pumps", "ships:#pumps", "ships:{id}"])
 def test_the_readers_page_is_told_to_its_site_alone(docks: Path, tmp_path: Path, page: str) -> None:
     """In words that it knows: the page that the answer is kept with is one of its own."""
-    (pumps,) = (place.id for place in open_library(docks / "ships").places if place.at == 1)
+    (pumps,) = (place.id for place in open_library(docks / "ships").sections if place.position == 1)
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
         run("ask", docks, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
         told = read_trace(trace)[0].page
-        place = open_library(docks / site).places.address(told) if told else None
+        place = open_library(docks / site).sections.resolve(told) if told else None
         assert (place.id if place else told) == (pumps if known else None)
 
 
@@ -227,9 +228,11 @@ def test_a_store_without_sites_says_so(tmp_path: Path) -> None:
     done = run("ask", tmp_path, "how?")
     cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
     assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: there are no sites in it; {cure}\n")
-    record = Record("gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1)
+    record = SiteRecord(
+        "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1
+    )
     write_record(FolderBucket(tmp_path), record)
-    rebuild(FolderBucket(tmp_path))
+    rebuild_catalog(FolderBucket(tmp_path))
     done = run("ask", tmp_path, "how?")
     cure = f"`roaming sites {tmp_path}` tells why"
     assert (done.exit_code, done.stderr) == (
@@ -244,12 +247,12 @@ def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: 
     """What the first one took, the next one has not; where nothing is left, none is asked."""
     money: list[float] = []
 
-    def nobody_knows(asking: Asking, budget: Budget) -> Any:
+    def nobody_knows(asking: StoreQuery, budget: Budget) -> Any:
         assert budget.cost is not None
         money.append(round(budget.cost, 6))
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
-    libraries = [Asking(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
+    libraries = [StoreQuery(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
     _until_known(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
     assert money == asked
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.fleet import STORE
-from roaming_crawler.scratch import place_for
-from roaming_crawler.uploading import bring_down
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import Bucket
+from roaming_fleet.records import read_record
+from roaming_fleet.runner import STORE_MARKER
+from roaming_fleet.staging import staging_folder
+from roaming_fleet.sync import download_site
 
 from fleet.one_site import crawl_once
-from mkdocs_roaming.buckets import Bucket, open_bucket
-from mkdocs_roaming.catalogue import read_record
-from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 KEY = "site-000"
 BAD_MOMENT = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
@@ -30,7 +31,7 @@ class _Broken:
 
     def __init__(self, bucket: Bucket, files: int) -> None:
         self._bucket, self._left = bucket, files
-        self.where, self.distant = bucket.where, True
+        self.where, self.is_remote = bucket.where, True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bucket, name)
@@ -46,12 +47,12 @@ class _Broken:
 def crawl(s3: Any, sites: Any) -> Callable[[str, Path], set[str]]:
     """Crawl the site into the bucket, in a scratch folder, and give the pages that are there then."""
     bucket = open_bucket(s3.where)
-    bucket.create(STORE, b"{}")
+    bucket.create(STORE_MARKER, b"{}")
     sites.pages = 6
 
     def run(name: str, scratch: Path) -> set[str]:
         crawl_once(s3.where, sites.url(0), KEY, name, str(scratch), 1.5)
-        return {page.path for page in load(bucket.get(f"{KEY}/{PATH}")).pages}
+        return {page.path for page in load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}")).pages}
 
     return run
 
@@ -61,8 +62,8 @@ def test_half_of_it_takes_no_page_away(crawl: Any, s3: Any, sites: Any, tmp_path
     """A process is killed as it brings the archives down; pages that have a bad moment stay in the next run there."""
     bucket, scratch = open_bucket(s3.where), tmp_path / "here"
     there = crawl("one", tmp_path / "there")
-    with suppress(_Killed), place_for(scratch, s3.where, KEY) as folder:
-        bring_down(_Broken(bucket, files), KEY, folder, read_record(bucket, KEY))
+    with suppress(_Killed), staging_folder(scratch, s3.where, KEY) as folder:
+        download_site(_Broken(bucket, files), KEY, folder, read_record(bucket, KEY))
         raise AssertionError
     sites.down = BAD_MOMENT
     assert crawl("two", scratch) == there

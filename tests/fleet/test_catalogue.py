@@ -9,17 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from mkdocs_roaming.buckets import BucketError, FolderBucket
-from mkdocs_roaming.catalogue import HEAD, RECORDS, Entry, Ranking, Record, rebuild, records_in, write_record
+from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import read_records, rebuild_catalog
+from roaming_fleet.ranking import Ranking
+from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, write_record
 
 WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
 
 
-def _record(key: str, draw: random.Random) -> Record:
+def _record(key: str, draw: random.Random) -> SiteRecord:
     terms = {word: float(draw.randint(1, 9)) for word in draw.sample(WORDS, 20)}
-    entry = Entry(key.title(), "", f"https://{key}.example/", "en", 1, 1, "", 1.0, (key,), {**terms, key: 8.0})
-    return Record(key, entry.url, "done", "", "", 1.0, result="new", entry=entry)
+    entry = CatalogEntry(key.title(), "", f"https://{key}.example/", "en", 1, 1, "", 1.0, (key,), {**terms, key: 8.0})
+    return SiteRecord(key, entry.url, "done", "", "", 1.0, result="new", entry=entry)
 
 
 def _answers(bucket: FolderBucket) -> list[list[tuple[str, float]]]:
@@ -41,7 +43,7 @@ def test_brought_up_to_date_it_is_as_if_made_anew(seed: int, tmp_path: Path) -> 
     """Sites come, change and go, and it grows into more parts; only records that changed are read."""
     draw = random.Random(seed)
     kept, anew = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "anew")
-    records: dict[str, Record] = {}
+    records: dict[str, SiteRecord] = {}
     for size in (3, 60, 200, 700, 150):
         changed = [f"site{at}" for at in range(size) if f"site{at}" not in records or draw.random() < 0.1]
         gone = [key for key in records if int(key[4:]) >= size]
@@ -50,16 +52,16 @@ def test_brought_up_to_date_it_is_as_if_made_anew(seed: int, tmp_path: Path) -> 
             write_record(kept, records[key])
         for key in gone:
             del records[key]
-            kept.delete([f"{RECORDS}/{key}.json"])
-        built = rebuild(kept)
+            kept.delete([f"{RECORDS_DIR}/{key}.json"])
+        built = rebuild_catalog(kept)
         assert (built.sites, built.read, built.gone) == (size, len(changed), len(gone))
     for record in records.values():
         write_record(anew, record)
-    rebuild(anew)
+    rebuild_catalog(anew)
     assert _answers(kept) == _answers(anew)
     old = dict(_catalogue(kept.root))
     assert all(old[name] == data for name, data in _catalogue(anew.root) if name == "head.json")
-    assert rebuild(kept).read == 0
+    assert rebuild_catalog(kept).read == 0
 
 
 def test_who_reads_meanwhile_goes_on(tmp_path: Path) -> None:
@@ -67,11 +69,11 @@ def test_who_reads_meanwhile_goes_on(tmp_path: Path) -> None:
     bucket, draw = FolderBucket(tmp_path), random.Random(1)
     for at in range(100):
         write_record(bucket, _record(f"site{at}", draw))
-    rebuild(bucket)
+    rebuild_catalog(bucket)
     ranking = Ranking(bucket)
     for at in range(100, 104):
         write_record(bucket, _record(f"site{at}", draw))
-        rebuild(bucket)
+        rebuild_catalog(bucket)
         assert ranking.best(f"site{at - 100}", 1)[0][0] == f"site{at - 100}"
     assert Ranking(bucket).best("site103", 1)[0][0] == "site103"
 
@@ -84,13 +86,13 @@ def test_a_site_that_was_never_crawled_is_not_found(tmp_path: Path) -> None:
     record = _record("one", draw)
     write_record(bucket, record)
     write_record(bucket, replace(_record("two", draw), state="failed", entry=None))
-    bucket.put(f"{RECORDS}/three.json", b'{"key": ')
-    rebuild(bucket)
+    bucket.put(f"{RECORDS_DIR}/three.json", b'{"key": ')
+    rebuild_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one two three", 10)] == ["one"]
-    bucket.put(HEAD, b"[]")
+    bucket.put(HEAD_PATH, b"[]")
     with pytest.raises(BucketError, match="no sites in it"):
         Ranking(bucket)
-    rebuild(bucket)
+    rebuild_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one", 10)] == ["one"]
 
 
@@ -100,15 +102,15 @@ def test_a_broken_catalogue_is_made_anew(broken: str, tmp_path: Path) -> None:
     bucket, draw = FolderBucket(tmp_path), random.Random(5)
     for at in range(5):
         write_record(bucket, _record(f"site{at}", draw))
-    rebuild(bucket)
+    rebuild_catalog(bucket)
     before = _answers(bucket)
     for file in (tmp_path / ".fleet/catalogue").glob(f"{broken}*"):
         file.write_text('{"key": ')
     with pytest.raises(BucketError):
-        _answers(bucket) if broken == "terms-" else list(records_in(bucket))
+        _answers(bucket) if broken == "terms-" else list(read_records(bucket))
     write_record(bucket, _record("site9", draw))
-    rebuild(bucket)
-    assert [record.key for record in records_in(bucket)] == ["site0", "site1", "site2", "site3", "site4", "site9"]
-    bucket.delete([f"{RECORDS}/site9.json"])
-    rebuild(bucket)
+    rebuild_catalog(bucket)
+    assert [record.key for record in read_records(bucket)] == ["site0", "site1", "site2", "site3", "site4", "site9"]
+    bucket.delete([f"{RECORDS_DIR}/site9.json"])
+    rebuild_catalog(bucket)
     assert _answers(bucket) == before

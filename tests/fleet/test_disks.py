@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from mkdocs_roaming.buckets import BucketError, FolderBucket
+from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.buckets.folder import FolderBucket
 
 
 @pytest.fixture

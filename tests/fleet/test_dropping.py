@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.claims import ClaimedError, Stopped, claimed
-from roaming_crawler.crawl import Crawl
-from roaming_crawler.dropping import drop
-from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan
-from roaming_crawler.listing import Listed
-from roaming_crawler.single import crawl_site
+from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.fetch import Politeness
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.job import crawl_site
+from roaming_fleet.leases import LeaseHeldError, RunStoppedError, hold_lease
+from roaming_fleet.runner import STORE_MARKER, RunPlan
+from roaming_fleet.sites_file import SiteSpec
+from roaming_fleet.store import drop_sites
 
-from mkdocs_roaming.buckets import FolderBucket, open_bucket
-from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 Roaming = Callable[..., Result]
 
@@ -81,8 +82,8 @@ def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tup
     """Whoever is at it has it; it can be dropped afterwards."""
     store = tmp_path / "store"
     _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
-    with claimed(FolderBucket(store), "site-000"), pytest.raises(ClaimedError, match="another process is at it"):
-        drop(str(store), ["site-000"], patience=0.1)
+    with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="another process is at it"):
+        drop_sites(str(store), ["site-000"], patience=0.1)
     assert (store / "site-000/roaming/manifest.json").exists()
 
 
@@ -114,7 +115,7 @@ def test_a_site_that_moved_is_dropped_and_crawled_by_its_new_address(
     assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
     done = one(1, *more)
     assert done.exit_code == 0, done.stdout
-    assert load(open_bucket(s3.where).get(f"docs/{PATH}")).site.url == sites.url(1)
+    assert load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
 def test_a_dropped_site_that_comes_back_is_whole(
@@ -129,28 +130,30 @@ def test_a_dropped_site_that_comes_back_is_whole(
     assert "3 pages new" in one(0).stdout
     sites.down.add("127.0.1.1/a/p1/")
     one(0, "--refresh", scratch="elsewhere")
-    assert len(load(open_bucket(s3.where).get(f"docs/{PATH}")).pages) == 3
+    assert len(load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).pages) == 3
 
 
 def test_an_address_may_be_corrected_after_an_interruption(sites: Any, tmp_path: Path) -> None:
     """The first crawl of a site was ended before it came to anything; the list then gives the name another address."""
     bucket, stop = FolderBucket(tmp_path / "store"), threading.Event()
-    bucket.create(STORE, b"{}")
+    bucket.create(STORE_MARKER, b"{}")
     sites.pages, sites.delay = 12, 0.1
 
     def crawl(at: int, run: str) -> str:
-        how = Crawl(manners=Manners(delay=0, connections=1), allow_private=True, workers=0)
-        return crawl_site(bucket, Listed(sites.url(at), "docs"), Plan(bucket.where, how, run, "-", ""), stop).result
+        how = CrawlConfig(manners=Politeness(delay=0, connections=1), allow_private=True, workers=0)
+        return crawl_site(
+            bucket, SiteSpec(sites.url(at), "docs"), RunPlan(bucket.where, how, run, "-", ""), stop
+        ).result
 
     timer = threading.Thread(target=lambda: _until(lambda: sites.asked["127.0.1.1/a/p1/"], stop))
     timer.start()
-    with pytest.raises(Stopped):
+    with pytest.raises(RunStoppedError):
         crawl(0, "one")
     timer.join()
     assert (bucket.root / "docs/.roaming/journal.jsonl").exists()
     stop.clear()
     assert crawl(1, "two") == "new"
-    assert load(bucket.get(f"docs/{PATH}")).site.url == sites.url(1)
+    assert load_manifest(bucket.get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
 def _until(there: Callable[[], object], stop: threading.Event) -> None:

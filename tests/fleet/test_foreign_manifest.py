@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.ranking import Ranking
+from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record
 
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import HEAD, RECORDS, Entry, Ranking, Record, entry_of, rebuild, write_record
-from mkdocs_roaming.entries import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 
 STEERING = "\x1b]0;owned\x07\u202e\u2066\x9b31m\n\r\ud800\x00"
 
@@ -26,18 +28,18 @@ def _manifest(name: str, description: str = "", language: str = "en", sections: 
     return Manifest(site, (page,), (NavEntry(name, page=""),), digest=description)
 
 
-def _record(key: str, entry: Entry) -> Record:
-    return Record(key, f"https://{key}.example/", "done", "1.1-0", "run", time.time(), result="new", entry=entry)
+def _record(key: str, entry: CatalogEntry) -> SiteRecord:
+    return SiteRecord(key, f"https://{key}.example/", "done", "1.1-0", "run", time.time(), result="new", entry=entry)
 
 
 def test_nothing_steers_a_terminal(tmp_path: Path, roaming: Callable[..., Result]) -> None:
     """Nor half a character: neither stops what is shown, nor the catalogue that all sites share."""
     bucket = FolderBucket(tmp_path)
-    entry = entry_of("odd", _manifest(f"Lock{STEERING}keeping", f"All of {STEERING} it", STEERING), 1.0)
+    entry = make_catalog_entry("odd", _manifest(f"Lock{STEERING}keeping", f"All of {STEERING} it", STEERING), 1.0)
     assert (entry.title, entry.language) == ("Lock]0;owned31m keeping", "en")
     write_record(bucket, _record("odd", entry))
-    write_record(bucket, _record("fine", entry_of("fine", _manifest("Harbours", language="de"), 1.0)))
-    assert rebuild(bucket).sites == 2
+    write_record(bucket, _record("fine", make_catalog_entry("fine", _manifest("Harbours", language="de"), 1.0)))
+    assert rebuild_catalog(bucket).sites == 2
     assert Ranking(bucket).best("harbours", 2)[0][0] == "fine"
     shown = roaming("sites", tmp_path)
     assert "fine" in shown.stdout
@@ -52,17 +54,17 @@ def test_size_does_not_count(tmp_path: Path) -> None:
     many = " ".join(f"word{at}" for at in range(100_000))
     began = time.process_time()
     entries = [
-        entry_of("many", _manifest(many, many, sections=10_000), 1.0),
-        entry_of("long", _manifest("x" * 5_000_000, "y" * 5_000_000), 1.0),
-        entry_of("same", _manifest("again " * 500_000, "again " * 500_000), 1.0),
+        make_catalog_entry("many", _manifest(many, many, sections=10_000), 1.0),
+        make_catalog_entry("long", _manifest("x" * 5_000_000, "y" * 5_000_000), 1.0),
+        make_catalog_entry("same", _manifest("again " * 500_000, "again " * 500_000), 1.0),
     ]
     assert time.process_time() - began < 60
     bucket = FolderBucket(tmp_path)
     for entry, key in zip(entries, ("many", "long", "same"), strict=True):
         write_record(bucket, _record(key, entry))
-        assert (tmp_path / RECORDS / f"{key}.json").stat().st_size < 40_000
+        assert (tmp_path / RECORDS_DIR / f"{key}.json").stat().st_size < 40_000
     assert entries[0].sections == 10_000
-    assert rebuild(bucket).sites == 3
+    assert rebuild_catalog(bucket).sites == 3
     assert [key for key, _ in Ranking(bucket).best("again", 3)] == ["same"]
 
 
@@ -72,25 +74,27 @@ def test_weights_fit(tmp_path: Path) -> None:
     site = Manifest(
         SiteEntry("Name", "https://a.example/"), (), tuple(NavEntry("weir " * 400, url="") for _ in range(1_000))
     )
-    write_record(bucket, _record("name", entry_of("name", site, 1.0)))
-    assert rebuild(bucket).sites == 1
+    write_record(bucket, _record("name", make_catalog_entry("name", site, 1.0)))
+    assert rebuild_catalog(bucket).sites == 1
 
 
 def test_languages_that_few_sites_have_come_last(tmp_path: Path) -> None:
     """A question is read in the most spoken ones; names that sort before them push none of them out."""
     bucket = FolderBucket(tmp_path)
     for at, language in enumerate(["zz", "en", "en", "de", "de", "de", *(f"a{sign}" for sign in "abcdefghij")]):
-        write_record(bucket, _record(f"k{at:02}", entry_of(f"k{at:02}", _manifest("Weirs", language=language), 1.0)))
-    rebuild(bucket)
-    assert json.loads(bucket.get(HEAD))["head"]["languages"][:3] == ["de", "en", "aa"]
+        write_record(
+            bucket, _record(f"k{at:02}", make_catalog_entry(f"k{at:02}", _manifest("Weirs", language=language), 1.0))
+        )
+    rebuild_catalog(bucket)
+    assert json.loads(bucket.get(HEAD_PATH))["head"]["languages"][:3] == ["de", "en", "aa"]
 
 
 @pytest.mark.parametrize("name", ["moved", "longer-name"])
 def test_a_record_is_its_file_s(name: str, tmp_path: Path) -> None:
     """Whoever renames a site's folder and its record has renamed the site."""
     bucket = FolderBucket(tmp_path)
-    write_record(bucket, _record("old", entry_of("old", _manifest("Weirs"), 1.0)))
-    rebuild(bucket)
-    (tmp_path / RECORDS / "old.json").rename(tmp_path / RECORDS / f"{name}.json")
-    rebuild(bucket)
+    write_record(bucket, _record("old", make_catalog_entry("old", _manifest("Weirs"), 1.0)))
+    rebuild_catalog(bucket)
+    (tmp_path / RECORDS_DIR / "old.json").rename(tmp_path / RECORDS_DIR / f"{name}.json")
+    rebuild_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("weirs", 3)] == [name]

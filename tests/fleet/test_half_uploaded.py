@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.crawl import Crawl
-from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan
-from roaming_crawler.listing import Listed
-from roaming_crawler.single import crawl_site
+from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.fetch import Politeness
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import Bucket, BucketError
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.job import crawl_site
+from roaming_fleet.records import SiteRecord, read_record
+from roaming_fleet.runner import STORE_MARKER, RunPlan
+from roaming_fleet.sites_file import SiteSpec
 
-from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, open_bucket
-from mkdocs_roaming.catalogue import Record, read_record
-from mkdocs_roaming.manifest import PATH
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
 Crawling = Callable[..., Result]
 
@@ -64,7 +66,7 @@ def test_pages_fit_the_manifest_that_is_there(
 ) -> None:
     """The old pages are put back, unless it was only the store's answer that was lost."""
     bucket = FolderBucket(tmp_path / "store")
-    bucket.create(STORE, b"{}")
+    bucket.create(STORE_MARKER, b"{}")
     _crawl_into(_Distant(bucket), sites.url(0), tmp_path)
     sites.edition["127.0.1.1/a"] = 1
     assert _crawl_into(_Deaf(bucket, late), sites.url(0), tmp_path).state == "failed"
@@ -91,7 +93,7 @@ def test_it_makes_no_pause_longer(crawl: Crawling, sites: Any, s3: Any) -> None:
 class _Deaf:
     """A store that hears nothing of a manifest, or of which nothing is heard once it has that."""
 
-    distant = True
+    is_remote = True
 
     def __init__(self, bucket: Bucket, late: bool = False) -> None:
         self._bucket, self._late, self.where = bucket, late, bucket.where
@@ -100,7 +102,7 @@ class _Deaf:
         return getattr(self._bucket, name)
 
     def put(self, path: str, data: bytes) -> None:
-        deaf = path.endswith(PATH)
+        deaf = path.endswith(MANIFEST_PATH)
         if not deaf or self._late:
             self._bucket.put(path, data)
         if deaf:
@@ -114,10 +116,10 @@ class _Distant(_Deaf):
         self._bucket.put(path, data)
 
 
-def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> Record:
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
-    plan = Plan(bucket.where, how, secrets.token_hex(4), "-", str(scratch / "scratch"))
-    return crawl_site(bucket, Listed(url, "site-000"), plan)
+def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> SiteRecord:
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    plan = RunPlan(bucket.where, how, secrets.token_hex(4), "-", str(scratch / "scratch"))
+    return crawl_site(bucket, SiteSpec(url, "site-000"), plan)
 
 
 def _told(roaming: Any, store: str) -> str:

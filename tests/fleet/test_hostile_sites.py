@@ -12,19 +12,20 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client
 from mcp_types import TextContent
+from roaming_fleet.app import create_store_app
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
+from roaming_fleet.tools import StoreNavigator
 from starlette.testclient import TestClient
 
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import Record, entry_of, rebuild, write_record
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.manifest import PATH, load
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.roam.library import library_of
-from mkdocs_roaming.roam.sites import SitesNavigator
-from mkdocs_roaming.serve.guard import Policy
-from mkdocs_roaming.serve.mcp import OF_SITES, make_server
-from mkdocs_roaming.serve.store import create_store_app
+from mkdocs_roaming.library.library import library_from_markdown
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS, make_server
+from mkdocs_roaming.serve.middleware import RequestPolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -58,8 +59,8 @@ THEIRS = {
 def shelve(root: Path, key: str, markdown: str, name: str, url: str, **said: Any) -> None:
     """Put a site into a store as a crawl does; its manifest says what else is `said` of site, page and section."""
     bucket = FolderBucket(root)
-    library = library_of(markdown, name="Site", url=url)
-    data = json.loads(library.file(PATH))
+    library = library_from_markdown(markdown, name="Site", url=url)
+    data = json.loads(library.file(MANIFEST_PATH))
     data["site"] |= {"name": name, **said.get("site", {})}
     for page in data["pages"]:
         page |= said.get("page", {})
@@ -67,12 +68,12 @@ def shelve(root: Path, key: str, markdown: str, name: str, url: str, **said: Any
             section |= said.get("section", {})
     data |= said.get("manifest", {})
     published = json.dumps(data).encode()
-    bucket.put(f"{key}/{PATH}", published)
+    bucket.put(f"{key}/{MANIFEST_PATH}", published)
     for page in library.manifest.pages:
         bucket.put(f"{key}/{page.markdown}", library.file(page.markdown))
-    entry = entry_of(key, load(published), time.time())
-    write_record(bucket, Record(key, url, "done", "1", "run", time.time(), result="new", entry=entry))
-    rebuild(bucket)
+    entry = make_catalog_entry(key, load_manifest(published), time.time())
+    write_record(bucket, SiteRecord(key, url, "done", "1", "run", time.time(), result="new", entry=entry))
+    rebuild_catalog(bucket)
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +130,13 @@ async def test_no_site_speaks_as_another(store: Path) -> None:
     """Whatever its texts, titles and addresses are: each line that names a site is that site's."""
     collection = Collection(store)
     keys = sorted(collection.keys)
-    ids = {key: [place.id for place in collection.open(key).library.places] for key in keys}
-    async with Client(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES)) as client:
+    ids = {key: [place.id for place in collection.open(key).library.sections] for key in keys}
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
 
         async def called(name: str, **arguments: Any) -> str:
             result = await client.call_tool(name, arguments)
             assert isinstance(result.content[0], TextContent)
-            assert len(result.content[0].text) <= CAP
+            assert len(result.content[0].text) <= MAX_EXPANSION_CHARS
             return result.content[0].text
 
         (listed,) = framed(await called("read_outline"))
@@ -166,7 +167,7 @@ async def test_no_site_speaks_as_another(store: Path) -> None:
 
 def test_no_line_on_a_terminal_is_another_sites(store: Path) -> None:
     """Nor does anything steer it."""
-    ids = [place.id for place in Collection(store).open("breaking").library.places]
+    ids = [place.id for place in Collection(store).open("breaking").library.sections]
     for command in (
         ["search", store, "breaking: pumps of a hull"],
         ["sites", store],
@@ -183,13 +184,13 @@ def test_no_line_on_a_terminal_is_another_sites(store: Path) -> None:
 
 def test_over_http_each_is_its_own(store: Path) -> None:
     """What is said of one stands under its name."""
-    with TestClient(create_store_app(Collection(store), Policy(hosts=("testserver",)))) as http:
+    with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         for hit in http.get("/v1/search?q=pumps+hull&limit=10").json()["hits"]:
             assert hit["id"].startswith(f"{hit['site']}:")
             opened = http.get(f"/v1/sections/{hit['id']}", headers={"Accept": "text/markdown"})
             assert opened.status_code == 200
-            assert len(opened.text) <= CAP
-        assert len(http.get("/v1/outline").text) <= CAP
+            assert len(opened.text) <= MAX_EXPANSION_CHARS
+        assert len(http.get("/v1/outline").text) <= MAX_EXPANSION_CHARS
 
 
 @pytest.mark.parametrize(
@@ -210,8 +211,8 @@ def test_a_manifest_that_makes_no_sense_harms_no_other(store: Path, tmp_path: Pa
     )
     shelve(tmp_path, "odd", "# Odd\n\n## Pumps\n\nA pump empties the hull.\n", "Odd", "https://odd.example/")
     bucket = FolderBucket(tmp_path)
-    bucket.put(f"odd/{PATH}", json.dumps(json.loads(bucket.get(f"odd/{PATH}")) | manifest).encode())
-    walk = SitesNavigator(Collection(tmp_path))
+    bucket.put(f"odd/{MANIFEST_PATH}", json.dumps(json.loads(bucket.get(f"odd/{MANIFEST_PATH}")) | manifest).encode())
+    walk = StoreNavigator(Collection(tmp_path))
     found = walk.search_sections("a pump empties the hull")
     assert "honest" in {hit.id.partition(":")[0] for hit in found.hits}
     walk.read_outline("odd")
@@ -224,9 +225,9 @@ async def test_as_much_as_finds_room_is_opened(tmp_path: Path) -> None:
     text = "".join(f"## Size {size}\n\n{'word ' * (size // 5)}\n\n" for size in sizes)
     shelve(tmp_path, "filling", f"# Filling\n\n{text}", "Filling", "https://filling.example/")
     collection = Collection(tmp_path)
-    ids = [place.id for place in collection.open("filling").library.places][1:]
+    ids = [place.id for place in collection.open("filling").library.sections][1:]
     lengths = []
-    async with Client(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES)) as client:
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
         for at in range(len(ids) - 8):
             asked = ids[at : at + 8]
             result = await client.call_tool("expand_sections", {"ids": asked})
@@ -236,5 +237,5 @@ async def test_as_much_as_finds_room_is_opened(tmp_path: Path) -> None:
             left = re.findall(r"No room for (.+):", frames[-1])
             assert [*opened, *(left[0].split(", ") if left else [])] == asked
             lengths.append(len(result.content[0].text))
-    assert max(lengths) <= CAP
-    assert max(lengths) > CAP - 700
+    assert max(lengths) <= MAX_EXPANSION_CHARS
+    assert max(lengths) > MAX_EXPANSION_CHARS - 700

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.listing import Listed, by_host, read_listing
+from roaming_fleet.sites_file import SiteSpec, group_by_host, read_sites_file
 
 from mkdocs_roaming.errors import UsageError
 
@@ -19,7 +19,7 @@ def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
         "# ours\n\nhttps://Docs.Example.com/guide/ # the guide\nhttps://www.example.org/ other\n"
         f"'{tmp_path}/built site'\nhttps://docs.example.com:8443/api/#top\n"
     )
-    assert [(site.key, site.url) for site in read_listing(file)] == [
+    assert [(site.key, site.url) for site in read_sites_file(file)] == [
         ("docs.example.com-guide", "https://docs.example.com/guide/"),
         ("other", "https://www.example.org/"),
         ("built-site", str(tmp_path / "built site")),
@@ -54,7 +54,7 @@ def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -
     file = tmp_path / "sites.txt"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        read_listing(file)
+        read_sites_file(file)
     assert str(error.value).startswith(f"{file}{told}")
     assert "secret" not in str(error.value)
 
@@ -71,9 +71,9 @@ def test_a_folder_is_one_however_it_is_named(tmp_path: Path, monkeypatch: pytest
     there = folder.as_posix().replace(" ", "%20")
     for named in ("'~/my docs'", "'my docs'", "link", f"file:{there}", f"file://{there}", f"file://localhost{there}/"):
         file.write_text(f"{named} ours\n")
-        assert read_listing(file) == (Listed(str(folder), "ours"),), named
+        assert read_sites_file(file) == (SiteSpec(str(folder), "ours"),), named
         file.write_text(f"{named.rstrip(chr(39))}/llms.txt{chr(39) * named.endswith(chr(39))} ours\n")
-        assert read_listing(file) == (Listed(str(folder / "llms.txt"), "ours"),), named
+        assert read_sites_file(file) == (SiteSpec(str(folder / "llms.txt"), "ours"),), named
 
 
 def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
         "https://a.example/x/\nhttps://b.example/\nhttps://WWW.A.example:443/y/ y\nhttps://a.example:8443/\n"
         f"http://a.example/z/\n{tmp_path} here\n"
     )
-    assert [[site.key for site in group] for group in by_host(read_listing(file))] == [
+    assert [[site.key for site in group] for group in group_by_host(read_sites_file(file))] == [
         ["a.example-x", "y", "a.example-z"],
         ["b.example"],
         ["a.example-8443"],
@@ -93,7 +93,7 @@ def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
 
 def test_sites_that_lead_to_one_host_go_together() -> None:
     """Where a site lives is known from its last crawl; that of a folder is no host that is asked."""
-    sites = [Listed(f"https://{name}.example/", name) for name in "abcde"] + [Listed("/srv/f", "f")]
+    sites = [SiteSpec(f"https://{name}.example/", name) for name in "abcde"] + [SiteSpec("/srv/f", "f")]
     homes = {
         "a": "https://docs.one.example/a/",
         "b": "https://b.example/",
@@ -101,7 +101,7 @@ def test_sites_that_lead_to_one_host_go_together() -> None:
         "d": "https://b.example/d/",
         "f": "file:///srv/f/",
     }
-    assert [[site.key for site in group] for group in by_host(sites, homes)] == [
+    assert [[site.key for site in group] for group in group_by_host(sites, homes)] == [
         ["a", "c"],
         ["b", "d"],
         ["e"],

@@ -14,17 +14,19 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.claims import claimed
-from roaming_crawler.crawl import Crawl
-from roaming_crawler.due import config_of, standing
-from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import STORE, Plan, crawl_listed, crawl_many, in_threads
-from roaming_crawler.listing import Listed
+from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.fetch import Politeness
 from roaming_crawler.session import Limits
-from roaming_crawler.single import failed_record
+from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import read_records
+from roaming_fleet.job import make_failed_record
+from roaming_fleet.leases import hold_lease
+from roaming_fleet.records import CatalogEntry, SiteRecord, read_record, write_record
+from roaming_fleet.runner import STORE_MARKER, RunPlan, crawl_many, run_job, thread_engine
+from roaming_fleet.schedule import config_digest, site_status
+from roaming_fleet.sites_file import SiteSpec
 
-from mkdocs_roaming.buckets import BucketError, FolderBucket
-from mkdocs_roaming.catalogue import Entry, Record, read_record, records_in, write_record
 from mkdocs_roaming.errors import UsageError
 
 Roaming = Callable[..., Result]
@@ -244,43 +246,43 @@ def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tupl
 @pytest.mark.parametrize("tries", [5, 512, 5_000])
 def test_a_site_that_fails_for_years_is_tried_each_week(tries: int) -> None:
     """However often it failed, the pause is a week, and the run goes on."""
-    plan, site = Plan("store", Crawl(), "run", "config", ""), Listed("https://a.example/", "a")
-    last = Record("a", site.url, "failed", "config", "run", 0.0, tries=tries)
-    record = failed_record(site, plan, last, "it is away")
+    plan, site = RunPlan("store", CrawlConfig(), "run", "config", ""), SiteSpec("https://a.example/", "a")
+    last = SiteRecord("a", site.url, "failed", "config", "run", 0.0, tries=tries)
+    record = make_failed_record(site, plan, last, "it is away")
     assert (record.tries, round((record.next_try - record.at) / 86_400)) == (tries + 1, 7)
 
 
 def test_a_newer_version_is_not_undone() -> None:
     """What a newer version published is left by an older one, else the two would crawl a store in turns."""
-    config = config_of(Crawl())
+    config = config_digest(CrawlConfig())
     versions, _, asked = config.partition("-")
     converter, reader = map(int, versions.split("."))
-    entry = Entry("", "", "", "en", 1, 1, "", crawled=50.0)
+    entry = CatalogEntry("", "", "", "en", 1, 1, "", crawled=50.0)
     for made, found in (
         (config, "fresh"),
         (f"{converter + 1}.{reader}-{asked}", "fresh"),
         (f"{converter}.{reader + 1}-{asked}", "fresh"),
         (f"{converter}.{reader - 1}-{asked}", "due"),
         (f"{converter - 1}.{reader + 1}-{asked}", "due"),
-        (config_of(Crawl(links=False)), "due"),
-        (config_of(Crawl(limits=Limits(pages=7))), "due"),
-        (config_of(Crawl(manners=Manners(delay=7), workers=0, refresh=True)), "fresh"),
+        (config_digest(CrawlConfig(links=False)), "due"),
+        (config_digest(CrawlConfig(limits=Limits(pages=7))), "due"),
+        (config_digest(CrawlConfig(manners=Politeness(delay=7), workers=0, refresh=True)), "fresh"),
         ("another shape", "due"),
     ):
-        record = Record("key", "url", "done", made, "run", 50.0, entry=entry)
-        assert standing(record, config, 60.0, None, refresh=False) == found, made
+        record = SiteRecord("key", "url", "done", made, "run", 50.0, entry=entry)
+        assert site_status(record, config, 60.0, None, refresh=False) == found, made
 
 
 def test_an_option_of_tomorrow_changes_nothing_today() -> None:
     """What stands as it does by default is no part of a configuration."""
-    assert config_of(Crawl()).endswith(hashlib.sha256(b"{}").hexdigest()[:16])
+    assert config_digest(CrawlConfig()).endswith(hashlib.sha256(b"{}").hexdigest()[:16])
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path: Path) -> None:
     """It would publish something else than whoever started the crawl writes down."""
-    plan = Plan(str(tmp_path), Crawl(), "run", "config", "", version="0.0.1")
+    plan = RunPlan(str(tmp_path), CrawlConfig(), "run", "config", "", version="0.0.1")
     with pytest.raises(UsageError, match=r"whoever started the crawl has 0\.0\.1; install the same version on both"):
-        crawl_listed(Listed("https://a.example/", "a"), plan)
+        run_job(SiteSpec("https://a.example/", "a"), plan)
 
 
 def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
@@ -303,40 +305,40 @@ def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, 
 @pytest.mark.parametrize("at_once", [1, 3, 8])
 def test_every_group_comes_to_its_end(at_once: int, tmp_path: Path) -> None:
     """Hosts of one site and of many, whose crawls end at the same time: each site is crawled, and once."""
-    FolderBucket(tmp_path / "store").create(STORE, b"{}")
-    plan = Plan(str(tmp_path / "store"), Crawl(workers=0), "run", "config", "")
+    FolderBucket(tmp_path / "store").create(STORE_MARKER, b"{}")
+    plan = RunPlan(str(tmp_path / "store"), CrawlConfig(workers=0), "run", "config", "")
     draw = random.Random(at_once)
     for at in range(8):
         sizes = [draw.choice([1, 1, 2, 9]) for _ in range(6)]
         groups = [
-            tuple(Listed(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
+            tuple(SiteSpec(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
             for group, size in enumerate(sizes)
         ]
-        found = [record.key for record in in_threads(at_once)(plan, groups)]
+        found = [record.key for record in thread_engine(at_once)(plan, groups)]
         assert sorted(found) == sorted(site.key for group in groups for site in group)
 
 
 def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: Path) -> None:
     """It is told, and the other sites of its host are crawled."""
     bucket = FolderBucket(tmp_path / "store")
-    bucket.create(STORE, b"{}")
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
-    plan = Plan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
-    one, two = Listed(sites.url(0), "one"), Listed(sites.url(1), "two")
-    with claimed(bucket, "one"):
-        records = [crawl_listed(site, plan) for site in (one, two)]
+    bucket.create(STORE_MARKER, b"{}")
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    plan = RunPlan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
+    one, two = SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(1), "two")
+    with hold_lease(bucket, "one"):
+        records = [run_job(site, plan) for site in (one, two)]
     assert [(record.key, record.result) for record in records] == [("one", "busy"), ("two", "new")]
     assert "another process is at it" in records[0].error
     assert read_record(bucket, "one") is None
-    again = [crawl_listed(site, plan) for site in (one, two)]
+    again = [run_job(site, plan) for site in (one, two)]
     assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
-    taken = crawl_listed(Listed(sites.url(3), "one"), plan)  # a list that differs, at the same time
+    taken = run_job(SiteSpec(sites.url(3), "one"), plan)  # a list that differs, at the same time
     assert (taken.result, "give" in taken.error) == ("busy", True)
     kept = read_record(bucket, "one")
     assert kept
     assert kept.url == one.url
     asked = sites.asked.total()
-    assert crawl_listed(two, plan).at == records[1].at
+    assert run_job(two, plan).at == records[1].at
     assert sites.asked.total() == asked
 
 
@@ -344,12 +346,12 @@ def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path
     """Where it ended the run, the report is left to the next one."""
     store = tmp_path / "store"
 
-    def engine(plan: Plan, groups: Any) -> Iterator[Any]:
+    def engine(plan: RunPlan, groups: Any) -> Iterator[Any]:
         yield from ()
         raise BucketError(f"{plan.store}: cannot be had; is the store up? Try again later")
 
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
-    report = crawl_many([Listed(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    report = crawl_many([SiteSpec(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
     assert "is the store up?" in report.stopped
     assert list(FolderBucket(store).list(".fleet/runs")) == []
 
@@ -358,14 +360,14 @@ def test_what_ends_a_run_leaves_a_report_and_a_catalogue(sites: Any, tmp_path: P
     """What the machine that crawls cannot do ends the run in order: what was crawled until then can be listed."""
     store = tmp_path / "store"
 
-    def engine(plan: Plan, groups: Any) -> Generator[Record]:
-        yield crawl_listed(groups[0][0], plan)
+    def engine(plan: RunPlan, groups: Any) -> Generator[SiteRecord]:
+        yield run_job(groups[0][0], plan)
         raise UsageError("a worker has another version; install the same one")
 
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
-    listed = [Listed(sites.url(0), "one"), Listed(sites.url(2), "two")]
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    listed = [SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(2), "two")]
     report = crawl_many(listed, str(store), how, engine, scratch=tmp_path)
     assert (report.new, report.stopped) == (1, "a worker has another version; install the same one")
     bucket = FolderBucket(store)
-    assert [record.key for record in records_in(bucket)] == ["one"]
+    assert [record.key for record in read_records(bucket)] == ["one"]
     assert len(list(bucket.list(".fleet/runs"))) == 1

@@ -11,10 +11,12 @@ from typing import Any
 
 import anyio
 import pytest
-from roaming_crawler.claims import ClaimedError, claimed
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.leases import LeaseHeldError, hold_lease
 
-from mkdocs_roaming.buckets import Bucket, BucketError, FolderBucket, Nothing, open_bucket
-from mkdocs_roaming.serve.deployments import Deployments
+from mkdocs_roaming.serve.deployments import SiteWatcher
 
 
 @pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
@@ -45,7 +47,7 @@ def test_a_folder_and_a_bucket_do_the_same(bucket: Bucket) -> None:
     bucket.put("a/new", b"3")
     assert next(kept.tag for kept in bucket.list("a") if kept.path == "a/new") != tag
     bucket.delete(["a/new", "a/never"])
-    with pytest.raises(Nothing):
+    with pytest.raises(BlobNotFoundError):
         bucket.get("a/new")
     assert list(bucket.list("nothing")) == []
 
@@ -67,12 +69,12 @@ def test_of_many_that_create_one_succeeds(bucket: Bucket) -> None:
 
 def test_a_claim_is_held_by_one(bucket: Bucket) -> None:
     """Whoever comes meanwhile is told; afterwards the next one has it."""
-    with claimed(bucket, "site"):
-        with pytest.raises(ClaimedError, match="another process is at it"), claimed(bucket, "site", patience=0.3):
+    with hold_lease(bucket, "site"):
+        with pytest.raises(LeaseHeldError, match="another process is at it"), hold_lease(bucket, "site", patience=0.3):
             pass
-        with claimed(bucket, "other", patience=0.3):
+        with hold_lease(bucket, "other", patience=0.3):
             pass
-    with claimed(bucket, "site", patience=0.3):
+    with hold_lease(bucket, "site", patience=0.3):
         pass
 
 
@@ -80,16 +82,16 @@ def test_a_claim_of_somebody_who_died_runs_out(s3: Any) -> None:
     """In a bucket nobody sees that a process died: its claim is taken over once it was not renewed; it learns so."""
     bucket = open_bucket(s3.where)
     with (
-        claimed(bucket, "site", seconds=2, wall=lambda: 0.0) as first,
-        claimed(bucket, "site", seconds=2, patience=0.5, wall=lambda: 10.0),
+        hold_lease(bucket, "site", seconds=2, wall=lambda: 0.0) as first,
+        hold_lease(bucket, "site", seconds=2, patience=0.5, wall=lambda: 10.0),
     ):
         for _ in range(30):
             if first.lost:
                 break
             threading.Event().wait(0.1)
-        with pytest.raises(ClaimedError, match="took it over"):
+        with pytest.raises(LeaseHeldError, match="took it over"):
             first.check()
-    with claimed(bucket, "site", patience=0.3, wall=lambda: 20.0):
+    with hold_lease(bucket, "site", patience=0.3, wall=lambda: 20.0):
         pass
 
 
@@ -182,7 +184,7 @@ def test_what_is_wrong_with_a_bucket_is_told(s3: Any, roaming: Any, monkeypatch:
 def test_a_served_site_in_a_bucket_changes_over(many: Any, s3: Any, sites: Any) -> None:
     """A site that is crawled anew into a bucket is noticed by whoever serves it from there."""
     many(s3.where)
-    deployments = Deployments(f"{s3.where}/site-001")
+    deployments = SiteWatcher(f"{s3.where}/site-001")
     assert anyio.run(deployments.look)
     assert not anyio.run(deployments.look)
     first = deployments.now().digest

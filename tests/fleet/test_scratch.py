@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.claims import LostError
-from roaming_crawler.scratch import KEPT, place_for, sweep
+from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.leases import LeaseLostError
+from roaming_fleet.staging import STALE_SECONDS, remove_stale_staging, staging_folder
 
-from mkdocs_roaming.buckets import BucketError
 from mkdocs_roaming.errors import RoamingError
 
 
 def _left_in(store: str, scratch: Path) -> None:
     """Leave half a site there."""
-    with suppress(ZeroDivisionError), place_for(scratch, store, "site") as folder:
+    with suppress(ZeroDivisionError), staging_folder(scratch, store, "site") as folder:
         folder.mkdir()
         (folder / "half").write_text("done")
         raise ZeroDivisionError
@@ -31,7 +31,7 @@ def _left_in(store: str, scratch: Path) -> None:
 def test_what_was_left_is_gone_on_with(tmp_path: Path) -> None:
     """Until a crawl comes to its end; then nothing of it is left."""
     _left_in("s3://one", tmp_path)
-    with place_for(tmp_path, "s3://one", "site") as folder:
+    with staging_folder(tmp_path, "s3://one", "site") as folder:
         assert (folder / "half").read_text() == "done"
     assert [path.name for path in tmp_path.rglob("*") if not path.is_dir()] == []
 
@@ -39,12 +39,12 @@ def test_what_was_left_is_gone_on_with(tmp_path: Path) -> None:
 def test_nobody_is_disturbed(tmp_path: Path) -> None:
     """Two processes at one site, one that stands still say, have folders of their own; so have two stores."""
     with (
-        place_for(tmp_path, "s3://one", "site") as one,
-        place_for(tmp_path, "s3://one", "site") as two,
-        place_for(tmp_path, "s3://two", "site") as three,
+        staging_folder(tmp_path, "s3://one", "site") as one,
+        staging_folder(tmp_path, "s3://one", "site") as two,
+        staging_folder(tmp_path, "s3://two", "site") as three,
     ):
         assert len({one, two, three}) == 3
-        sweep(tmp_path, time.time() + 2 * KEPT)
+        remove_stale_staging(tmp_path, time.time() + 2 * STALE_SECONDS)
         assert one.parent.is_dir()
 
 
@@ -52,11 +52,11 @@ def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
     """After a week, whichever store it was for."""
     for store in ("s3://one", "gs://two"):
         _left_in(store, tmp_path)
-    sweep(tmp_path)
+    remove_stale_staging(tmp_path)
     assert len(list(tmp_path.glob("*/site/site"))) == 2
-    sweep(tmp_path, time.time() + KEPT + 60)
+    remove_stale_staging(tmp_path, time.time() + STALE_SECONDS + 60)
     assert list(tmp_path.glob("*/*")) == []
-    sweep(tmp_path / "nowhere")
+    remove_stale_staging(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
     [
         (RoamingError("none of its pages could be had"), False),
         (BucketError("the store is away"), True),
-        (LostError("another process took it over"), True),
+        (LeaseLostError("another process took it over"), True),
         (OSError("no space left"), True),
     ],
     ids=["site", "store", "claim", "disk"],
 )
 def test_a_site_that_fails_leaves_nothing(tmp_path: Path, error: Exception, kept: bool) -> None:
     """Else those that fail for good would pile up. What the store's failure interrupts is gone on with."""
-    with suppress(type(error)), place_for(tmp_path, "s3://one", "site") as folder:
+    with suppress(type(error)), staging_folder(tmp_path, "s3://one", "site") as folder:
         folder.mkdir()
         raise error
     assert bool(list(tmp_path.glob("*/site/site"))) is kept
@@ -83,7 +83,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, 12345)
     with (
         pytest.raises(BucketError, match="is somebody else's; give a folder of your own: --scratch") as error,
-        place_for(tmp_path, "s3://one", "site"),
+        staging_folder(tmp_path, "s3://one", "site"),
     ):
         pass
     assert error.value.lasting

@@ -19,18 +19,18 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, settings
 from mcp import Client
 from mcp_types import TextContent
+from roaming_fleet.app import create_store_app
+from roaming_fleet.collection import Collection
 from schemathesis import Case, GenerationMode
 
 from fleet.test_sites_as_tools import LONG_NAME, SITES, TODAY, _made
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.serve.guard import Policy
-from mkdocs_roaming.serve.operations import OF_SITES
-from mkdocs_roaming.serve.running import listen
-from mkdocs_roaming.serve.store import create_store_app
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.serve._uvicorn import bind_socket
+from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.openapi import STORE_OPERATIONS
 
-PLENTY = Policy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
+PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _served(shelf: Path, policy: Policy) -> Iterator[httpx2.Client]:
-    listening = listen("127.0.0.1", 0)
+def _served(shelf: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
+    listening = bind_socket("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     app = create_store_app(Collection(shelf), policy)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
@@ -119,7 +119,7 @@ def test_parts_of_a_long_page_keep_within_the_cap(http: httpx2.Client) -> None:
         told = http.get(f"/v1/sections/{page}", params={"part": part}).json()
         assert text.startswith(f"{LONG_NAME} (crawled {TODAY}) › ")
         assert told["text"] in text
-        assert len(text) <= CAP
+        assert len(text) <= MAX_EXPANSION_CHARS
         parts, part = told["parts"], part + 1
     assert parts > 2
 
@@ -154,7 +154,7 @@ def test_who_has_it_already_is_told_no_more(http: httpx2.Client) -> None:
 
 def test_it_is_guarded_as_a_site_is(shelf: Path) -> None:
     """Strange names, pages of other sites, and too many requests."""
-    with _served(shelf, Policy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
+    with _served(shelf, RequestPolicy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
         assert http.get("/v1/sites", headers={"Host": "evil.example"}).status_code == 421
         assert http.get("/v1/sites", headers={"Origin": "https://evil.example"}).status_code == 403
         assert [http.get("/v1/sites").status_code for _ in range(8)].count(429) >= 3
@@ -196,7 +196,7 @@ def test_answers_are_as_described(http: httpx2.Client, path: str, name: str) -> 
     """What is given fits its schema, and has nothing that the schema does not name."""
     told = http.get("/openapi.json").json()
     assert {(method.upper(), at) for at, methods in told["paths"].items() for method in methods} == {
-        (one.method, one.path) for one in OF_SITES
+        (one.method, one.path) for one in STORE_OPERATIONS
     }
     pumps = http.get("/v1/search", params={"q": "pumps"}).json()["hits"][0]["id"]
     given_ = http.get(path.format(pumps=pumps)).json()
@@ -206,13 +206,15 @@ def test_answers_are_as_described(http: httpx2.Client, path: str, name: str) -> 
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", [one.name for one in OF_SITES if one.parameters])
+@pytest.mark.parametrize("name", [one.name for one in STORE_OPERATIONS if one.parameters])
 def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, mode: GenerationMode) -> None:
     """Those that fit the description, and those that do not."""
     if name == "read_outline" and mode is GenerationMode.NEGATIVE:
         return  # any text is right there
     schema = schemathesis.openapi.from_url(f"{http.base_url}/openapi.json")
-    operation = schema.find_operation_by_label(next(f"{one.method} {one.path}" for one in OF_SITES if one.name == name))
+    operation = schema.find_operation_by_label(
+        next(f"{one.method} {one.path}" for one in STORE_OPERATIONS if one.name == name)
+    )
     assert operation is not None
 
     @settings(

@@ -13,15 +13,16 @@ from click.testing import CliRunner, Result
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import RECORDS_DIR, read_record, write_record
+from roaming_fleet.tools import StoreNavigator
 
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.roam.results import Expanded, Found, Misused, render
-from mkdocs_roaming.roam.sites import SitesNavigator
-from mkdocs_roaming.serve.mcp import OF_SITES, make_server
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS, make_server
 
 pytestmark = pytest.mark.anyio
 
@@ -93,8 +94,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def walk(shelf: Path) -> SitesNavigator:
-    return SitesNavigator(Collection(shelf))
+def walk(shelf: Path) -> StoreNavigator:
+    return StoreNavigator(Collection(shelf))
 
 
 def _ids(text: str) -> dict[str, str]:
@@ -109,7 +110,7 @@ def _text(found: Any) -> str:
     return render(found)
 
 
-def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> None:
+def test_an_agent_walks_from_the_sites_to_a_section(walk: StoreNavigator) -> None:
     """The list names the sites, a site's outline its sections, and each id can be opened as it stands."""
     listed = _text(walk.read_outline())
     assert "5 sites" in listed
@@ -129,25 +130,25 @@ def test_an_agent_walks_from_the_sites_to_a_section(walk: SitesNavigator) -> Non
         assert told.startswith(f"trains (crawled {TODAY})\n")
 
 
-def test_search_finds_the_site_and_the_section(walk: SitesNavigator) -> None:
+def test_search_finds_the_site_and_the_section(walk: StoreNavigator) -> None:
     """Or goes to the one that is named in front; what it gives opens."""
     found = walk.search_sections("how long does a refund take")
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     assert found.hits[0].id.startswith("trains:")
     assert found.hits[0].breadcrumb[0] == f"trains (crawled {TODAY})"
     assert "9 days" in _text(walk.expand_sections([found.hits[0].id]))
     named = walk.search_sections("boats: colour")
-    assert isinstance(named, Found)
+    assert isinstance(named, SearchResults)
     assert {hit.id.partition(":")[0] for hit in named.hits} == {"boats"}
     assert "Nothing found" in _text(walk.search_sections("xylophone"))
     assert "Nothing found" in _text(walk.search_sections("boats: xylophone"))
 
 
 @pytest.mark.parametrize("query", ["boats:", " Boats : "])
-def test_a_site_named_without_a_question_leads_to_its_outline(walk: SitesNavigator, query: str) -> None:
+def test_a_site_named_without_a_question_leads_to_its_outline(walk: StoreNavigator, query: str) -> None:
     """Other words would find no more."""
     found = walk.search_sections(query)
-    assert isinstance(found, Misused)
+    assert isinstance(found, ToolError)
     assert "read_outline(boats) shows what is in it" in found.message
 
 
@@ -161,17 +162,17 @@ def test_the_site_is_the_one_that_says_it_in_one_place(shelf: Path) -> None:
     assert "Asking apps" in asked.stderr
 
 
-def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
+def test_sections_of_several_sites_open_at_once(walk: StoreNavigator) -> None:
     """However their ids are written, addresses of the sites among them."""
     pumps, doors = (
         _ids(_text(walk.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
     )
     for asked in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
-        opened = walk.anew(CAP).call("expand_sections", {"ids": asked})
-        assert isinstance(opened, Expanded), asked
+        opened = walk.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": asked})
+        assert isinstance(opened, ExpandResult), asked
         assert [section.id for section in opened.sections] == [pumps, doors]
     url = walk.expand_sections([pumps]).sections[0].url
-    assert walk.anew(CAP).expand_sections([url]).sections[0].id == pumps
+    assert walk.fork(MAX_EXPANSION_CHARS).expand_sections([url]).sections[0].id == pumps
 
 
 @pytest.mark.parametrize(
@@ -184,26 +185,26 @@ def test_sections_of_several_sites_open_at_once(walk: SitesNavigator) -> None:
         ("https://elsewhere.example/", "no site here has this address"),
     ],
 )
-def test_what_opens_nothing_says_what_would(walk: SitesNavigator, asked: str, said: str) -> None:
+def test_what_opens_nothing_says_what_would(walk: StoreNavigator, asked: str, said: str) -> None:
     """An id without its site, a site that is not there, a site for a section."""
     opened = walk.expand_sections([asked])
-    assert isinstance(opened, Expanded)
+    assert isinstance(opened, ExpandResult)
     assert not opened.sections
     assert said in _text(opened)
 
 
-def test_what_cannot_be_meant_is_told(walk: SitesNavigator) -> None:
+def test_what_cannot_be_meant_is_told(walk: StoreNavigator) -> None:
     """No tool raises, and none takes a site for another."""
     assert "there is no site 'ships'" in _text(walk.read_outline("ships"))
-    assert isinstance(walk.read_outline("trains:zzz"), Misused)
-    assert isinstance(walk.call("expand_sections", {}), Misused)
-    assert isinstance(walk.call("search_sections", {"query": 7}), Misused)
-    assert isinstance(walk.call("remove_sites", {}), Misused)
+    assert isinstance(walk.read_outline("trains:zzz"), ToolError)
+    assert isinstance(walk.call("expand_sections", {}), ToolError)
+    assert isinstance(walk.call("search_sections", {"query": 7}), ToolError)
+    assert isinstance(walk.call("remove_sites", {}), ToolError)
 
 
 def test_the_list_goes_on_where_it_was_cut(shelf: Path) -> None:
     """A list that finds no room names the site that its rest begins with."""
-    walk = SitesNavigator(Collection(shelf), cap=500)
+    walk = StoreNavigator(Collection(shelf), cap=500)
     first = _text(walk.read_outline())
     more = re.search(r"^\[(.+)\+\] (\d+) more", first, re.M)
     assert more
@@ -220,8 +221,8 @@ def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
     read, part, parts = "", 1, 1
     seen: dict[str, str] = {}
     while part <= parts:
-        opened = SitesNavigator(collection, cap=6_000).expand_sections([page.id], part)
-        assert isinstance(opened, Expanded)
+        opened = StoreNavigator(collection, cap=6_000).expand_sections([page.id], part)
+        assert isinstance(opened, ExpandResult)
         assert len(render(opened)) <= 6_000
         section = opened.sections[0]
         parts, part, read = section.parts, part + 1, read + section.text
@@ -230,11 +231,11 @@ def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
     assert read == whole[: len(read)]
     assert len(seen) + read.count("\n## ") == 400
     assert all(id_.startswith(f"{LONG_NAME}:") for id_ in seen)
-    outline = SitesNavigator(collection, cap=6_000).read_outline(LONG_NAME)
+    outline = StoreNavigator(collection, cap=6_000).read_outline(LONG_NAME)
     assert len(render(outline)) <= 6_000
     lines = re.findall(rf"\[({LONG_NAME}:[0-9a-f]{{8}}\+?)\]", render(outline))
     for id_ in (page.id, f"{page.id}+", *lines[-2:]):
-        assert len(render(SitesNavigator(collection, cap=6_000).read_outline(id_))) <= 6_000
+        assert len(render(StoreNavigator(collection, cap=6_000).read_outline(id_))) <= 6_000
 
 
 @pytest.fixture
@@ -246,17 +247,17 @@ def moving(tmp_path: Path) -> Path:
 def test_a_new_crawl_is_noticed(moving: Path) -> None:
     """Whoever goes on with a store for days is told what it holds now: new texts, new dates, sites that are gone."""
     now = [0.0]
-    walk = SitesNavigator(Collection(moving, clock=lambda: now[0]))
+    walk = StoreNavigator(Collection(moving, clock=lambda: now[0]))
     assert "Blue" in _text(walk.search_sections("boats: colour of the hull"))
     _write(
         moving.parent / "built" / "boats", {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]}
     )
     _crawl(moving.parent, "--refresh")
     bucket = FolderBucket(moving)
-    bucket.delete([f"{RECORDS}/trains.json"])
-    rebuild(bucket)
+    bucket.delete([f"{RECORDS_DIR}/trains.json"])
+    rebuild_catalog(bucket)
     now[0] += 61
-    again = walk.anew(CAP)
+    again = walk.fork(MAX_EXPANSION_CHARS)
     assert "Green" in _text(again.search_sections("boats: colour of the hull"))
     assert "4 sites" in _text(again.read_outline())
     assert "there is no site 'trains'" in _text(again.read_outline("trains"))
@@ -309,12 +310,12 @@ async def test_an_agent_starts_it_as_a_program(shelf: Path) -> None:
 async def test_results_keep_within_the_cap(shelf: Path) -> None:
     """Frame and all, whatever is asked for at once."""
     collection = Collection(shelf)
-    ids = [place.id for place in collection.open(LONG_NAME).library.places]
-    async with Client(make_server(lambda: SitesNavigator(collection), instructions=OF_SITES)) as client:
+    ids = [place.id for place in collection.open(LONG_NAME).library.sections]
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
         for wanted in (ids[:1], ids[1:9], [ids[0], *ids[5:20]], ["nothing:00000000"] * 9):
             result = await client.call_tool("expand_sections", {"ids": wanted})
             assert isinstance(result.content[0], TextContent)
-            assert len(result.content[0].text) <= CAP
+            assert len(result.content[0].text) <= MAX_EXPANSION_CHARS
         outline = await client.call_tool("read_outline", {"id": LONG_NAME})
         assert isinstance(outline.content[0], TextContent)
-        assert len(outline.content[0].text) <= CAP
+        assert len(outline.content[0].text) <= MAX_EXPANSION_CHARS

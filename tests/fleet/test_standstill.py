@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.claims import LOCKS, ClaimedError, LostError, claimed
-from roaming_crawler.fleet import STORE
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import Bucket
+from roaming_fleet.leases import LOCKS, LeaseHeldError, LeaseLostError, hold_lease
+from roaming_fleet.records import SiteRecord, read_record
+from roaming_fleet.runner import STORE_MARKER
 
 from fleet.one_site import crawl_once
-from mkdocs_roaming.buckets import Bucket, open_bucket
-from mkdocs_roaming.catalogue import Record, read_record
-from mkdocs_roaming.manifest import PATH, load
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 LEASE = 1.5
 KEY = "site-000"
@@ -29,7 +30,7 @@ KEY = "site-000"
 
 def _check(bucket: Bucket) -> None:
     """See that every page of the site is the one that its manifest speaks of, and that its record speaks of that."""
-    manifest = load(bucket.get(f"{KEY}/{PATH}"))
+    manifest = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}"))
     for page in manifest.pages:
         digest = hashlib.sha256(bucket.get(f"{KEY}/{page.markdown}")).hexdigest()
         assert page.digest == f"sha256:{digest}", page.path
@@ -41,18 +42,18 @@ def _check(bucket: Bucket) -> None:
 
 def _edition(bucket: Bucket) -> set[int]:
     """Give which editions of the site its pages are of."""
-    pages = load(bucket.get(f"{KEY}/{PATH}")).pages
+    pages = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}")).pages
     texts = [bucket.get(f"{KEY}/{page.markdown}").decode() for page in pages]
     return {int(text.partition("edition ")[2].partition(".")[0]) for text in texts}
 
 
 @pytest.fixture
-def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., Record]:
+def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., SiteRecord]:
     """Crawl the site into the bucket, as another machine would for each scratch folder."""
-    open_bucket(s3.where).create(STORE, b"{}")
+    open_bucket(s3.where).create(STORE_MARKER, b"{}")
     sites.pages = 12
 
-    def run(name: str, scratch: str = "here") -> Record:
+    def run(name: str, scratch: str = "here") -> SiteRecord:
         return crawl_once(s3.where, sites.url(0), KEY, name, str(tmp_path / scratch), LEASE)
 
     return run
@@ -85,7 +86,7 @@ def test_whoever_stood_still_leaves_a_right_site(
             assert other.poll() is None
         other.send_signal(signal.SIGSTOP)
         sites.edition["127.0.1.1/a"] = 2
-        ours: list[Record] = []
+        ours: list[SiteRecord] = []
         thread = threading.Thread(target=lambda: ours.append(crawl("two")))
         thread.start()
         if not late:
@@ -123,18 +124,18 @@ def test_a_lost_claim_says_so_at_once(s3: Any) -> None:
     """A claim that was not renewed in time is asked about; while its time goes on, nobody is asked."""
     bucket = open_bucket(s3.where)
     clock = [0.0]
-    with claimed(bucket, "site", seconds=1000, wall=lambda: clock[0]) as first:
+    with hold_lease(bucket, "site", seconds=1000, wall=lambda: clock[0]) as first:
         s3.faults()
         first.check()
         assert s3.faults()["requests"] == 0
         clock[0] = 2000.0
         first.check()  # nobody came meanwhile
-        with claimed(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:
+        with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:
             for checked in (first.check, first.confirm, first.check):
-                with pytest.raises(LostError, match="took it over while this one stood still"):
+                with pytest.raises(LeaseLostError, match="took it over while this one stood still"):
                     checked()
             second.confirm()
-    with claimed(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]):
+    with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]):
         pass
 
 
@@ -143,7 +144,7 @@ class _Slow:
 
     def __init__(self, bucket: Bucket, meanwhile: Callable[[], None]) -> None:
         self._bucket, self._meanwhile = bucket, meanwhile
-        self.where, self.distant = bucket.where, True
+        self.where, self.is_remote = bucket.where, True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bucket, name)
@@ -157,17 +158,17 @@ class _Slow:
 def test_an_old_number_is_no_claim(s3: Any) -> None:
     """Who looked long ago, and makes the number that was next then, does not have what somebody holds by now."""
     bucket = open_bucket(s3.where)
-    with claimed(bucket, "site"):
+    with hold_lease(bucket, "site"):
         pass
     held = []
 
     def meanwhile() -> None:
-        with claimed(bucket, "site"):
+        with hold_lease(bucket, "site"):
             pass
-        held.append(claimed(bucket, "site"))
+        held.append(hold_lease(bucket, "site"))
         held[0].__enter__()
 
-    with pytest.raises(ClaimedError), claimed(_Slow(bucket, meanwhile), "site", patience=0.3):
+    with pytest.raises(LeaseHeldError), hold_lease(_Slow(bucket, meanwhile), "site", patience=0.3):
         pass
     held[0].__exit__(None, None, None)
     assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS}/site")] == [0.0]

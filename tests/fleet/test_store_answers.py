@@ -16,10 +16,10 @@ from certificates import self_signed
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.buckets.objects import ObjectBucket
 
 from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
-from mkdocs_roaming.buckets import BucketError
-from mkdocs_roaming.buckets.objects import ObjectBucket
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "stores"
 PATH = "guide/expired.md"

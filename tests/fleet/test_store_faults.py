@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.records import read_record
 
 from fleet.workers import Cluster, cluster
-from mkdocs_roaming.buckets import open_bucket
-from mkdocs_roaming.catalogue import read_record
 
 COUNT = 200
 

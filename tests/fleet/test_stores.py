@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from mkdocs_roaming.buckets import BucketError, Nothing, open_bucket
-from mkdocs_roaming.buckets.objects import ObjectBucket
+from roaming_fleet.buckets import open_bucket
+from roaming_fleet.buckets.base import BlobNotFoundError, BucketError
+from roaming_fleet.buckets.objects import ObjectBucket
 
 
 @pytest.fixture(params=["s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
@@ -104,14 +104,14 @@ def test_names_are_taken_letter_by_letter(store: Any) -> None:
     for path in ("../x", "a//b", "a/./b", "a\nb"):
         with pytest.raises(BucketError, match="leads out of it, or is no path") as raised:
             beside.get(path)
-        assert not isinstance(raised.value, Nothing)
+        assert not isinstance(raised.value, BlobNotFoundError)
 
 
 @pytest.mark.slow
 def test_of_several_processes_that_create_one_succeeds(store: Any) -> None:
     """So a lock is one's own, whoever else is on the way to it."""
     program = (
-        "import sys; from mkdocs_roaming.buckets import open_bucket; bucket = open_bucket(sys.argv[1]);"
+        "import sys; from roaming_fleet.buckets import open_bucket; bucket = open_bucket(sys.argv[1]);"
         "sys.stdin.readline(); print([at for at in range(40) if bucket.create(f'{at}', sys.argv[2].encode())])"
     )
     command = [sys.executable, "-c", program, store.where]

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import RECORDS_DIR, read_record, write_record
+from roaming_fleet.tools import StoreNavigator
 
 from fleet.test_hostile_sites import shelve
-from mkdocs_roaming.buckets import FolderBucket
-from mkdocs_roaming.catalogue import RECORDS, read_record, rebuild, write_record
-from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.roam.collection import Collection
-from mkdocs_roaming.roam.results import Expanded, Found, Misused, Outlined, render
-from mkdocs_roaming.roam.sites import SitesNavigator
-from mkdocs_roaming.serve.mcp import call
+from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.serve.mcp import call_tool_stateless
 
 PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilge\n\nAt the bottom.\n"
 
@@ -37,13 +38,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 def opened(collection: Collection, asked: Any) -> list[str]:
-    result = call(SitesNavigator(collection), "expand_sections", {"ids": asked})
-    assert isinstance(result, Expanded), result
+    result = call_tool_stateless(StoreNavigator(collection), "expand_sections", {"ids": asked})
+    assert isinstance(result, ExpandResult), result
     return [section.id for section in result.sections]
 
 
 def ids(collection: Collection, site: str) -> list[str]:
-    return [place.id for place in collection.open(site).library.places]
+    return [place.id for place in collection.open(site).library.sections]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +106,8 @@ def test_an_address_that_lies_on_no_site_opens_none(collection: Collection, addr
 @pytest.mark.parametrize("query", ["Ships: pump", "SHIPS : pump", " ships:pump"])
 def test_a_site_is_named_however_it_is_spelt(collection: Collection, query: str) -> None:
     """In front of a colon."""
-    found = SitesNavigator(collection).search_sections(query)
-    assert isinstance(found, Found)
+    found = StoreNavigator(collection).search_sections(query)
+    assert isinstance(found, SearchResults)
     assert {hit.id.partition(":")[0] for hit in found.hits} == {"ships"}
 
 
@@ -137,9 +138,9 @@ NAMES = some.sampled_from(["read_outline", "expand_sections", "search_sections",
 def test_no_arguments_break_a_tool(collection: Collection, name: str, arguments: Any) -> None:
     """Each call comes to a result within the cap, or to a sentence on what is wrong."""
     for passed in (arguments, json.dumps(arguments)):
-        result = call(SitesNavigator(collection).anew(CAP - 3_000), name, passed)
-        assert isinstance(result, (Outlined, Expanded, Found, Misused))
-        assert len(render(result)) <= CAP
+        result = call_tool_stateless(StoreNavigator(collection).fork(MAX_EXPANSION_CHARS - 3_000), name, passed)
+        assert isinstance(result, (OutlineResult, ExpandResult, SearchResults, ToolError))
+        assert len(render(result)) <= MAX_EXPANSION_CHARS
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert first
     for at in range(1, 2_000):
         write_record(bucket, replace(first, key=f"site-{at:06}"))
-    rebuild(bucket)
+    rebuild_catalog(bucket)
     return root
 
 
@@ -163,15 +164,15 @@ def test_paging_comes_to_every_site_once(many: Path) -> None:
     seen: list[str] = []
     after = ""
     for _ in range(100):
-        text = render(SitesNavigator(collection).read_outline(after))
-        assert len(text) <= CAP
+        text = render(StoreNavigator(collection).read_outline(after))
+        assert len(text) <= MAX_EXPANSION_CHARS
         seen += re.findall(r"^\[(site-[0-9]+)\] ", text, re.M)
         more = re.search(r"^\[((.+)\+)\] \d+ more", text, re.M)
         if more is None:
             break
         if not after:
-            FolderBucket(many).delete([f"{RECORDS}/{more[2]}.json"])
-            rebuild(FolderBucket(many))
+            FolderBucket(many).delete([f"{RECORDS_DIR}/{more[2]}.json"])
+            rebuild_catalog(FolderBucket(many))
             now[0] += 61
             dropped = more[2]
         after = more[1].upper()

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.crawl import Crawl
-from roaming_crawler.dask_engine import in_dask
-from roaming_crawler.fetch import Manners
-from roaming_crawler.fleet import crawl_many
-from roaming_crawler.listing import read_listing
+from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.fetch import Politeness
+from roaming_fleet.dask_runner import dask_engine
+from roaming_fleet.runner import crawl_many
+from roaming_fleet.sites_file import read_sites_file
 
 from fleet.workers import cluster
 
@@ -115,8 +115,8 @@ def test_a_scheduler_that_goes_away_ends_the_run_in_order(
 def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_path: Path) -> None:
     """A scheduler without workers, and one whose last worker is killed, are told in a line, with what to start."""
     sites.delay = 0.02
-    listed = read_listing(sites.listing(tmp_path / "sites.txt", 8))
-    how = Crawl(manners=Manners(delay=0), allow_private=True, workers=0)
+    listed = read_sites_file(sites.listing(tmp_path / "sites.txt", 8))
+    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
     store = tmp_path / "store"
     with cluster(tmp_path, workers) as dask:
 
@@ -124,7 +124,7 @@ def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_pa
             if name == "site":
                 dask.workers[0].kill()
 
-        engine = in_dask(dask.address, 2, patience=3)
+        engine = dask_engine(dask.address, 2, patience=3)
         report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, tell=tell)
     assert report.stopped == (
         f"--engine dask: no worker has been at {dask.address} for 3 s; start one, dask worker {dask.address}, "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from mkdocs_roaming.answer.support import Mark, Sentence, Support, label
+from mkdocs_roaming.answer.support.check import Mark, Sentence, Support, describe_mark
 
 
 def support_html(support: Support) -> str:
@@ -59,11 +59,11 @@ def _sentence(text: bytes, sentence: Sentence) -> Iterator[str]:
 
 
 def _open(mark: Mark) -> str:
-    return f'<mark class="roaming-{mark.kind}" title="{_safe(label(mark))}">'
+    return f'<mark class="roaming-{mark.kind}" title="{_safe(describe_mark(mark))}">'
 
 
 def _close(mark: Mark) -> str:
-    return f' <small class="roaming-label">[{_safe(label(mark))}]</small></mark>'
+    return f' <small class="roaming-label">[{_safe(describe_mark(mark))}]</small></mark>'
 
 
 def _cut(text: bytes, start: int, end: int) -> str:

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from mkdocs_roaming.answer.budget import Budget, Deadline
-from mkdocs_roaming.answer.ending import Ended
-from mkdocs_roaming.answer.models import UNUSED, Asked, Model, Request, Usage
-from mkdocs_roaming.answer.models.offline import Offline
-from mkdocs_roaming.answer.reply import Reply
+from mkdocs_roaming.answer.loop import ModelReply, StopAnswer
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, UserTurn
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.generating.drawing import evenly
 from mkdocs_roaming.evals.generating.made import Made, fault, made, question_for
-from mkdocs_roaming.evals.outcomes import holds
+from mkdocs_roaming.evals.metrics import contains_literal
 from mkdocs_roaming.evals.questions import Question
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 RULES = """\
 You write test questions for the documentation of {site}. You are shown one section of it.
@@ -47,7 +46,7 @@ async def generate_by_model(
     max_cost: float | None = None,
 ) -> Made:
     """Have a model make questions, one a section, evenly over the site; it is asked twice as often at most."""
-    if model.name == Offline.name:
+    if model.name == ExtractiveModel.name:
         raise UsageError("offline has no words of its own; leave --model out, and questions are made without a model")
     if max_cost is not None and budget.prices is None:
         raise UsageError(f"what {model.name} costs is not known: give [prices] in roaming.toml, or no --max-cost")
@@ -61,10 +60,10 @@ async def generate_by_model(
     return made(library, by, making.questions, making.dropped, cost=cost, error=making.error)
 
 
-def _sections(library: Library, count: int, seed: int) -> list[Place]:
+def _sections(library: Library, count: int, seed: int) -> list[SectionRef]:
     """Give the sections to ask about, those of the first round first: twice as many as questions are wanted."""
     library.prefetch()
-    worth = [place for place in library.places if place.section.tokens >= _LEAST]
+    worth = [place for place in library.sections if place.section.tokens >= _LEAST]
     first = evenly(worth, count, seed)
     taken = {place.id for place in first}
     return first + evenly([place for place in worth if place.id not in taken], count, seed)
@@ -76,13 +75,13 @@ class _Making:
     def __init__(self, library: Library, model: Model, budget: Budget, max_cost: float | None) -> None:
         self.questions: list[Question] = []
         self.dropped: list[str] = []
-        self.usage: Usage = UNUSED
+        self.usage: Usage = NO_USAGE
         self.error = ""
         self._library, self._model, self._budget, self._max_cost = library, model, budget, max_cost
         self._asks: set[str] = set()
         self._failed = 0
 
-    async def ask(self, place: Place) -> None:
+    async def ask(self, place: SectionRef) -> None:
         """Ask about one section."""
         prices = self._budget.prices
         if self._max_cost is not None and prices and (prices.cost(self.usage) or 0.0) >= self._max_cost:
@@ -92,7 +91,7 @@ class _Making:
         try:
             said = await self._said(place, text)
             self._failed = 0
-        except Ended as ended:
+        except StopAnswer as ended:
             self._failed += 1
             self.dropped.append("the model failed")
             if self._failed >= MOST_ERRORS:
@@ -105,17 +104,17 @@ class _Making:
             self._asks.add(question.ask.casefold())
             self.questions.append(question)
 
-    async def _said(self, place: Place, text: str) -> str:
+    async def _said(self, place: SectionRef, text: str) -> str:
         site = self._library.manifest.site
-        crumbs = json.dumps(" › ".join(self._library.places.breadcrumb(place)), ensure_ascii=False)
+        crumbs = json.dumps(" › ".join(self._library.sections.breadcrumb(place)), ensure_ascii=False)
         request = Request(
             rules=RULES.format(site=" ".join(site.name.split())),
             outline="",
-            turns=(Asked(ASK, f"<section breadcrumb={crumbs}>\n{text[:_LONGEST]}\n</section>"),),
+            turns=(UserTurn(ASK, f"<section breadcrumb={crumbs}>\n{text[:_LONGEST]}\n</section>"),),
             output_tokens=self._budget.output_tokens,
             language=site.language,
         )
-        reply = Reply(self._model, request, Deadline(self._budget.seconds, time.monotonic))
+        reply = ModelReply(self._model, request, Deadline(self._budget.seconds, time.monotonic))
         try:
             while (part := await reply.part()) is not None:
                 reply.keep(part)
@@ -125,7 +124,7 @@ class _Making:
             await reply.close()
         return "".join(reply.said)
 
-    def _question(self, place: Place, text: str, said: str) -> Question | str:
+    def _question(self, place: SectionRef, text: str, said: str) -> Question | str:
         """Give the question, or why there is none."""
         match = re.search(r"\{.*\}", said, re.DOTALL)
         try:
@@ -139,7 +138,7 @@ class _Making:
             return "the model found nothing to ask"
         literals: Sequence[Any] = data["literals"] if isinstance(data.get("literals"), list) else ()
         wanted = [one.strip() for one in literals if isinstance(one, str) and one.strip()][:3]
-        if not wanted or any(one not in text or not holds(text, one) for one in wanted):
+        if not wanted or any(one not in text or not contains_literal(text, one) for one in wanted):
             return "the literals that the model gave do not stand in the section letter by letter"
         if ask.casefold() in self._asks:
             return "asked twice"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mkdocs_roaming.headings import plain
+from mkdocs_roaming.text.markdown import strip_markup
 
 
 def below_heading(text: str) -> str:
@@ -25,7 +25,7 @@ def tables(body: str) -> Iterator[tuple[list[str], list[list[str]]]]:
     """Give each table's header and rows."""
     for block in _TABLE.findall(body):
         header, _, *rows = (_cells(line) for line in block.strip().split("\n"))
-        yield [plain(name) for name in header], rows
+        yield [strip_markup(name) for name in header], rows
 
 
 def commands(body: str) -> list[tuple[str, str]]:

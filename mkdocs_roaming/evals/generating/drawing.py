@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from mkdocs_roaming.evals.generating.facts import KINDS, Fact, facts
 from mkdocs_roaming.evals.generating.made import Made, made, question_for
-from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.library.library import Library
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib import resources
 
-from mkdocs_roaming.words import is_stop, split
+from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 _NOUNS_IN_ING = frozenset(
     (
@@ -112,7 +112,7 @@ def to_do(phrase: str) -> str | None:
 def is_asked_for(title: str) -> bool:
     """Tell whether somebody would ask for a title: not for a sentence, nor for what speaks of something above it."""
     if title.endswith("?"):
-        return " " in title and not all(is_stop(word) for word in split(title))
+        return " " in title and not all(is_stop_word(word) for word in split_words(title))
     if _SENTENCE.match(title) or ": " in title:
         return False
     return to_do(title) is not None or not (_LEANING.match(title) or _SPEAKER.search(title))

@@ -13,11 +13,10 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.evals.generating import english
 from mkdocs_roaming.evals.generating.blocks import below_heading, commands, prose, tables
 from mkdocs_roaming.evals.generating.wording import WORDINGS, Wording, is_name, language_of, of_title
-from mkdocs_roaming.headings import plain
-from mkdocs_roaming.languages import code
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library
-from mkdocs_roaming.words import fold
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.text.languages import base_language, fold
+from mkdocs_roaming.text.markdown import strip_markup
 
 Kind = Literal["command", "cell", "definition", "flag", "title"]
 """In the order in which they are preferred: the rarer first."""
@@ -30,7 +29,7 @@ class Fact:
     """Something that can be asked for: the question, the section that answers, literals of a right answer."""
 
     kind: Kind
-    place: Place
+    place: SectionRef
     ask: str
     contains: tuple[str, ...] = ()
 
@@ -38,18 +37,18 @@ class Fact:
 def facts(library: Library) -> list[Fact]:
     """Give all that can be asked of a site, in its order, but for what sections would answer differently."""
     library.prefetch()
-    places = [place for place in library.places if not _is_history(place)]
-    titles = Counter(fold(place.section.title) for place in library.places)
+    places = [place for place in library.sections if not _is_history(place)]
+    titles = Counter(fold(place.section.title) for place in library.sections)
     found = [fact for place in places for fact in _of_section(library, place, titles)]
     return _unambiguous(found)
 
 
-def _of_section(library: Library, place: Place, titles: Counter[str]) -> Iterator[Fact]:
+def _of_section(library: Library, place: SectionRef, titles: Counter[str]) -> Iterator[Fact]:
     try:
         text = library.text(place)
     except LibraryError:
         return
-    site = code(library.manifest.site.language)
+    site = base_language(library.manifest.site.language)
     body = below_heading(text)
     language = language_of(place.section.title + body[:200], site)
     words = WORDINGS.get(language)
@@ -62,7 +61,7 @@ def _of_section(library: Library, place: Place, titles: Counter[str]) -> Iterato
         yield from _title(library, place, text, titles, language_of(place.section.title, site))
 
 
-def _title(library: Library, place: Place, text: str, titles: Counter[str], language: str) -> Iterator[Fact]:
+def _title(library: Library, place: SectionRef, text: str, titles: Counter[str], language: str) -> Iterator[Fact]:
     title = " ".join(_EMOJI.sub("", place.section.title).split()).rstrip(":")
     bare = fold(title).strip(" .:!?")
     if not 3 <= len(title) <= 70 or bare in _GENERIC or _NO_TITLE.search(title) or len(title.split()) > 9:
@@ -79,9 +78,9 @@ def _title(library: Library, place: Place, text: str, titles: Counter[str], lang
         yield Fact("title", place, does.format(re.sub(r"\(.*\)$", "", title)))
         return
     if language != "en":
-        yield Fact("title", place, of_title(title, _around(library, place, title) if place.at else "", language))
+        yield Fact("title", place, of_title(title, _around(library, place, title) if place.position else "", language))
         return
-    if (len(title.split()) == 1 and place.at) or _NO_NOUN.match(title) or not english.is_asked_for(title):
+    if (len(title.split()) == 1 and place.position) or _NO_NOUN.match(title) or not english.is_asked_for(title):
         return  # a common word, or no thing: it says too little by itself
     if re.search(r" [A-Z]", title) and re.search(rf"[a-z,] \[?{re.escape(title)}\b", below_heading(text)):
         yield Fact("title", place, f"How do I use {title}?")  # a name: the text writes it so
@@ -100,19 +99,19 @@ def _is_code(title: str, text: str) -> bool:
     return is_name(title) and re.search(rf"`[^`\n]*\b{re.escape(title)}\b|\b{re.escape(title)}\(", text) is not None
 
 
-def _is_home(library: Library, place: Place) -> bool:
+def _is_home(library: Library, place: SectionRef) -> bool:
     return place.page.path == "" and len(library.manifest.pages) > 1
 
 
-def _around(library: Library, place: Place, title: str) -> str:
+def _around(library: Library, place: SectionRef, title: str) -> str:
     """Give the title above a single word, which by itself says too little."""
-    above = library.places.parent(place)
+    above = library.sections.parent(place)
     if above is None or len(title.split()) > 1 or language_of(title, "") or len(above.section.title.split()) > 3:
         return ""
     return above.section.title if fold(above.section.title) not in _GENERIC else ""
 
 
-def _definitions(place: Place, paragraphs: Sequence[str], words: Wording) -> Iterator[Fact]:
+def _definitions(place: SectionRef, paragraphs: Sequence[str], words: Wording) -> Iterator[Fact]:
     for paragraph in paragraphs:
         match = words.defined.match(paragraph)
         term = match["term"].strip() if match else ""
@@ -123,7 +122,7 @@ def _definitions(place: Place, paragraphs: Sequence[str], words: Wording) -> Ite
             yield Fact("definition", place, ask)
 
 
-def _tables(place: Place, body: str, language: str, words: Wording) -> Iterator[Fact]:
+def _tables(place: SectionRef, body: str, language: str, words: Wording) -> Iterator[Fact]:
     for header, rows in tables(body):
         names = [fold(name) for name in header]
         meaning = next((at for at, name in enumerate(names) if at and name in words.meanings), None)
@@ -150,7 +149,7 @@ def _tables(place: Place, body: str, language: str, words: Wording) -> Iterator[
 
 
 def _cell(
-    place: Place,
+    place: SectionRef,
     header: str,
     name: str,
     key: str,
@@ -160,7 +159,7 @@ def _cell(
     *,
     parameter: bool,
 ) -> Fact | None:
-    value = plain(cell).strip()
+    value = strip_markup(cell).strip()
     if (
         not 1 < len(value) <= 40
         or _TRIVIAL.fullmatch(fold(value))
@@ -169,7 +168,7 @@ def _cell(
     ):
         return None
     shown = key.split()[0] if is_name(key.split()[0]) else _lower(key) if language == "en" else key
-    if place.at and (parameter or (len(key.split()) == 1 and not is_name(key))):
+    if place.position and (parameter or (len(key.split()) == 1 and not is_name(key))):
         shown += words.inside.format(place.section.title)
     if name in words.defaults:
         return Fact("cell", place, words.default.format(shown), (value,))
@@ -177,12 +176,12 @@ def _cell(
         return None
     if not re.fullmatch(r"[\w\s'’-]+", header) or (language == "en" and not _NUMBERED.fullmatch(name)):
         return None
-    column = plain(header) if language != "en" else _lower(plain(header))
+    column = strip_markup(header) if language != "en" else _lower(strip_markup(header))
     return Fact("cell", place, words.cell.format(shown, column), (value,))
 
 
-def _flag(place: Place, key: str, about: str, language: str, words: Wording) -> Iterator[Fact]:
-    phrase = re.split(r"(?<=[\w)])[.;](?:\s|$)|[。；]", plain(about).strip(), maxsplit=1)[0].rstrip(".")
+def _flag(place: SectionRef, key: str, about: str, language: str, words: Wording) -> Iterator[Fact]:
+    phrase = re.split(r"(?<=[\w)])[.;](?:\s|$)|[。；]", strip_markup(about).strip(), maxsplit=1)[0].rstrip(".")
     name = key.split()[0].split("=")[0]
     if not 10 <= len(phrase) <= 70 or _PRONOUN.search(phrase) or name in phrase or len(phrase.split()) > 11:
         return
@@ -206,9 +205,9 @@ def _flag(place: Place, key: str, about: str, language: str, words: Wording) -> 
     yield Fact("flag", place, ask, (name,))
 
 
-def _commands(place: Place, body: str, language: str, words: Wording) -> Iterator[Fact]:
+def _commands(place: SectionRef, body: str, language: str, words: Wording) -> Iterator[Fact]:
     for lead, command in commands(body):
-        sentence = re.split(r"(?<=[.!?。])\s+", plain(lead).strip())[-1]
+        sentence = re.split(r"(?<=[.!?。])\s+", strip_markup(lead).strip())[-1]
         match = words.lead.match(sentence)
         line = next((one.removeprefix("$ ").strip() for one in command.split("\n") if one.strip(" $")), "")
         if not match or not 4 <= len(line) <= 60 or line.startswith(("#", ">", "//")) or "…" in line or "..." in line:
@@ -228,7 +227,7 @@ def _commands(place: Place, body: str, language: str, words: Wording) -> Iterato
 
 
 def _key(cell: str) -> str:
-    key = plain(cell).split(",")[0].strip()
+    key = strip_markup(cell).split(",")[0].strip()
     return key if 2 <= len(key) <= 40 and re.search(r"[^\W\d_]{2}", key) else ""
 
 
@@ -250,7 +249,7 @@ def _lower(phrase: str) -> str:
     return phrase[:1].lower() + phrase[1:] if re.match(r"[A-Z][a-z]", phrase) else phrase
 
 
-def _is_history(place: Place) -> bool:
+def _is_history(place: SectionRef) -> bool:
     """Tell whether a section stands in a change log: nobody asks for one release's notes by their title."""
     titles = [section.title for section in place.page.sections]
     dated = sum(bool(_RELEASE.search(title)) for title in titles)

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 import yaml
 
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.evals.outcomes import missing
-from mkdocs_roaming.evals.questions import LONGEST, Address, Question, address_of, parse_questions, resolved
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.roam.library import Library
+from mkdocs_roaming.evals.metrics import find_missing_literals
+from mkdocs_roaming.evals.questions import (
+    MAX_QUESTION_LENGTH,
+    Address,
+    Question,
+    parse_questions,
+    resolve_sections,
+    section_address,
+)
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +38,9 @@ class Made:
     error: str = ""
 
 
-def question_for(library: Library, place: Place, ask: str, contains: Sequence[str]) -> Question:
+def question_for(library: Library, place: SectionRef, ask: str, contains: Sequence[str]) -> Question:
     """Give a question that a section answers."""
-    address = Address(address_of(place, library.places))
+    address = Address(section_address(place, library.sections))
     return Question(ask=ask, sections=(address,), contains=tuple(dict.fromkeys(contains)), synthetic=True)
 
 
@@ -55,8 +62,8 @@ def made(
             reasons[why] += 1
         else:
             kept.append(question)
-    found = {address.text: library.places.address(address.text) for one in kept for address in one.sections}
-    order = {place.id: at for at, place in enumerate(library.places)}
+    found = {address.text: library.sections.resolve(address.text) for one in kept for address in one.sections}
+    order = {place.id: at for at, place in enumerate(library.sections)}
 
     def position(question: Question) -> int:
         place = found[question.sections[0].text]
@@ -69,15 +76,15 @@ def made(
 
 def fault(library: Library, question: Question) -> str:
     """Say why a question would mislead whoever measures with it; nothing where all is well."""
-    if not 0 < len(question.ask) <= LONGEST:
+    if not 0 < len(question.ask) <= MAX_QUESTION_LENGTH:
         return "no question, or too long"
     try:
         read = parse_questions(_file([question]), "made")
-        (back,) = resolved(read, library.places).questions
-        texts = [library.text(place) for id_ in back.gold if (place := library.places.get(id_))]
+        (back,) = resolve_sections(read, library.sections).questions
+        texts = [library.text(place) for id_ in back.gold if (place := library.sections.get(id_))]
     except (UsageError, LibraryError):
         return "its section is not found by its address"
-    if not texts or any(missing(text, back.contains) for text in texts):
+    if not texts or any(find_missing_literals(text, back.contains) for text in texts):
         return "its literals do not stand in its section"
     return ""
 

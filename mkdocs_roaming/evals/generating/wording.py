@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mkdocs_roaming.evals.generating import english
-from mkdocs_roaming.words import fold
+from mkdocs_roaming.text.languages import fold
 
 
 @dataclass(frozen=True, slots=True)

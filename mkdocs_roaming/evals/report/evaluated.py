@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mkdocs_roaming.evals.baseline import Regression
-from mkdocs_roaming.evals.evaluation import Report, Row
-from mkdocs_roaming.evals.modes import SEARCH
-from mkdocs_roaming.evals.outcomes import Outcome, Step
+from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
+from mkdocs_roaming.evals.output import COLUMNS, describe_failure, format_cost, format_difference, format_figure
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.report import plots
 from mkdocs_roaming.evals.report.page import link, only_switch, page, safe, table
-from mkdocs_roaming.evals.telling import COLUMNS, cost_of, shown, told_difference, wrong_with
+from mkdocs_roaming.evals.runner import EvalReport, Regression, ReportRow
+from mkdocs_roaming.evals.systems import SEARCH
 
 PLOTTED = {
     "reached": "A section that answers was opened, in % of the questions that the docs answer",
@@ -22,12 +21,12 @@ PLOTTED = {
 }
 
 
-def evaluation_page(report: Report, worse: Sequence[Regression] = ()) -> str:
+def evaluation_page(report: EvalReport, worse: Sequence[Regression] = ()) -> str:
     """Give the page."""
     return page(f"Questions to {report.site}", "".join(_parts(report, worse)))
 
 
-def _parts(report: Report, worse: Sequence[Regression]) -> Iterator[str]:
+def _parts(report: EvalReport, worse: Sequence[Regression]) -> Iterator[str]:
     asked = report.questions.questions
     without = sum(not question.answerable for question in asked)
     yield f"<h1>Questions to {safe(report.site)}</h1>\n"
@@ -68,17 +67,17 @@ def _worse(worse: Sequence[Regression]) -> Iterator[str]:
         )
 
 
-def _figures(report: Report) -> Iterator[str]:
+def _figures(report: EvalReport) -> Iterator[str]:
     yield "<h2>Figures</h2>\n"
     if report.ranks:
-        yield f"<p>Search, {', '.join(f'{safe(one.name)}: {safe(shown(one))}' for one in report.ranks)}.</p>\n"
+        yield f"<p>Search, {', '.join(f'{safe(one.name)}: {safe(format_figure(one))}' for one in report.ranks)}.</p>\n"
     names = [name for name in COLUMNS if any(row.totals.figure(name) for row in report.rows)]
     rows = [
         [
             f'{safe(row.mode)}<span class="soft"> {safe(row.navigator)}</span>',
-            *(_cell(shown(row.totals.figure(name))) for name in names),
+            *(_cell(format_figure(row.totals.figure(name))) for name in names),
             str(row.totals.asked) + (f" ({row.totals.errors} failed)" if row.totals.errors else ""),
-            safe(cost_of(row.totals)),
+            safe(format_cost(row.totals)),
             f"{row.totals.seconds:.1f}",
         ]
         for row in report.rows
@@ -90,8 +89,10 @@ def _figures(report: Report) -> Iterator[str]:
             yield f'<p class="bad">{safe(row.mode)}: {safe(row.left)}</p>\n'
 
 
-def _against(report: Report) -> Iterator[str]:
-    told = [f"<li>{safe(row.mode)}: {safe(told_difference(one))}</li>\n" for row in report.rows for one in row.against]
+def _against(report: EvalReport) -> Iterator[str]:
+    told = [
+        f"<li>{safe(row.mode)}: {safe(format_difference(one))}</li>\n" for row in report.rows for one in row.against
+    ]
     if told:
         yield f"<p>Against {safe(report.rows[0].mode)}, question by question:</p>\n<ul>\n{''.join(told)}</ul>\n"
 
@@ -101,9 +102,9 @@ def _cell(figure: str) -> str:
     return safe(value) + (f'<span class="soft">[{safe(interval)}</span>' if interval else "")
 
 
-def _question(report: Report, at: int, question: Question) -> Iterator[str]:
+def _question(report: EvalReport, at: int, question: Question) -> Iterator[str]:
     outcomes = [(row, outcome) for row in report.rows if (outcome := row.outcomes[at])]
-    wrong = any(wrong_with(question, outcome) for _, outcome in outcomes)
+    wrong = any(describe_failure(question, outcome) for _, outcome in outcomes)
     marks = "".join(_mark(row, question, outcome) for row, outcome in outcomes)
     yield f'<details class="{"wrong" if wrong else "fine"}"><summary><span class="ask">{safe(question.ask)}</span>'
     yield f'<span class="marks">{marks}</span></summary>\n<div class="inside">\n<dl>'
@@ -125,17 +126,17 @@ def _question(report: Report, at: int, question: Question) -> Iterator[str]:
     yield "</div></details>\n"
 
 
-def _mark(row: Row, question: Question, outcome: Outcome) -> str:
+def _mark(row: ReportRow, question: Question, outcome: EvalResult) -> str:
     if not question.answerable and outcome.state is None:
         return ""  # nothing to be reached, nothing said
-    wrong = wrong_with(question, outcome)
+    wrong = describe_failure(question, outcome)
     bad = bool(outcome.error) or (not outcome.reached if question.answerable else outcome.answered)
     kind, sign = ("bad", "✗") if bad else ("warn", "!") if wrong else ("good", "✓")
     return f'<span class="{kind}">{sign} {safe(row.mode)}</span>'
 
 
-def _outcome(row: Row, question: Question, outcome: Outcome) -> Iterator[str]:
-    wrong = wrong_with(question, outcome)
+def _outcome(row: ReportRow, question: Question, outcome: EvalResult) -> Iterator[str]:
+    wrong = describe_failure(question, outcome)
     yield f"<h3>{safe(row.mode)}</h3>\n"
     told = [outcome.state.replace("_", " ")] if outcome.state else []
     if outcome.reached and row.mode != SEARCH:
@@ -153,13 +154,13 @@ def _outcome(row: Row, question: Question, outcome: Outcome) -> Iterator[str]:
         yield f'<div class="text" tabindex="0" role="group" aria-label="Answer">{safe(outcome.text.strip())}</div>\n'
 
 
-def _reached(outcome: Outcome) -> str:
+def _reached(outcome: EvalResult) -> str:
     if outcome.whole_site:
         return "all of the site was read"
     return f"reached in call {outcome.calls}" if outcome.calls else "open before the first call"
 
 
-def _step(step: Step, question: Question, called: bool) -> str:
+def _step(step: TrailStep, question: Question, called: bool) -> str:
     section = step.section
     gold = section.id in question.gold
     text = link(section.url, " › ".join(section.breadcrumb) or section.title)
@@ -167,13 +168,13 @@ def _step(step: Step, question: Question, called: bool) -> str:
     return f"<li{' class=gold' if gold else ''}>{text}{' ← answers' if gold else ''}</li>\n"
 
 
-def _bar(row: Row, name: str, colour: int) -> plots.Bar | None:
+def _bar(row: ReportRow, name: str, colour: int) -> plots.Bar | None:
     figure = row.totals.figure(name)
     if figure is None:
         return None
     low, high = figure.interval or (figure.value, figure.value)
-    return plots.Bar(row.mode, figure.value, low, high, shown(figure), colour)
+    return plots.Bar(row.mode, figure.value, low, high, format_figure(figure), colour)
 
 
-def _rank(report: Report, at: int) -> int | None:
+def _rank(report: EvalReport, at: int) -> int | None:
     return next((outcome.rank for row in report.rows if (outcome := row.outcomes[at])), None)

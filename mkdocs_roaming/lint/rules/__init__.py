@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mkdocs_roaming.lint.finding import Rule
+from mkdocs_roaming.lint.models import Rule
 from mkdocs_roaming.lint.rules import content, headings, links, structure
 
 RULES: Mapping[str, Rule] = {

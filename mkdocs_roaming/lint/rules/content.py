@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from mkdocs_roaming.lint.docs import Docs
-from mkdocs_roaming.lint.finding import Found, Rule
-from mkdocs_roaming.lint.text import PageText
-from mkdocs_roaming.lint.wording import TEACHING, orders
+from mkdocs_roaming.lint.context import Docs, PageText
+from mkdocs_roaming.lint.models import Found, Rule
+from mkdocs_roaming.lint.wording import TEACHING, find_orders
 
 
 def unclosed_fence(docs: Docs) -> Iterator[Found]:
@@ -68,14 +67,14 @@ def hidden_text(docs: Docs) -> Iterator[Found]:
 def orders_to_models(docs: Docs) -> Iterator[Found]:
     """Find text that gives orders to models; not in code, nor quoted, nor shown where a section teaches about it."""
     for text in docs.texts:
-        for found in orders(text.page.description):
+        for found in find_orders(text.page.description):
             if not _is_described(text.page.description, found):
                 yield Found(f"The page's description says “{found[0]}” to a model that reads.", _TAKE_OUT, text.page)
         prose = _EMPHASIS.sub("", "\n".join(text.prose))  # it changes nothing about an order
         breaks = [found.start() for found in re.finditer("\n", prose)]
         shown = _Shown(text, prose)
         told: set[tuple[int, str]] = set()
-        for found in orders(prose):
+        for found in find_orders(prose):
             number = bisect_left(breaks, found.start())
             at, said = text.section_at(number), " ".join(found[0].split())
             if (at, said) in told or _is_described(prose, found) or shown.has(found, at, number):

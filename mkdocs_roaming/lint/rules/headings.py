@@ -6,15 +6,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from mkdocs_roaming import words
-from mkdocs_roaming.languages import fold
-from mkdocs_roaming.lint.docs import Docs, is_identifier, is_version
-from mkdocs_roaming.lint.finding import Found, Rule
-from mkdocs_roaming.lint.text import PageText
-from mkdocs_roaming.lint.wording import bare_title, is_signpost, says_nothing
-from mkdocs_roaming.manifest import PageEntry
-from mkdocs_roaming.places import Place
-from mkdocs_roaming.section import github_slug, hash_id, names_of
+from mkdocs_roaming.lint.context import Docs, PageText, is_identifier, is_version
+from mkdocs_roaming.lint.models import Found, Rule
+from mkdocs_roaming.lint.wording import is_empty_title, is_signpost, normalize_title
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.sections import github_slug, hash_id, section_names
+from mkdocs_roaming.text import tokenizer as words
+from mkdocs_roaming.text.languages import fold
 
 
 def empty_page_title(docs: Docs) -> Iterator[Found]:
@@ -23,7 +22,7 @@ def empty_page_title(docs: Docs) -> Iterator[Found]:
         page = text.page
         if not page.path or page is docs.manifest.pages[0]:
             continue
-        if says_nothing(page.title, docs.language) and not _is_name(text, Place(page, 0)):
+        if is_empty_title(page.title, docs.language) and not _is_name(text, SectionRef(page, 0)):
             yield Found(
                 f"The page's title “{page.title}” says nothing of what the page is about.",
                 f"Name the subject{_in_group(docs, page)}.",
@@ -33,33 +32,33 @@ def empty_page_title(docs: Docs) -> Iterator[Found]:
 
 def empty_title(docs: Docs) -> Iterator[Found]:
     """Find sections whose title fits any section."""
-    for text, place in docs.sections(docs.manuals):
+    for text, place in docs.iter_sections(docs.manuals):
         title = place.section.title
-        if place.at and says_nothing(title, docs.language) and not _is_name(text, place):
+        if place.position and is_empty_title(title, docs.language) and not _is_name(text, place):
             yield Found(
                 f"The title “{title}” says nothing of what the section is about.",
                 _named_or_dissolved(docs, place),
                 place.page,
-                place.at,
+                place.position,
             )
 
 
 def repeated_sibling(docs: Docs) -> Iterator[Found]:
     """Find titles that stand more than once below the same parent."""
-    for text, place in docs.sections(docs.manuals):
-        children = docs.places.children(place)
+    for text, place in docs.iter_sections(docs.manuals):
+        children = docs.sections.children(place)
         if len(children) < 2:
             continue
-        first: dict[str, Place] = {}
+        first: dict[str, SectionRef] = {}
         for child in children:
             title = " ".join(child.section.title.split())
-            if title and (other := first.setdefault(title, child)).at != child.at:
+            if title and (other := first.setdefault(title, child)).position != child.position:
                 yield Found(
                     f"“{child.section.title}” stands twice below “{place.section.title}”, first in line "
-                    f"{text.starts[other.at] + 1}: nothing tells them apart, and each id hangs on their order.",
+                    f"{text.starts[other.position] + 1}: nothing tells them apart, and each id hangs on their order.",
                     "Say in each title what is different about it, or make one section of them.",
                     place.page,
-                    child.at,
+                    child.position,
                 )
 
 
@@ -84,13 +83,18 @@ def repeated_page_title(docs: Docs) -> Iterator[Found]:
 
 def repeated_title(docs: Docs) -> Iterator[Found]:
     """Find titles that stand so often that a title alone does not tell where one is; once for each title."""
-    found: dict[str, list[Place]] = defaultdict(list)
-    for text, place in docs.sections(docs.manuals):
+    found: dict[str, list[SectionRef]] = defaultdict(list)
+    for text, place in docs.iter_sections(docs.manuals):
         title = place.section.title
-        if place.at and not is_identifier(text, place) and not is_version(title) and not _below_version(docs, place):
-            found[bare_title(title)].append(place)
+        if (
+            place.position
+            and not is_identifier(text, place)
+            and not is_version(title)
+            and not _below_version(docs, place)
+        ):
+            found[normalize_title(title)].append(place)
     for title, places in found.items():
-        if title and len(places) >= _OFTEN and not says_nothing(title, docs.language) and not is_signpost(title):
+        if title and len(places) >= _OFTEN and not is_empty_title(title, docs.language) and not is_signpost(title):
             pages = len({place.page.path for place in places})
             first = places[0]
             yield Found(
@@ -98,7 +102,7 @@ def repeated_title(docs: Docs) -> Iterator[Found]:
                 f"page{'' if pages == 1 else 's'}: in search results it does not tell where one is.",
                 f"Put the subject into the title{_suggested(docs, first)}.",
                 first.page,
-                first.at,
+                first.position,
             )
 
 
@@ -112,10 +116,10 @@ def title_apart(docs: Docs) -> Iterator[Found]:
         titles = [set(_telling(section.title, docs.language)) for section in sections]
         told = [set(_telling(" ".join((section.opening, *section.keywords)), docs.language)) for section in sections]
         for at, wanted in enumerate(titles):
-            place = Place(text.page, at)
-            if not at or not wanted or docs.places.children(place) or _is_name(text, place):
+            place = SectionRef(text.page, at)
+            if not at or not wanted or docs.sections.children(place) or _is_name(text, place):
                 continue
-            if says_nothing(sections[at].title, docs.language):
+            if is_empty_title(sections[at].title, docs.language):
                 continue
             others = [one for one in range(1, len(sections)) if one not in _above(docs, place) and titles[one]]
             other = next((one for one in others if wanted <= told[one] and titles[one] <= told[at]), None)
@@ -133,18 +137,18 @@ def unstable_id(docs: Docs) -> Iterator[Found]:
     """Find sections whose id hangs on the order of others: their name or its hash was taken already."""
     for text in docs.texts:
         page = text.page
-        names = names_of(
+        names = section_names(
             [section.title for section in page.sections],
             [section.anchor for section in page.sections],
             [section.level for section in page.sections],
         )
         titles: set[tuple[str, str]] = set()
         for at, (name, section) in enumerate(zip(names, page.sections, strict=True)):
-            above = docs.places.parent(Place(page, at))
+            above = docs.sections.parent(SectionRef(page, at))
             twin = (above.id if above else "", " ".join(section.title.split()))
             counted = name and _COUNTED.search(name) and not _COUNTED.search(section.anchor or "")
             # `repeated-sibling` tells of the others; the names in code are what they are.
-            if counted and twin not in titles and not is_identifier(text, Place(page, at)):
+            if counted and twin not in titles and not is_identifier(text, SectionRef(page, at)):
                 same = sum(github_slug(other.title) == github_slug(section.title) for other in page.sections) > 1
                 yield Found(
                     f"The id of “{section.title}” hangs on the order of the sections: another one has its "
@@ -173,21 +177,21 @@ _JOINTS = re.compile(r"[-_\s./`*\\\u00ad\u200b]+")
 
 def _in_group(docs: Docs, page: PageEntry) -> str:
     """Give a page's title with that of its group in the nav, where it has one."""
-    above = docs.places.breadcrumb(Place(page, 0))[:-1]
+    above = docs.sections.breadcrumb(SectionRef(page, 0))[:-1]
     return f", as in “{above[-1]}: {page.title}”" if above else ""
 
 
-def _named_or_dissolved(docs: Docs, place: Place) -> str:
+def _named_or_dissolved(docs: Docs, place: SectionRef) -> str:
     """Tell what to do about a title that says nothing: most stand over what might open the section above."""
-    above = docs.places.parent(place)
-    if above is not None and place.at == above.at + 1 and not above.section.body:
+    above = docs.sections.parent(place)
+    if above is not None and place.position == above.position + 1 and not above.section.body:
         return f"Take the heading away, so that its text opens “{above.section.title}”; or name the subject."
     return "Name the subject, or let the text stand below the title above it."
 
 
-def _suggested(docs: Docs, place: Place) -> str:
+def _suggested(docs: Docs, place: SectionRef) -> str:
     """Give a title with the one above it, unless that would be too long for one."""
-    above = docs.places.parent(place)
+    above = docs.sections.parent(place)
     name = above.section.title if above is not None else ""
     return f", as in “{name}: {place.section.title}”" if 0 < len(name) <= _NAME else ""
 
@@ -201,32 +205,32 @@ def _shares_nothing(text: PageText, at: int, stems: set[str]) -> bool:
     return not any(_root(stem) in body for stem in stems)
 
 
-def _above(docs: Docs, place: Place) -> set[int]:
+def _above(docs: Docs, place: SectionRef) -> set[int]:
     """Give the positions of a section and of all above it."""
-    found, above = {place.at}, docs.places.parent(place)
+    found, above = {place.position}, docs.sections.parent(place)
     while above is not None:
-        found.add(above.at)
-        above = docs.places.parent(above)
+        found.add(above.position)
+        above = docs.sections.parent(above)
     return found
 
 
-def _below_version(docs: Docs, place: Place) -> bool:
-    above = docs.places.parent(place)
+def _below_version(docs: Docs, place: SectionRef) -> bool:
+    above = docs.sections.parent(place)
     return above is not None and (is_version(above.section.title) or _below_version(docs, above))
 
 
-def _is_name(text: PageText, place: Place) -> bool:
+def _is_name(text: PageText, place: SectionRef) -> bool:
     """Tell whether an empty title is a name: of code, or in a sentence, as in “the Details extension”."""
     if is_identifier(text, place):
         return True
     title = re.escape(place.section.title.strip())
     named = re.compile(rf"(?:[\w,;)]\s+|`){title}\b|\[{title}\]", re.UNICODE)
-    return any(named.search(text.lines[line]) for line in text.own_lines(place.at))
+    return any(named.search(text.lines[line]) for line in text.own_lines(place.position))
 
 
 def _telling(title: str, language: str) -> list[str]:
     """Give the stems of a title's words that say something."""
-    telling = (one for one in words.groups(title, language) if not one.stop and not one.whole.isdecimal())
+    telling = (one for one in words.parse_words(title, language) if not one.stop and not one.whole.isdecimal())
     return list(dict.fromkeys(words.stem(one.whole, language) for one in telling if len(one.whole) > 1))
 
 

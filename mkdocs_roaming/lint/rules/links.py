@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from urllib.parse import unquote
 
-from mkdocs_roaming.build import MORE
-from mkdocs_roaming.lint.docs import Docs, is_version, name_of
-from mkdocs_roaming.lint.finding import Found, Rule
-from mkdocs_roaming.lint.text import PageText, links_in
-from mkdocs_roaming.lint.wording import says_nothing
-from mkdocs_roaming.manifest import PageEntry
-from mkdocs_roaming.page import path_of
-from mkdocs_roaming.places import Place
+from mkdocs_roaming.lint.context import Docs, PageText, base_name, find_links, is_version
+from mkdocs_roaming.lint.models import Found, Rule
+from mkdocs_roaming.lint.wording import is_empty_title
+from mkdocs_roaming.manifest.builder import MORE_GROUP
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import PageEntry, url_to_path
 
 
 def orphan_page(docs: Docs) -> Iterator[Found]:
@@ -24,7 +22,7 @@ def orphan_page(docs: Docs) -> Iterator[Found]:
     for page in docs.manifest.pages:
         for section in page.sections:
             linked.update(owner[to] for to in section.links if to in owner and owner[to] != page.path)
-    for page in strays(docs):
+    for page in find_unlisted_pages(docs):
         if page.path and page.path not in linked:
             yield Found(
                 "The page is not in the nav, and no other page links to it.",
@@ -77,10 +75,10 @@ def no_description(docs: Docs) -> Iterator[Found]:
         page = text.page
         if page.description or page.sections[0].body or _is_bare(page):
             continue
-        children = docs.places.children(Place(page, 0))
-        if speaks_for(docs, children[0]) or (len(children) == 1 and _begins_with_words(text, children[0])):
+        children = docs.sections.children(SectionRef(page, 0))
+        if is_introduction(docs, children[0]) or (len(children) == 1 and _begins_with_words(text, children[0])):
             continue
-        if len(children) < MANY:  # of the others `no-opening` tells
+        if len(children) < MANY_SUBSECTIONS:  # of the others `no-opening` tells
             shown = f", but a subsection's beginning: “{page.sections[0].opening}”" if page.sections[0].opening else ""
             yield Found(
                 f"The page has neither a description nor text below its title: llms.txt has nothing to say{shown}.",
@@ -98,19 +96,19 @@ def no_site_description(docs: Docs) -> Iterator[Found]:
         )
 
 
-MANY = 5
+MANY_SUBSECTIONS = 5
 """The subsections from which on a section needs a text of its own."""
 
 
-def speaks_for(docs: Docs, first: Place) -> bool:
+def is_introduction(docs: Docs, first: SectionRef) -> bool:
     """Tell whether a first subsection is the beginning of all above it: “Overview”, of which `empty-title` tells."""
-    return first.section.body != "" and says_nothing(first.section.title, docs.language)
+    return first.section.body != "" and is_empty_title(first.section.title, docs.language)
 
 
-def strays(docs: Docs) -> list[PageEntry]:
+def find_unlisted_pages(docs: Docs) -> list[PageEntry]:
     """Give the pages that the author's nav leaves out: the manifest lists them last, in a group of its own."""
     last = docs.manifest.nav[-1] if docs.manifest.nav else None
-    if last is None or last.title != MORE or last.page is not None or last.url is not None:
+    if last is None or last.title != MORE_GROUP or last.page is not None or last.url is not None:
         return []
     pages = {page.path: page for page in docs.manifest.pages}
     found = [pages.get(entry.page) if entry.page is not None else None for entry in last.children]
@@ -130,7 +128,7 @@ def _links(docs: Docs) -> Iterator[tuple[PageText, int, str]]:
         end = len(text.lines) if text.page.path in manuals else _newest(text)
         for number, line in enumerate(text.prose[:end]):
             if "](" in line or "<" in line:
-                for href in links_in(line):
+                for href in find_links(line):
                     yield text, number, href
 
 
@@ -140,7 +138,7 @@ def _path(docs: Docs, href: str) -> str | None:
     url = docs.manifest.site.url
     if not address or "?" in address or not re.match(r"https?:", url):
         return None
-    return path_of(url, address)
+    return url_to_path(url, address)
 
 
 def _newest(text: PageText) -> int:
@@ -156,7 +154,7 @@ def _beside(docs: Docs, path: str) -> bool:
 
 def _of_that_name(docs: Docs, path: str) -> str:
     """Give the page that bears the name a broken link ends in, where there is but one."""
-    name = name_of(path)
+    name = base_name(path)
     pages = docs.by_name.get(name, ()) if name else ()
     return f", perhaps to /{pages[0].path}" if len(pages) == 1 else ""
 
@@ -177,9 +175,9 @@ def _is_bare(page: PageEntry) -> bool:
     return len(page.sections) == 1
 
 
-def _begins_with_words(text: PageText, place: Place) -> bool:
+def _begins_with_words(text: PageText, place: SectionRef) -> bool:
     """Tell whether a section's own text begins with words, and not with code such as a signature."""
-    first = next((line for line in text.own_lines(place.at) if text.lines[line].strip()), None)
+    first = next((line for line in text.own_lines(place.position) if text.lines[line].strip()), None)
     return first is not None and text.prose[first].strip(" `") != ""
 
 

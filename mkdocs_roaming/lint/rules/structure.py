@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mkdocs_roaming.expand import CAP
-from mkdocs_roaming.lint.docs import Docs, is_identifier
-from mkdocs_roaming.lint.finding import Found, Rule
-from mkdocs_roaming.lint.rules.links import MANY, speaks_for, strays
-from mkdocs_roaming.lint.text import PageText
-from mkdocs_roaming.places import Place
+from mkdocs_roaming.lint.context import Docs, PageText, is_identifier
+from mkdocs_roaming.lint.models import Found, Rule
+from mkdocs_roaming.lint.rules.links import MANY_SUBSECTIONS, find_unlisted_pages, is_introduction
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 
 def no_opening(docs: Docs) -> Iterator[Found]:
     """Find sections with many subsections and no text: their line in an outline shows a child's opening."""
-    for _, place in docs.sections(docs.manuals):
+    for _, place in docs.iter_sections(docs.manuals):
         section = place.section
-        if section.body or (place.at == 0 and place.page.description):
+        if section.body or (place.position == 0 and place.page.description):
             continue
-        children = docs.places.children(place)
-        if len(children) < MANY or speaks_for(docs, children[0]):
+        children = docs.sections.children(place)
+        if len(children) < MANY_SUBSECTIONS or is_introduction(docs, children[0]):
             continue
         cure = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
         yield Found(
             f"“{section.title}” has {len(children)} subsections and no text of its own: closed, it shows the opening "
             f"of “{children[0].section.title}”.",
             f"{cure}: what is here, and for whom."
-            + (" A `description` in the front matter does it too." if place.at == 0 else ""),
+            + (" A `description` in the front matter does it too." if place.position == 0 else ""),
             place.page,
-            place.at,
+            place.position,
         )
 
 
 def skipped_level(docs: Docs) -> Iterator[Found]:
     """Find headings more than one level below their parent's; the first of each parent."""
-    for _, place in docs.sections(docs.written):
-        for child in docs.places.children(place)[:1]:
+    for _, place in docs.iter_sections(docs.written):
+        for child in docs.sections.children(place)[:1]:
             here, there = place.section.level, child.section.level
             if there > here + 1:
                 yield Found(
@@ -43,27 +42,27 @@ def skipped_level(docs: Docs) -> Iterator[Found]:
                     f"“{child.section.title}” is missing, or the heading is set too deep.",
                     f"Make it level {here + 1}.",
                     child.page,
-                    child.at,
+                    child.position,
                 )
 
 
 def crowded_section(docs: Docs) -> Iterator[Found]:
     """Find sections with more subsections than can be looked through at once."""
-    for text, place in docs.sections(docs.manuals):
-        children = docs.places.children(place)
+    for text, place in docs.iter_sections(docs.manuals):
+        children = docs.sections.children(place)
         count = len(children)
         if count > _CROWD and not _mostly_names(text, children):  # a class has the members that it has
             yield Found(
                 f"“{place.section.title}” has {count} subsections side by side: opening it costs a list of them all.",
                 f"Group them, below {_CROWD} to a group, or make pages of the groups.",
                 place.page,
-                place.at,
+                place.position,
             )
 
 
 def crowded_nav(docs: Docs) -> Iterator[Found]:
     """Find a nav with too many entries at its top, and groups of it with too many pages."""
-    left_out = {page.path for page in strays(docs)}
+    left_out = {page.path for page in find_unlisted_pages(docs)}
     for title, entries in docs.groups:
         most = _TOP if not title else _CROWD
         if len(entries) > most and not {entry.page for entry in entries} <= left_out:
@@ -77,14 +76,14 @@ def crowded_nav(docs: Docs) -> Iterator[Found]:
 
 def long_section(docs: Docs) -> Iterator[Found]:
     """Find sections whose own text is cut when they are opened."""
-    for text, place in docs.sections(docs.manuals):
-        size = _size(text.lines, text.own_lines(place.at))
-        if size > CAP and not is_identifier(text, place):
+    for text, place in docs.iter_sections(docs.manuals):
+        size = _size(text.lines, text.own_lines(place.position))
+        if size > MAX_EXPANSION_CHARS and not is_identifier(text, place):
             yield Found(
-                f"“{place.section.title}” has {size:,} characters of its own: it is opened in parts of {CAP:,}.",
+                f"“{place.section.title}” has {size:,} characters of its own: it is opened in parts of {MAX_EXPANSION_CHARS:,}.",
                 "Part it by headings, each with a title that tells what is below.",
                 place.page,
-                place.at,
+                place.position,
             )
 
 
@@ -92,7 +91,7 @@ def long_page(docs: Docs) -> Iterator[Found]:
     """Find pages that many readers of whole pages cut off. Change logs are long by nature."""
     for text in docs.manuals:
         size = len(text.markdown)
-        sections = [Place(text.page, at) for at in range(1, len(text.page.sections))]
+        sections = [SectionRef(text.page, at) for at in range(1, len(text.page.sections))]
         if size > _LONG and not _mostly_names(text, sections):  # a page made of a module is as long as that
             yield Found(
                 f"The page has {size:,} characters; agents that fetch it whole cut it off, often at {_LONG:,}.",
@@ -106,7 +105,7 @@ _TOP = 12
 _LONG = 50_000
 
 
-def _mostly_names(text: PageText, places: list[Place]) -> bool:
+def _mostly_names(text: PageText, places: list[SectionRef]) -> bool:
     """Tell whether most sections bear names of code."""
     return 2 * sum(is_identifier(text, place) for place in places) > len(places)
 
@@ -144,7 +143,7 @@ RULES = (
     Rule(
         "long-section",
         "warning",
-        f"A model opens at most {CAP:,} characters at once; the rest takes further turns, or is never read.",
+        f"A model opens at most {MAX_EXPANSION_CHARS:,} characters at once; the rest takes further turns, or is never read.",
         long_section,
     ),
     Rule(

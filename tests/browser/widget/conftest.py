@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkdocs_roaming.expand import expand, render
-from mkdocs_roaming.roam.library import open_library
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.widget import files as widget_files
 
 if TYPE_CHECKING:
@@ -182,8 +182,11 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
 def section_files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Give the file of each section, as it is published."""
     library = open_library(str(folder))
-    for place in library.places:
-        yield f"roaming/sections/{place.id}.md", render(expand(library.places, place, library.text)).encode()
+    for place in library.sections:
+        yield (
+            f"roaming/sections/{place.id}.md",
+            render_expansion(expand_section(library.sections, place, library.text)).encode(),
+        )
 
 
 @contextmanager

@@ -12,12 +12,12 @@ import httpx2
 import uvicorn
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models import Stop, Text, ToolCall
-from mkdocs_roaming.answer.models.scripted import Scripted
-from mkdocs_roaming.roam.library import open_library
-from mkdocs_roaming.serve.answering import Way
-from mkdocs_roaming.serve.app import Serving, create_app
-from mkdocs_roaming.serve.running import listen
+from mkdocs_roaming.answer.models.base import Stop, Text, ToolCall
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.serve._uvicorn import bind_socket
+from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.service import AnswerConfig
 
 from .conftest import Stage, Widget
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def running(serving: Serving) -> Iterator[str]:
+def running(serving: AppConfig) -> Iterator[str]:
     """Run an endpoint on a port of its own, and give its address."""
-    listening = listen("127.0.0.1", 0)
+    listening = bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -44,11 +44,13 @@ def running(serving: Serving) -> Iterator[str]:
 def test_the_real_endpoint_is_understood(page: Page, stage: Stage, widget: Widget) -> None:
     """A question, the sections that were opened, the cited answer, and a follow-up that remembers."""
     library = open_library(str(stage.folder))
-    section = next(place for place in library.places if place.section.title == "Server")
+    section = next(place for place in library.sections if place.section.title == "Server")
     opens = [ToolCall("1", "expand_sections", {"ids": [section.id]}), Stop("tools")]
     says = [Text(f"It listens on port 8642 [^{section.id}]."), Stop("end")]
     stage.page(site="https://docs.example/p/")
-    serving = Serving(str(stage.folder), Way(Scripted([opens, says, says]), Budget(), 0), site=stage.folder)
+    serving = AppConfig(
+        str(stage.folder), AnswerConfig(ScriptedModel([opens, says, says]), Budget(), 0), site=stage.folder
+    )
     with running(serving) as url:
         page.goto(url)
         turn = widget.open().ask("Which port is the default?")

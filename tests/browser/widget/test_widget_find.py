@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkdocs_roaming.languages import _STOP_WORDS
-from mkdocs_roaming.manifest import dump
+from mkdocs_roaming.manifest.io import dump_manifest
+from mkdocs_roaming.text.languages import _STOP_WORDS
 
 from .conftest import TESTS, Stage, Widget
 
@@ -49,10 +49,10 @@ def test_words_are_those_of_search(page: Page, stage: Stage) -> None:
 
 def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
     """Every English word of the tests' texts is stemmed as the index does it."""
-    from mkdocs_roaming.words import split, terms
+    from mkdocs_roaming.text.tokenizer import extract_terms, split_words
 
     texts = "\n".join(path.read_text("utf-8") for path in sorted((TESTS / "golden").rglob("*.md")))
-    known = sorted({word.lower() for word in split(texts) if word.isascii() and word.isalpha()})
+    known = sorted({word.lower() for word in split_words(texts) if word.isascii() and word.isalpha()})
     ends = ["", "s", "ed", "ing", "ly", "ation", "ness", "ies", "ization", "edly", "ment", "ic", "y"]
     all_words = sorted({word + end for word in known for end in ends})
     page.goto(stage.page(""))
@@ -64,7 +64,7 @@ def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
         all_words,
     )
     assert len(all_words) > 5_000
-    assert [(w, f) for w, f in zip(all_words, found, strict=True) if f != terms(w, "en")] == []
+    assert [(w, f) for w, f in zip(all_words, found, strict=True) if f != extract_terms(w, "en")] == []
 
 
 def test_sections_are_found_by_other_forms(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
@@ -186,7 +186,7 @@ def test_too_many_sections_ask_for_an_endpoint(
     """Above 10,000 nothing is indexed, and the reader is told."""
     text = "# A\n\n" + "".join(f"## S{at}\n\n" for at in range(2_001))
     made = make_site([(f"p{at}/", text) for at in range(5)])
-    (stage.folder / "roaming" / "manifest.json").write_text(dump(made.manifest), "utf-8")
+    (stage.folder / "roaming" / "manifest.json").write_text(dump_manifest(made.manifest), "utf-8")
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("s12")

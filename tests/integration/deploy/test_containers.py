@@ -1,0 +1,170 @@
+"""What the containers are made of: the image's steps, run here without Docker, and the file that Compose reads.
+
+The image's packages are taken from this environment: nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "deploy"
+REQUIRED = ("ROAMING_SITE", "ROAMING_NAME", "ROAMING_KEY", "REDIS_PASSWORD")
+
+
+def _compose() -> list[str]:
+    """Give the command of Compose, empty where there is none."""
+    for command in (["docker", "compose"], ["docker-compose"]):
+        if shutil.which(command[0]):
+            done = subprocess.run([*command, "version"], capture_output=True, check=False)
+            if done.returncode == 0:
+                return command
+    return []
+
+
+COMPOSE = _compose()
+
+
+@pytest.fixture
+def compose_file(tmp_path: Path) -> Path:
+    """The file as it stands; for Compose 1, which knows no `name`, without that."""
+    for file in DEPLOY.iterdir():
+        shutil.copy(file, tmp_path)
+    file = tmp_path / "compose.yml"
+    if COMPOSE == ["docker-compose"]:
+        file.write_text(re.sub(r"(?m)^name: .*\n", "", file.read_text("utf-8")), "utf-8")
+    return file
+
+
+@pytest.mark.skipif(not COMPOSE, reason="needs Docker Compose")
+@pytest.mark.parametrize("missing", ["", *REQUIRED])
+def test_compose_takes_the_file(compose_file: Path, missing: str) -> None:
+    """It is valid, and where a secret, the site or the name is missing Compose stops and names it."""
+    given = {name: "x" for name in REQUIRED if name != missing}
+    environment = {**{name: value for name, value in os.environ.items() if name not in REQUIRED}, **given}
+    command = [*COMPOSE, "-f", str(compose_file), "config"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if missing:
+        assert done.returncode != 0
+        wanted = {"ROAMING_SITE": "address of the published site", "ROAMING_NAME": "name that the endpoint"}
+        assert wanted.get(missing, "openssl rand") in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert "condition: service_healthy" in done.stdout
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    """Give the Dockerfile's instructions, lines that go on joined."""
+    text = re.sub(r"\\\n", " ", (DEPLOY / "Dockerfile").read_text("utf-8"))
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            word, _, rest = line.partition(" ")
+            yield word, rest.strip()
+
+
+@pytest.mark.slow
+def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sample: Path) -> None:
+    """From nothing but what is copied into it the image installs, starts by its entry point, and its health check
+    passes once the site is open.
+    """
+    source, venv = tmp_path / "src", tmp_path / "opt"
+    source.mkdir()
+    here = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib"), "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1"}
+    here |= {"PIP_NO_BUILD_ISOLATION": "0", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    entry: list[str] = []
+    check: list[str] = []
+    for word, rest in instructions():
+        if word == "COPY" and "--from" not in rest:
+            *names, target = rest.split()
+            for name in names:
+                _copy(ROOT / name, source / (name if target == "./" else target))
+        elif word == "RUN" and "venv" in rest:
+            step = rest.replace("/opt/roaming", str(venv))
+            done = subprocess.run(["sh", "-c", step], cwd=source, env=here, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        elif word == "ENV":
+            told = dict(pair.split("=", 1) for pair in shlex.split(rest))
+            here |= {
+                name: value.replace("/opt/roaming", str(venv)).replace("$PATH", here["PATH"])
+                for name, value in told.items()
+            }
+        elif word == "ENTRYPOINT":
+            entry = _words(rest)
+        elif word == "HEALTHCHECK":
+            check = _words(rest.partition("CMD")[2])
+    assert here["ROAMING_HOST"] == "0.0.0.0"
+    here |= {"ROAMING_HOST": "127.0.0.1", "ROAMING_PORT": str(_free_port())}
+    installed = subprocess.run(
+        [str(venv / "bin/python"), "-c", "import mkdocs_roaming as m; print(m.__file__)"],
+        cwd=tmp_path,
+        env=here,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert installed.stdout.startswith(str(venv))
+    assert _health(check, here, tmp_path) == 1
+    entry[0] = str(venv / "bin" / entry[0])
+    with subprocess.Popen([*entry, str(sample)], cwd=tmp_path, env=here, stderr=subprocess.DEVNULL) as process:
+        try:
+            end = time.monotonic() + 30
+            while (status := _health(check, here, tmp_path)) and time.monotonic() < end:
+                assert process.poll() is None
+                time.sleep(0.2)
+            assert status == 0
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("useradd") is None or os.geteuid() != 0, reason="needs useradd, and root")
+def test_the_images_user_is_nobody(tmp_path: Path) -> None:
+    """The step that makes the user is valid; it has no home, no shell, and the id that the image runs as."""
+    (step,) = [rest for word, rest in instructions() if word == "RUN" and rest.startswith("useradd ")]
+    (tmp_path / "etc").mkdir()
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        (tmp_path / "etc" / name).touch()
+    words = shlex.split(step)
+    done = subprocess.run(
+        [words[0], "--prefix", str(tmp_path), *words[1:]], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    made = (tmp_path / "etc/passwd").read_text().strip().split(":")
+    assert (made[0], made[2], made[5], made[6]) == ("roaming", "10001", "/nonexistent", "/usr/sbin/nologin")
+    assert ("USER", "10001:10001") in set(instructions())
+
+
+def _copy(there: Path, here: Path) -> None:
+    if there.is_dir():
+        shutil.copytree(there, here, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(there, here)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = json.loads(text)
+    return words
+
+
+def _health(check: list[str], environment: dict[str, str], folder: Path) -> int:
+    return subprocess.run(check, env=environment, cwd=folder, capture_output=True, check=False).returncode

@@ -1,0 +1,345 @@
+"""nginx and Caddy in front, run as their recipes say: streams are not held back, and nobody asks as somebody else.
+
+Each is started here on ports of this machine, and skipped where it is not installed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+
+from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+NGINX, CADDY = (shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin") for name in ("nginx", "caddy"))
+pytestmark = pytest.mark.slow
+PIECES, PAUSE = 4, 0.4
+
+
+class Streaming:
+    """Streams a few events with pauses; knows when a reader left."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        kind = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 200, "headers": kind})
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                self.left.set()
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            for at in range(PIECES):
+                await send({"type": "http.response.body", "body": f"data: {at}\n\n".encode(), "more_body": True})
+                await anyio.sleep(PAUSE)
+            await send({"type": "http.response.body"})
+            group.cancel_scope.cancel()
+
+
+@dataclass
+class Front:
+    """A server in front, and the application behind it."""
+
+    origin: str
+    port: int
+    context: ssl.SSLContext | None
+    app: Streaming = field(default_factory=Streaming)
+    lines: list[Any] = field(default_factory=list)
+
+    def leave(self) -> None:
+        """Close all connections."""
+        while self.lines:
+            self.lines.pop().close()
+
+    def ask(self, path: str = "/v1/ask", body: bytes = b"{}", **headers: str) -> http.client.HTTPResponse:
+        """Ask and give the answer as it begins."""
+        line: socket.socket = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        if self.context is not None:
+            line = self.context.wrap_socket(line, server_hostname="ask.example")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.sock = line
+        named = {"Host": self.origin.partition("://")[2]} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        connection.request("POST", path, body, named)
+        answer = connection.getresponse()
+        self.lines += [connection, answer]
+        return answer
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(500):
+        assert process.poll() is None, "it ended at once"
+        with socket.socket() as line:
+            if line.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise AssertionError("it does not listen")
+
+
+@contextmanager
+def behind(app: Any) -> Iterator[int]:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(100)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False, lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@contextmanager
+def nginx(upstream: int, folder: Path) -> Iterator[Front]:
+    port = free_port()
+    certificate = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    certificate += ["-days", "2", "-subj", "/CN=ask.example", "-addext", "subjectAltName=DNS:ask.example"]
+    certificate += ["-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem")]
+    subprocess.run(certificate, check=True, capture_output=True)
+    recipe = (DEPLOY / "nginx.conf").read_text("utf-8")
+    for there, here in (
+        ("127.0.0.1:8000", f"127.0.0.1:{upstream}"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
+        ("/etc/ssl/ask.example/", f"{folder}/"),
+    ):
+        assert there in recipe
+        recipe = recipe.replace(there, here)
+    (folder / "roaming.conf").write_text(recipe)
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"http {{ access_log {folder}/access.log; {temporary} include {folder}/roaming.conf; }}\n"
+    )
+    command = [str(NGINX), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+    tried = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stderr
+    with subprocess.Popen(command) as process:
+        try:
+            wait_for(port, process)
+            context = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
+            yield Front(f"https://ask.example:{port}", port, context)
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def caddy(upstream: int, folder: Path) -> Iterator[Front]:
+    port = free_port()
+    origin = f"http://ask.example:{port}"
+    environment = {
+        **os.environ,
+        "ROAMING_NAME": origin,
+        "ROAMING_UPSTREAM_NAME": "127.0.0.1",
+        "ROAMING_UPSTREAM_PORT": str(upstream),
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+    }
+    command = [str(CADDY), "run", "--config", str(DEPLOY / "Caddyfile"), "--adapter", "caddyfile"]
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
+    ):
+        try:
+            wait_for(port, process)
+            yield Front(origin, port, None)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(params=["nginx", "caddy"])
+def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
+    """The recipe's server in front of a guarded application that lets each visitor ask four times."""
+    if {"nginx": NGINX, "caddy": CADDY}[request.param] is None:
+        pytest.skip(f"needs {request.param}")
+    app = Streaming()
+    policy = RequestPolicy(
+        hosts=("ask.example",), origins=("https://docs.example",), proxies=1, requests_a_minute_each=4
+    )
+    guard = RequestGuard(app, policy, QuotaLimiter(AnswerQuota(), CounterStore()))
+    start = {"nginx": nginx, "caddy": caddy}[request.param]
+    with behind(guard) as port, start(port, tmp_path) as running:
+        running.app = app
+        yield running
+        running.leave()
+
+
+def test_a_stream_is_not_held_back(front: Front) -> None:
+    """Each piece arrives when it is said, not with the last one."""
+    answer = front.ask()
+    assert answer.status == 200
+    arrived: list[float] = []
+    while line := answer.readline():
+        if line.startswith(b"data:"):
+            arrived.append(time.monotonic())
+    assert len(arrived) == PIECES
+    for earlier, later in pairwise(arrived):
+        assert later - earlier > PAUSE / 2
+
+
+def test_a_reader_that_leaves_is_noticed_behind_the_front(front: Front) -> None:
+    """At once the application knows, and can stop asking its model."""
+    answer = front.ask()
+    assert answer.readline() == b"data: 0\n"
+    front.leave()
+    assert front.app.left.wait(5)
+
+
+def test_nobody_asks_as_somebody_else(front: Front) -> None:
+    """Whatever a visitor writes into X-Forwarded-For, the address that the front saw is counted."""
+    statuses = [front.ask(X_Forwarded_For=f"198.51.100.{at}").status for at in range(6)]
+    assert statuses == [200] * 4 + [429] * 2
+
+
+def test_the_visitors_scheme_and_name_arrive(front: Front) -> None:
+    """Pages of the front's own name may ask, as may those of the configured site; others may not."""
+    assert front.ask(Origin=front.origin).status == 200
+    allowed = front.ask(Origin="https://docs.example")
+    assert allowed.getheader("Access-Control-Allow-Origin") == "https://docs.example"
+    assert front.ask(Origin="https://evil.example").status == 403
+    other = front.origin.replace("https:", "x:").replace("http:", "https:").replace("x:", "http:")
+    assert front.ask(Origin=other).status == 403
+
+
+def test_refusals_arrive_as_they_are(front: Front) -> None:
+    """A body that is too large is refused in words that programs and browsers can read."""
+    answer = front.ask(body=b"x" * 100_000, Origin="https://docs.example")
+    assert answer.status == 413
+    assert answer.getheader("Content-Type") == "application/problem+json"
+    assert answer.getheader("Access-Control-Allow-Origin") == "https://docs.example"
+    assert json.loads(answer.read())["code"] == "size"
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+@pytest.mark.parametrize("there", [True, False])
+def test_no_front_keeps_a_question(kind: str, there: bool, tmp_path: Path) -> None:
+    """Questions stand in addresses too: in no log, even of what fails because the server behind is gone."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    guard = RequestGuard(
+        Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), QuotaLimiter(AnswerQuota(), CounterStore())
+    )
+    with (
+        behind(guard) as port,
+        {"nginx": nginx, "caddy": caddy}[kind](port if there else free_port(), tmp_path) as front,
+    ):
+        assert front.ask("/ask?q=whispered").status == (200 if there else 502)
+        front.leave()
+    logs = [file for file in tmp_path.iterdir() if file.is_file()]
+    assert logs
+    assert not [file.name for file in logs if b"whispered" in file.read_bytes()]
+
+
+# The endpoint itself behind them
+
+
+class Pausing:
+    """A provider's brain that thinks for a while before it says anything."""
+
+    def reply(self, view: Any) -> list[Any]:
+        from messages_api.parts import Say, Wait
+
+        return [Wait(3 * PAUSE), Say("Nothing is said of that.")]
+
+
+@contextmanager
+def roaming(folder: Path) -> Iterator[int]:
+    """Run `roaming serve` with a model that takes its time; gives its port."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from messages_api import MessagesApi, serving
+
+    (folder / "site.md").write_text("# Kettle\n\n## Server\n\nIt listens on port 8642.\n", "utf-8")
+    port = free_port()
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder / "site.md"), "--port", str(port)]
+    command += ["--proxies", "1", "--allow-host", "ask.example", "--model", "openai:qwen3"]
+    with serving(MessagesApi(Pausing(), key="x")) as api:
+        environment = {**os.environ, "OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+            try:
+                wait_for(port, process)
+                yield port
+            finally:
+                process.terminate()
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+def test_an_answer_streams_through(kind: str, tmp_path: Path) -> None:
+    """Of `roaming serve` behind the recipe the beginning is there while the model still thinks; then the end."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    with roaming(tmp_path) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
+        for _ in range(100):  # until the site is open
+            answer = front.ask(body=b'{"question": "Which port?"}', Content_Type="application/json")
+            if answer.status != 503:
+                break
+            time.sleep(0.1)
+        assert answer.getheader("X-Vercel-AI-UI-Message-Stream") == "v1"
+        arrived: dict[bytes, float] = {}
+        while line := answer.readline():
+            arrived.setdefault(line.strip(), time.monotonic())
+        front.leave()
+    assert arrived[b"data: [DONE]"] - arrived[b'data: {"type":"start"}'] > 2 * PAUSE
+
+
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+def test_headers_by_the_byte_end_at_the_front(kind: str, tmp_path: Path) -> None:
+    """Ten seconds and no longer: then the front closes the connection, whatever still comes."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    guard = RequestGuard(
+        Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), QuotaLimiter(AnswerQuota(), CounterStore())
+    )
+    with behind(guard) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
+        line: socket.socket = socket.create_connection(("127.0.0.1", front.port), timeout=20)
+        if front.context is not None:
+            line = front.context.wrap_socket(line, server_hostname="ask.example")
+        began = time.monotonic()
+        with line, suppress(OSError):
+            line.sendall(b"GET / HTTP/1.1\r\nHost: ask.example\r\nX-Slow: ")
+            line.settimeout(0.25)
+            while time.monotonic() - began < 30:
+                line.sendall(b"x")
+                try:
+                    if not line.recv(1_000):
+                        break
+                except TimeoutError:
+                    continue
+        assert 8 < time.monotonic() - began < 25

@@ -1,0 +1,177 @@
+"""The recipes in deploy/ say what the code understands, and leave nothing open that they promise to close."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.serve.config import LIMIT_KEYS
+from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.problems import ProblemError, encode_problem
+from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.redaction import redact
+
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "deploy"
+SYSTEMD = shutil.which("systemd-analyze")
+UNDERSTOOD = {
+    "ROAMING_CONFIG",
+    "ROAMING_HOST",
+    "ROAMING_PORT",
+    "ROAMING_HOSTS",
+    "ROAMING_KEY",
+    "ROAMING_COUNTERS",
+    "ANTHROPIC_API_KEY",
+}
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
+    return loaded
+
+
+def checked(folder: Path, environment: dict[str, str], config: Path = DEPLOY / "roaming.toml") -> str:
+    """Give what `--check-config` prints of an environment and a settings file."""
+    (folder / "site.md").write_text("# Site\n")
+    for name in [name for name in os.environ if name.startswith("ROAMING_")]:
+        environment.setdefault(name, "")
+    arguments = ["serve", str(folder / "site.md"), "--config", str(config), "--check-config"]
+    result = CliRunner().invoke(main, arguments, env=environment)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_settings_are_understood(tmp_path: Path) -> None:
+    """deploy/roaming.toml is taken as it stands, and so is every line that is commented out in it."""
+    said = checked(tmp_path, {})
+    assert "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example" in said
+    assert "[serve] proxies = 1" in said
+    text = (DEPLOY / "roaming.toml").read_text("utf-8")
+    (tmp_path / "all.toml").write_text(re.sub(r"(?m)^# (?=\[|\w+ = )", "", text))
+    said = checked(tmp_path, {}, tmp_path / "all.toml")
+    assert "[limits] money_a_day = 2.0" in said
+    assert "[budget] cost = 0.05" in said
+
+
+def test_the_containers_are_given_what_is_understood(compose: dict[str, Any], tmp_path: Path) -> None:
+    """Every variable of the compose file is one that `roaming serve` reads, and comes to what it says."""
+    environment = compose["services"]["roaming"]["environment"]
+    assert set(environment) <= UNDERSTOOD
+    values = {
+        "ROAMING_HOSTS": "docs-ask.example",
+        "ROAMING_KEY": "k" * 32,
+        "ROAMING_COUNTERS": "redis://:hunter2@redis:6379/0",
+    }
+    said = checked(tmp_path, values)
+    assert "docs-ask.example" in said
+    assert "counters = redis://…@redis:6379/0" in said
+    assert "hunter2" not in said
+
+
+def test_only_the_front_is_open(compose: dict[str, Any]) -> None:
+    """Redis and the endpoints publish no port; Redis is on a network without a way out, with a password, and keeps
+    what was counted.
+    """
+    services = compose["services"]
+    assert [name for name, service in services.items() if "ports" in service] == ["caddy"]
+    assert compose["networks"]["counters"]["internal"] is True
+    assert services["redis"]["networks"] == ["counters"]
+    command = " ".join(services["redis"]["command"])
+    for word in ("--requirepass", "--appendonly yes", "noeviction"):
+        assert word in command
+    assert services["roaming"]["deploy"]["replicas"] >= 2
+    assert services["roaming"]["read_only"] is True
+    assert services["roaming"]["cap_drop"] == ["ALL"]
+
+
+def test_no_secret_has_a_default(compose: dict[str, Any]) -> None:
+    """What must be secret must be given: compose stops where it is not."""
+    text = (DEPLOY / "compose.yml").read_text("utf-8")
+    example = (DEPLOY / "roaming.env.example").read_text("utf-8")
+    for name in ("ROAMING_KEY", "REDIS_PASSWORD", "ROAMING_NAME", "ROAMING_SITE"):
+        assert set(re.findall(rf"\$\{{{name}(.)", text)) == {":"}
+        assert set(re.findall(rf"\$\{{{name}:(.)", text)) == {"?"}
+        assert f"\n{name}=" in example
+    assert re.findall(r"(?m)^(?:ROAMING_KEY|ANTHROPIC_API_KEY|REDIS_PASSWORD)=(.*)$", example) == ["", "", ""]
+
+
+def test_the_image_is_small_and_runs_as_nobody() -> None:
+    """One base image, no root, a health check; what is copied exists, the extras exist, nothing else goes in."""
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    steps = re.findall(r"(?m)^([A-Z]+) (.*)$", text)
+    assert {rest.split()[0] for step, rest in steps if step == "FROM"} == {"python:3.12-slim"}
+    assert [rest for step, rest in steps if step == "USER"] == ["10001:10001"]
+    assert any(step == "HEALTHCHECK" for step, _ in steps)
+    assert "/healthz" in text
+    sources = [word for step, rest in steps if step == "COPY" and "--from" not in rest for word in rest.split()[:-1]]
+    allowed = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    for source in sources:
+        assert (ROOT / source).exists()
+        assert f"!{source}" in allowed
+    extras = re.search(r'"\.\[(.*?)\]"', text)
+    assert extras is not None
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras[1].split(",")) <= set(known)
+
+
+def test_the_health_check_is_python() -> None:
+    """What the image runs to see whether it is well can be run, and fails where nothing listens."""
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    command = re.search(r'(?m)^  CMD \["python", "-c", "(.*)"\]$', text)
+    assert command is not None
+    script = command[1].replace('\\"', '"')
+    environment = {**os.environ, "ROAMING_PORT": "9"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Connection refused" in done.stderr
+
+
+@pytest.mark.skipif(SYSTEMD is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    """No line of it is unknown, and it leaves little open."""
+    unit = tmp_path / "roaming.service"
+    unit.write_text((DEPLOY / "roaming.service").read_text("utf-8").replace("/opt/roaming/bin/roaming", sys.executable))
+    verified = subprocess.run([str(SYSTEMD), "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    command = [str(SYSTEMD), "security", "--offline=true", "--threshold=20", str(unit)]
+    rated = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert rated.returncode == 0, rated.stdout
+
+
+def test_the_fronts_are_one_proxy() -> None:
+    """Both recipes replace X-Forwarded-For, neither adds to it: proxies = 1 is right for them."""
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
+    assert "header_up X-Forwarded-For {remote_host}" in (DEPLOY / "Caddyfile").read_text("utf-8")
+    assert tomllib.loads((DEPLOY / "roaming.toml").read_text("utf-8"))["serve"]["proxies"] == 1
+
+
+def test_every_limit_is_documented() -> None:
+    """docs/serving.md names each limit with its default, and each code of a refusal; what it shows is what is said."""
+    text = (ROOT / "docs/serving.md").read_text("utf-8")
+    table = text.split("## Limits")[1].split("A visitor is")[0]
+    shown: dict[str, str] = {}
+    for names, values in re.findall(r"(?m)^\| (`[^|]*) \| ([^|]*) \|", table):
+        keys = re.findall(r"`(\w+)`", names)
+        found = [value.strip() for value in values.split(",")]
+        shown |= dict(zip(keys, found * (len(keys) if len(found) == 1 else 1), strict=False))
+    limits = {**asdict(AnswerQuota()), **asdict(RequestPolicy())}
+    own = {name: "none" if limits[name] is None else f"{limits[name]:g}" for name in LIMIT_KEYS}
+    assert {name: value if value == "none" else f"{float(value):g}" for name, value in shown.items()} == own
+    for code in ("busy", "rate", "money", "counters", "host", "origin", "size", "slow"):
+        assert f"`{code}`" in text
+    refused = ProblemError(429, "rate", "Too many questions in a minute.", retry_after=19)
+    assert encode_problem(refused)[1].decode() in text
+    assert redact("why is token=abc123 refused by https://me:pw@db.example for jane@boat.example") in text

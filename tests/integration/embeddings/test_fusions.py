@@ -1,0 +1,75 @@
+"""The measure of how words and meaning are put together measures what readers get."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from embeddings_api import EmbeddingsApi
+
+from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+from mkdocs_roaming.library.hybrid import HybridSearch
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.search import Search
+
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import fusions  # noqa: E402  # a script: it is found once its folder is
+from search_quality import Question  # noqa: E402  # as above
+
+ASKED = ("car on fridays", "price of tyres", "how long are receipts kept", "does anybody work on sundays here")
+
+
+@pytest.fixture
+def site(build: Any, configured: EmbeddingsOptions) -> Path:
+    """A published site with vectors."""
+    build(configured)
+    return build.site
+
+
+def test_the_way_that_is_called_built_ranks_as_search_does(site: Path, api: EmbeddingsApi) -> None:
+    """Each section of each ranking stands where a reader's search puts it."""
+    library = open_library(site)
+    queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url))
+    questions = [Question(ask, frozenset()) for ask in ASKED]
+    found = fusions.answers(library, queries, {"asked": questions})["asked"]
+    hybrid = HybridSearch(Search(library), queries)
+    for one in found:
+        scores = fusions.WAYS[fusions.BUILT](one)
+        order = sorted(scores, key=scores.__getitem__, reverse=True)
+        assert order == [hit.place.id for hit in hybrid.find(one.question.ask, limit=200)]
+
+
+def test_the_tables_tell_the_ways_apart(
+    site: Path, api: EmbeddingsApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What says it in other words is found by meaning alone; the ways are set beside words and what is built."""
+    questions = tmp_path / "q.yml"
+    questions.write_text("questions:\n- ask: car\n  sections: [fleet/]\n- ask: price\n  sections: [money/]\n")
+    config = tmp_path / "roaming.toml"
+    config.write_text(f'[embeddings]\nmodel = "toy"\nbase_url = "{api.url}"\n')
+    before = len(api.texts)
+    arguments = [f"a={site}", "--questions", f"a={questions}", "--config", str(config)]
+    assert fusions.main(arguments) == 0
+    rows = {line.split("|")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("|")}
+    assert rows["words"].startswith("| words | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 |  | -100.0 ")
+    assert rows["meaning"].startswith("| meaning | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | +100.0 ")
+    assert set(fusions.WAYS) < set(rows)
+    assert api.texts[before:] == ["car", "price"]
+
+
+@pytest.mark.parametrize("file", sorted((BENCHMARKS / "asked").glob("*.yml")), ids=lambda file: file.stem)
+def test_each_question_to_a_real_site_has_its_sections(file: Path) -> None:
+    """Nothing is asked twice, and everything has an answer."""
+    questions = yaml.safe_load(file.read_text("utf-8"))["questions"]
+    assert len(questions) >= 20
+    assert len({question["ask"].lower() for question in questions}) == len(questions)
+    for question in questions:
+        assert set(question) == {"ask", "sections", "answerable"}
+        assert question["answerable"] is True
+        assert question["sections"]

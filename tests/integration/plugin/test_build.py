@@ -1,0 +1,270 @@
+"""The MkDocs plugin, run by MkDocs itself on small projects."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from mkdocs.exceptions import Abort
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+URL = "https://docs.example/sub/"
+
+HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode).\n"
+INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
+
+
+def test_two_lines_publish_a_valid_site(mkdocs: Project) -> None:
+    """With the plugin's name alone, everything is published and holds together."""
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+    assert built.paths() == ["", "guide/install/"]
+    assert built.faults == ()
+    assert f"[quiet mode]({URL}guide/install/index.md#quiet-mode)" in built.text("index.md")
+    assert built.said()[-1].startswith("roaming: 2 pages, 3 sections, ~")
+
+
+def test_pages_point_to_their_markdown(mkdocs: Project) -> None:
+    """Every page has the `<link>` pair and the sentence, and search knows nothing of them."""
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugins=["search", {"roaming": {}}])
+    html = built.text("guide/install/index.html")
+    assert '<link rel="alternate" type="text/markdown" href="index.md" data-roaming>' in html
+    assert 'href="../../llms.txt"' in html
+    assert "For agents and language models" in html
+    assert "language models" not in built.text("search/search_index.json")
+
+
+def test_the_nav_is_followed(mkdocs: Project) -> None:
+    """Groups, outside links and orphan pages stand in the manifest as in mkdocs.yml."""
+    nav = [{"Guide": [{"Set up": "guide/install.md"}, {"Forum": "https://forum.example/"}]}, {"Welcome": "index.md"}]
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL, "lost.md": "# Lost\n"}, nav=nav)
+    assert built.paths() == ["guide/install/", "", "lost/"]
+    guide, home, more = built.manifest.nav
+    assert [(child.title, child.page, child.url) for child in guide.children] == [
+        ("Set up", "guide/install/", None),
+        ("Forum", None, "https://forum.example/"),
+    ]
+    assert (home.page, more.title, more.children[0].page) == ("", "More", "lost/")
+
+
+def test_flat_addresses(mkdocs: Project) -> None:
+    """With `use_directory_urls: false` a page's Markdown is `page.md`, and links lead there."""
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, use_directory_urls=False)
+    assert built.paths() == ["", "guide/install.html"]
+    assert f"({URL}guide/install.md#quiet-mode)" in built.text("index.md")
+    assert built.faults == ()
+
+
+def test_front_matter_says_what_is_published(mkdocs: Project) -> None:
+    """`llms: false` keeps a page out; `description` and `tags` are published."""
+    built = mkdocs(
+        {
+            "index.md": "---\ndescription: How it\n  begins.\ntags: [a, b]\n---\n# Home\n\n[secret](secret.md)\n",
+            "secret.md": "---\nllms: false\n---\n# Secret\n\nxyzzy\n",
+        }
+    )
+    (page,) = built.manifest.pages
+    assert (page.description, page.tags) == ("How it begins.", ("a", "b"))
+    assert f"[secret]({URL}secret/)" in built.text("index.md")
+    assert "xyzzy" not in built.text("llms-full.txt")
+    assert "data-roaming" not in built.text("secret/index.html")
+    assert "- [Home](https://docs.example/sub/index.md): How it begins." in built.text("llms.txt")
+
+
+def test_include_and_exclude(mkdocs: Project) -> None:
+    """Globs over source paths choose the pages."""
+    sources = {"index.md": HOME, "guide/install.md": INSTALL, "guide/old.md": "# Old\n"}
+    built = mkdocs(sources, plugin={"include": ["guide/*"], "exclude": ["*/old.md"]})
+    assert built.paths() == ["guide/install/"]
+
+
+def test_it_can_be_switched_off(mkdocs: Project) -> None:
+    """With `enabled: false` a build is as if the plugin were not there."""
+    built = mkdocs({"index.md": HOME}, plugin={"enabled": False})
+    assert not (built.folder / "llms.txt").exists()
+    assert "data-roaming" not in built.text("index.html")
+
+
+def test_options_leave_files_out(mkdocs: Project) -> None:
+    """llms-full.txt and section files can be switched off; the outline keeps its budget."""
+    options = {"llms_full": False, "section_files": False, "outline_tokens": 200, "description": "In one line."}
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugin=options)
+    assert not (built.folder / "llms-full.txt").exists()
+    assert not (built.folder / "roaming/sections").exists()
+    assert "> In one line." in built.text("llms.txt")
+    assert built.manifest.pages[0].full is None
+
+
+def test_a_missing_site_url_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    """Without `site_url` the build stops with the line to add."""
+    with pytest.raises(Abort):
+        mkdocs({"index.md": HOME}, site_url="")
+    assert "add `site_url: https://…/` to mkdocs.yml" in caplog.text
+
+
+def test_an_outline_that_cannot_be_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    """A budget that is too small is named with its cure."""
+    with pytest.raises(Abort):
+        mkdocs({"index.md": HOME}, plugin={"outline_tokens": 10})
+    assert "roaming: outline_tokens is 10; set it to 200 or more" in caplog.text
+
+
+def test_a_wrong_option_is_named(mkdocs: Project) -> None:
+    """A misspelt value of an option stops the build before it begins."""
+    with pytest.raises(AssertionError, match="section_files"):
+        mkdocs({"index.md": HOME}, plugin={"section_files": "some"})
+
+
+def test_two_builds_are_byte_identical(mkdocs: Project) -> None:
+    """A second build, all of its pages reused, gives the same bytes."""
+    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    first, second = mkdocs(sources, site="a"), mkdocs(sources, site="b")
+    assert "2 pages reused" in second.said()[-1]
+    for file in first.folder.rglob("*"):
+        if file.suffix in (".md", ".txt", ".json"):
+            assert file.read_bytes() == (second.folder / file.relative_to(first.folder)).read_bytes()
+
+
+def test_a_build_after_an_edit_equals_a_clean_build(mkdocs: Project) -> None:
+    """After one page was edited, the published files are those of a build from nothing."""
+    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    mkdocs(sources)
+    edited = {**sources, "guide/install.md": INSTALL.replace("--hush", "--silent")}
+    after = mkdocs(edited, site="a")
+    clean = mkdocs(edited, plugin={"cache": False}, site="b")
+    assert "1 pages reused" in after.said()[-1]
+    for file in clean.folder.rglob("*.md"):
+        assert file.read_bytes() == (after.folder / file.relative_to(clean.folder)).read_bytes()
+    assert clean.text("roaming/manifest.json") == after.text("roaming/manifest.json")
+
+
+def test_a_renamed_heading_opens_by_its_old_id(mkdocs: Project) -> None:
+    """With `previous`, what a model remembers from last week still opens."""
+    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    old = mkdocs(sources, site="a").manifest.pages[1].sections[1].id
+    sources["guide/install.md"] = INSTALL.replace("Quiet mode", "Silence")
+    built = mkdocs(sources, plugin={"previous": "a"}, site="b")
+    assert "## Silence" in built.text(f"roaming/sections/{old}.md")
+
+
+def test_a_previous_manifest_that_is_away_is_a_counted_warning(mkdocs: Project) -> None:
+    """The build goes on, and says what is lost."""
+    built = mkdocs({"index.md": HOME}, plugin={"previous": "nowhere/manifest.json"})
+    assert built.said(logging.WARNING) == [
+        "roaming: previous: nowhere/manifest.json: No such file or directory; "
+        "ids of sections that were renamed are not carried on"
+    ]
+
+
+HOOK = """
+def on_post_page(output, page, config):
+    return output.replace(page.content, "<form>Password?</form>") if page.meta.get("lock") else output
+"""
+
+
+def test_a_page_that_is_encrypted_late_is_published_nowhere(mkdocs: Project, tmp_path: Path) -> None:
+    """What a later hook hides from readers is in none of our files, and a warning names the page."""
+    (tmp_path / "lock.py").write_text(HOOK)
+    secret = "---\nlock: true\n---\n# Vault\n\nThe combination of the vault is plugh twelve.\n"
+    built = mkdocs(
+        {"index.md": "# Home\n\n[vault](vault.md)\n", "vault.md": secret},
+        hooks=[str(tmp_path / "lock.py")],
+        plugin={"cache": False},
+    )
+    assert built.paths() == [""]
+    assert built.said(logging.WARNING)[0].startswith("roaming: vault.md: the built page does not show the words")
+    published = [file for file in built.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
+    assert not [file for file in published if "plugh" in file.read_text("utf-8")]
+    assert f"[vault]({URL}vault/)" in built.text("index.md")
+
+
+def test_the_cache_keeps_nothing_of_a_hidden_page(mkdocs: Project, tmp_path: Path) -> None:
+    """A page that a hook hides leaves no clear text in the cache either."""
+    (tmp_path / "lock.py").write_text(HOOK)
+    mkdocs(
+        {"index.md": HOME, "vault.md": "---\nlock: true\n---\n# Vault\n\nThe word is plugh, plugh and plugh.\n"},
+        hooks=[str(tmp_path / "lock.py")],
+    )
+    kept = list((tmp_path / ".cache/roaming").iterdir())
+    assert kept
+    assert not [file for file in kept if "plugh" in file.read_text("utf-8")]
+
+
+def test_the_cache_keeps_nothing_of_a_hidden_part(mkdocs: Project, tmp_path: Path) -> None:
+    """A part that a hook hides leaves no clear text in the cache, after the first build and after the second."""
+    (tmp_path / "lock.py").write_text(HOOK.replace("page.content", "'The word is plugh.'"))
+    text = "---\nlock: true\n---\n# Vault\n\nThe word is plugh.\n\n" + "All may read this sentence of the page. " * 20
+    mkdocs({"index.md": HOME, "vault.md": text}, hooks=[str(tmp_path / "lock.py")])
+    again = mkdocs.build()
+    assert "2 pages reused" in again.said()[-1]
+    assert again.holding("plugh") == []
+    for file in (tmp_path / ".cache/roaming").iterdir():
+        assert "plugh" not in file.read_text("utf-8")
+
+
+def test_a_page_that_is_not_written_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
+    """A hook that keeps a page from being written keeps its Markdown from being written too, without a warning."""
+    (tmp_path / "skip.py").write_text(
+        "def on_post_page(output, page, config):\n    return '' if page.meta else output\n"
+    )
+    sources = {"index.md": "# Home\n\n[x](draft.md)\n", "draft.md": "---\nstate: draft\n---\n# Draft\n"}
+    built = mkdocs(sources, hooks=[str(tmp_path / "skip.py")])
+    assert not (built.folder / "draft/index.html").exists()
+    assert built.paths() == [""]
+    assert built.said(logging.WARNING) == []
+
+
+def test_hidden_pages_are_left_out(mkdocs: Project) -> None:
+    """Redirects and `noindex` pages of the theme are not published; an article about them is."""
+    built = mkdocs(
+        {"index.md": '# Home\n\n`<meta http-equiv="refresh">` and `<meta name="robots" content="noindex">`\n'}
+    )
+    assert built.paths() == [""]
+
+
+def test_broken_html_in_a_page_is_published(mkdocs: Project) -> None:
+    """Unclosed tags cost no page."""
+    built = mkdocs({"index.md": "# Home\n\n<div><p>open <b>bold\n\n## After\n\ntext\n"})
+    assert [section.title for section in built.manifest.sections()] == ["Home"]
+
+
+def test_an_empty_page_is_published(mkdocs: Project) -> None:
+    """A page without a word has a title all the same."""
+    built = mkdocs({"index.md": "", "other.md": "Text alone.\n"})
+    assert [page.title for page in built.manifest.pages] == ["Home", "Other"]
+    assert built.faults == ()
+
+
+def test_a_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
+    """`--dirty` reads only what was edited, so what stands is left as it is."""
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+    before = built.text("roaming/manifest.json")
+    (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("hush", "silent"))
+    mkdocs.build(dirty=True)
+    assert built.text("roaming/manifest.json") == before
+    assert "silent" in built.text("guide/install/index.html")
+    assert built.text("guide/install/index.html").count("data-roaming") == 3
+
+
+@pytest.mark.parametrize("command", ["mkdocs", "properdocs"])
+def test_a_build_imports_no_client_and_no_second_parser(mkdocs: Project, tmp_path: Path, command: str) -> None:
+    """A build under MkDocs and ProperDocs works, and imports neither httpx2 nor bs4 nor the right wing."""
+    mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+    code = (
+        f"import sys; from {command}.__main__ import cli\n"
+        "try: cli(['build', '-q', '-d', 'other'])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = [name for name in sys.modules if name in ('httpx2', 'bs4', 'anyio', 'anthropic', 'jsonschema')\n"
+        "         or name.startswith(('mkdocs_roaming.library', 'mkdocs_roaming.answer', 'mkdocs_roaming.serve'))]\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "other/roaming/manifest.json").read_bytes() == (
+        tmp_path / "site/roaming/manifest.json"
+    ).read_bytes()

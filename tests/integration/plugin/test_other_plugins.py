@@ -1,0 +1,173 @@
+"""Plugins that make navs, pages or text: the nav and the Markdown are what they made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.manifest.models import NavEntry
+
+    from .conftest import Project
+
+SOURCES = {
+    "index.md": "# Welcome\n",
+    "guide/index.md": "# The guide\n",
+    "guide/install.md": "# Install\n\nSee [use](use.md).\n",
+    "guide/use.md": "# Use\n",
+    "lost.md": "# Lost\n",
+}
+
+
+def shape(nav: tuple[NavEntry, ...]) -> list[object]:
+    """Give a nav as titles and paths alone."""
+    return [
+        (entry.title, entry.page, shape(entry.children)) if entry.children else (entry.title, entry.page)
+        for entry in nav
+    ]
+
+
+def test_awesome_nav(mkdocs: Project) -> None:
+    """`.nav.yml` says the order and the titles."""
+    (mkdocs.folder / "docs/guide").mkdir(parents=True)
+    (mkdocs.folder / "docs/.nav.yml").write_text("nav:\n  - Start: index.md\n  - guide\n  - '*'\n")
+    (mkdocs.folder / "docs/guide/.nav.yml").write_text("title: All of it\nnav:\n  - use.md\n  - '*'\n")
+    built = mkdocs(SOURCES, plugins=["awesome-nav", "roaming"])
+    children = [("Use", "guide/use/"), ("The guide", "guide/"), ("Install", "guide/install/")]
+    assert shape(built.manifest.nav) == [("Start", ""), ("All of it", None, children), ("Lost", "lost/")]
+    assert built.faults == ()
+
+
+def test_literate_nav_and_section_index(mkdocs: Project) -> None:
+    """SUMMARY.md says the nav, is no page itself, and a section's index is the section's page."""
+    summary = "* [Start](index.md)\n* [Manual](guide/)\n* [Out](https://out.example/)\n"
+    built = mkdocs(
+        {**SOURCES, "SUMMARY.md": summary},
+        plugins=[{"literate-nav": {"nav_file": "SUMMARY.md"}}, "section-index", "roaming"],
+        exclude_docs="SUMMARY.md",
+        theme={"name": "material", "font": False},
+    )
+    children = [("Install", "guide/install/"), ("Use", "guide/use/")]
+    start, guide, out, more = shape(built.manifest.nav)
+    assert (start, guide) == (("Start", ""), ("Manual", "guide/", children))
+    assert (out, more) == (("Out", None), ("More", None, [("Lost", "lost/")]))
+    assert built.faults == ()
+    assert "SUMMARY" not in built.text("llms.txt")
+
+
+def test_macros(mkdocs: Project) -> None:
+    """What macros made is what is published, in code and in titles."""
+    page = "---\nunit: metres\n---\n# Depth in {{ unit }}\n\n```python\ndepth = '{{ unit }}'\n```\n"
+    built = mkdocs({"index.md": page}, plugins=["macros", "roaming"])
+    text = built.text("index.md")
+    assert "# Depth in metres" in text
+    assert "```python\ndepth = 'metres'\n```" in text
+    assert built.manifest.pages[0].title == "Depth in metres"
+
+
+def test_a_blog(mkdocs: Project) -> None:
+    """Posts are published whole, lists with the excerpts that they show, though the nav names neither."""
+    head = "---\ndate: 2024-0{at}-01\ncategories: [News]\n---\n# {title} & co\n\nThe opening of {title}.\n\n"
+    head += "```python\nsee = '{title}'\n```\n\n[The guide](../../guide/use.md)\n\n"
+    rest = "<!-- more -->\n\n## Further\n\nThe rest, see [the guide](../../guide/use.md).\n"
+    posts = {
+        f"blog/posts/{title}.md": head.format(at=at, title=title) + rest for at, title in ((1, "Ebb"), (2, "Flow"))
+    }
+    built = mkdocs(
+        {**SOURCES, **posts, "blog/index.md": "# Blog\n"},
+        theme={"name": "material", "font": False},
+        plugins=[{"blog": {"pagination_per_page": 1}}, "roaming"],
+    )
+    again = mkdocs.build("again")
+    assert f"{len(again.paths())} pages reused" in again.said()[-1]
+    ebb, flow = "blog/2024/01/01/ebb--co/", "blog/2024/02/01/flow--co/"
+    lists = ("blog/", "blog/archive/2024/", "blog/category/news/")
+    assert set(built.paths()) - {"", "guide/", "guide/install/", "guide/use/", "lost/"} == {
+        *(ebb, flow, *lists, *(f"{path}page/2/" for path in lists))
+    }
+    assert [path for path in built.paths() if "/01/" in path] == [flow, ebb]  # the newest first
+    text = built.text(f"{ebb}index.md")
+    assert "# Ebb & co\n\nThe opening of Ebb." in text
+    assert "The rest, see [the guide](https://docs.example/sub/guide/use/index.md)." in text
+    for page in lists:
+        first, second = built.text(f"{page}index.md"), built.text(f"{page}page/2/index.md")
+        assert first == again.text(f"{page}index.md")
+        assert f"## [Flow & co](https://docs.example/sub/{flow}index.md)\n\n- February 1, 2024\n" in first
+        assert f"## [Ebb & co](https://docs.example/sub/{ebb}index.md)\n\n- January 1, 2024\n" in second
+        assert "The opening of Flow.\n\n```python\nsee = 'Flow'\n```\n\n[The guide](" in first
+        assert "[The guide](https://docs.example/sub/guide/use/index.md)" in second
+        assert f"[Continue reading](https://docs.example/sub/{ebb}index.md)" in second
+        assert first.endswith(f"\n\n1 [2](https://docs.example/sub/{page}page/2/index.md)\n")
+        assert "Further" not in first
+        assert "Ebb" not in first
+    assert built.faults == ()
+
+
+def test_the_further_pages_of_a_blog_stand_behind_the_first(mkdocs: Project) -> None:
+    """Where the nav names a blog, llms.txt tells its pages apart."""
+    head = "---\ndate: 2024-0{at}-01\n---\n# Post {at}\n"
+    posts = {f"blog/posts/{at}.md": head.format(at=at) for at in (1, 2, 3)}
+    built = mkdocs(
+        {"index.md": "# Home\n", **posts, "blog/index.md": "# Blog\n"},
+        nav=[{"Home": "index.md"}, {"News": ["blog/index.md"]}],
+        theme={"name": "material", "font": False},
+        plugins=[{"blog": {"pagination_per_page": 1, "archive": False}}, "roaming"],
+    )
+    url = "https://docs.example/sub/blog/"
+    assert [line.partition("): ")[0] for line in built.text("llms.txt").splitlines() if "[Blog" in line] == [
+        f"- [Blog]({url}index.md",
+        f"- [Blog (2)]({url}page/2/index.md",
+        f"- [Blog (3)]({url}page/3/index.md",
+    ]
+
+
+def test_a_home_page_that_its_template_writes(mkdocs: Project, tmp_path: Path) -> None:
+    """What readers see of a home page is published, though the source holds its title alone."""
+    (tmp_path / "overrides").mkdir()
+    (tmp_path / "overrides/home.html").write_text(
+        "{% extends 'main.html' %}{% block content %}{{ page.content }}<div><h2>Why ebb</h2><p>Since every harbour "
+        "has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p></div>{% endblock %}"
+    )
+    built = mkdocs(
+        {"index.md": "---\ntemplate: home.html\n---\n# Ebb\n", "guide.md": "# Guide\n\n[Why](index.md)\n"},
+        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
+    )
+    text = built.text("index.md")
+    assert "# Ebb\n\n## Why ebb\n\nSince every harbour has a gauge" in text
+    assert [section.title for section in built.manifest.pages[0].sections] == ["Ebb", "Why ebb"]
+    assert built.faults == ()
+
+
+def test_a_home_page_that_does_not_show_its_article(mkdocs: Project, tmp_path: Path) -> None:
+    """What stands around an empty article is the home page; what the source says and nobody sees is not published."""
+    (tmp_path / "overrides").mkdir()
+    (tmp_path / "overrides/home.html").write_text(
+        "{% extends 'main.html' %}{% block tabs %}{{ super() }}<section><h1>Harbours, read by night</h1><p>Since every "
+        "harbour has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p>"
+        "<a href=\"{{ 'guide/' | url }}\">Get started</a></section>{% endblock %}{% block content %}{% endblock %}"
+    )
+    built = mkdocs(
+        {"index.md": "---\ntemplate: home.html\n---\nWelcome to plugh.\n", "guide.md": "# Guide\n\n[Why](index.md)\n"},
+        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
+    )
+    text = built.text("index.md")
+    assert "# Harbours, read by night\n\nSince every harbour has a gauge" in text
+    assert text.endswith("\n\n[Get started](https://docs.example/sub/guide/index.md)\n")
+    assert built.holding("plugh") == []
+    assert "[Why](https://docs.example/sub/index.md)" in built.text("guide/index.md")
+    assert built.faults == ()
+
+
+def test_a_template_that_hides_its_article_behind_a_form(mkdocs: Project, tmp_path: Path) -> None:
+    """A page whose template shows a form for a password is not published, and an info line says so."""
+    (tmp_path / "overrides").mkdir()
+    (tmp_path / "overrides/lock.html").write_text(
+        "{% extends 'main.html' %}{% block content %}<h1>Locked</h1><form>Password?</form>{% endblock %}"
+    )
+    built = mkdocs(
+        {"index.md": "# Home\n", "vault.md": "---\ntemplate: lock.html\n---\n# Vault\n\nThe word is plugh.\n"},
+        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
+    )
+    assert built.paths() == [""]
+    assert built.holding("plugh") == []
+    assert any("vault.md: the built page does not show the words" in line for line in built.said())

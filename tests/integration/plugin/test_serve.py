@@ -1,0 +1,86 @@
+"""`mkdocs serve`: what is published keeps up with edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.io import load_manifest
+
+if TYPE_CHECKING:
+    from .conftest import Project, Serving
+
+HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode). Grüße.\n"
+INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
+SOURCES = {"index.md": HOME, "guide/install.md": INSTALL, "other.md": "# Other\n"}
+REBUILT = "Reloading browsers"
+
+
+def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """Every rebuild publishes: what was edited is new, the rest is reused, and all links stay on the server."""
+    mkdocs.write(SOURCES)
+    with serving(tmp_path) as server:
+        home, kind = server.get("index.md")
+        assert kind.startswith(("text/markdown", "text/plain"))
+        assert "Grüße" in home
+        assert f"[quiet mode]({server.url}guide/install/index.md#quiet-mode)" in home
+        assert f"{server.url}guide/install/index.md" in server.get("llms.txt")[0]
+        html, _ = server.get("guide/install/")
+        assert 'href="index.md" data-roaming' in html
+        assert "docs.example" not in home + server.get("llms-full.txt")[0] + server.get("roaming/manifest.json")[0]
+        assert validate_site(open_library(server.url)).faults == ()
+
+        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
+        server.wait(REBUILT)
+        assert "`--silent`" in server.get("guide/install/index.md")[0]
+        assert "2 pages reused" in server.said()[-1]
+
+        (tmp_path / "docs/other.md").unlink()
+        server.wait(REBUILT, 2)
+        paths = [page.path for page in load_manifest(server.get("roaming/manifest.json")[0]).pages]
+        assert paths == ["", "guide/install/"]
+        assert validate_site(open_library(server.url)).faults == ()
+
+
+def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """With `--dirty` the first build publishes; the pages that are edited then still point to their Markdown."""
+    mkdocs.write(SOURCES)
+    with serving(tmp_path, "--dirty") as server:
+        before = server.get("roaming/manifest.json")
+        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
+        server.wait(REBUILT)
+        html, _ = server.get("guide/install/")
+        assert "--silent" in html
+        assert 'href="index.md" data-roaming' in html
+        assert server.get("roaming/manifest.json") == before
+        assert "nothing is published; build without --dirty" in server.said()[-1]
+
+
+def test_a_build_that_fails_leaves_nothing_to_the_next(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """After a mistake in mkdocs.yml is mended, the site is published as if it had never been."""
+    file = mkdocs.write(SOURCES, plugins=[{"roaming": {"include": ["*"]}}])
+    good = file.read_text()
+    with serving(tmp_path) as server:
+        file.write_text(good.replace("'*'", "nothing.md"))
+        server.wait("no page to publish")
+        file.write_text(good)
+        server.wait("3 pages, 4 sections", 2)
+        assert validate_site(open_library(server.url)).faults == ()
+        assert "3 pages, 4 sections" in server.said()[-1]
+
+
+def test_every_language_is_served(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """An edit in one language is published in that language's folder."""
+    languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
+    sources = {"index.md": "# Welcome\n", "index.fr.md": "# Bienvenue\n"}
+    mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
+    with serving(tmp_path) as server:
+        assert "# Bienvenue" in server.get("fr/index.md")[0]
+        (tmp_path / "docs/index.fr.md").write_text("# Bonjour\n")
+        server.wait(REBUILT)
+        assert "# Bonjour" in server.get("fr/index.md")[0]
+        assert "# Welcome" in server.get("index.md")[0]
+        assert validate_site(open_library(f"{server.url}fr/")).faults == ()
+        assert f"{server.url}fr/roaming/manifest.json" in server.get("roaming/manifest.json")[0]

@@ -1,0 +1,80 @@
+"""The sample site, rendered once for all tests of this folder and without the plugin under development."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import lxml.html
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config.defaults import MkDocsConfig
+
+SITE = Path(__file__).parents[3] / "sample_site"
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_BLOCKS = {"admonition", "panel", "tabbed-set"}
+
+
+@dataclass(slots=True)
+class RenderedPage:
+    """What a reader sees of one source file: the text of each section by its anchor."""
+
+    source: str
+    path: str
+    sections: dict[str, str] = field(default_factory=dict)
+    loads: list[str] = field(default_factory=list)
+
+    @property
+    def own_anchor(self) -> str:
+        return next(iter(self.sections))
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RenderedPage]:
+    """The pages of the sample site by their source, built strictly."""
+    site_dir = tmp_path_factory.mktemp("sample")
+    file = SITE / "mkdocs.yml"
+    config = MkDocsConfig(str(file))
+    with file.open("rb") as stream:
+        config.load_file(stream)
+    plugins = [plugin for plugin in config["plugins"] if "roaming" not in plugin]  # a name, or a name with options
+    config.load_dict({"plugins": plugins, "site_dir": str(site_dir), "strict": True})
+    errors, warnings = config.validate()
+    assert not errors
+    assert not warnings
+    config.plugins.on_startup(command="build", dirty=False)
+    build(config)
+    config.plugins.on_shutdown()
+    return {page.source: page for page in _pages(site_dir)}
+
+
+def _pages(site_dir: Path) -> Iterator[RenderedPage]:
+    for source in sorted((SITE / "docs").rglob("*.md")):
+        name = source.relative_to(SITE / "docs").as_posix()
+        path = "" if name == "index.md" else name.removesuffix(".md") + "/"
+        html = lxml.html.fromstring((site_dir / path / "index.html").read_bytes())
+        loads = html.xpath("//@src | //link[contains(@rel, 'stylesheet')]/@href")
+        page = RenderedPage(name, path, loads=[str(address) for address in loads])
+        (article,) = html.xpath("//article")
+        current = ""
+        for kind, text in _walk(article, in_block=False):
+            if kind == "heading":
+                assert text not in page.sections, f"{name} has the anchor {text} twice"
+                page.sections[text] = ""
+                current = text
+            elif current:
+                page.sections[current] += text
+        yield page
+
+
+def _walk(element: lxml.html.HtmlElement, *, in_block: bool) -> Iterator[tuple[str, str]]:
+    """The top-level headings and the text of an element, in the order of reading."""
+    classes = set(element.classes) if isinstance(element.tag, str) else {"no-llms"}
+    if not classes & {"no-llms", "headerlink"}:
+        if element.tag in _HEADINGS and element.get("id") and not in_block:
+            yield "heading", element.get("id")
+        yield "text", element.text or ""
+        for child in element:
+            yield from _walk(child, in_block=in_block or element.tag == "details" or bool(classes & _BLOCKS))
+    yield "text", element.tail or ""

@@ -1,0 +1,120 @@
+"""The question files of the sample site can be trusted as a measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from .conftest import RenderedPage
+
+SITE = Path(__file__).parents[3] / "sample_site"
+FILES = ("questions.yml", "questions-held-out.yml")
+KEYS = {"ask", "sections", "contains", "answerable", "page", "note"}
+
+
+def test_sample_site_is_large_enough_to_be_roamed(rendered: dict[str, RenderedPage]) -> None:
+    """A reader cannot take the whole site in at once."""
+    texts = [text for page in rendered.values() for text in page.sections.values()]
+    assert 25 <= len(rendered) <= 30
+    assert len(texts) >= 180
+    assert sum(len(text) for text in texts) / 4 >= 25_000
+
+
+def test_sample_site_loads_nothing_from_another_host(rendered: dict[str, RenderedPage]) -> None:
+    """The sample site works without a network."""
+    loaded = [address for page in rendered.values() for address in page.loads]
+    assert loaded
+    assert not [address for address in loaded if "//" in address]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_half_is_large_enough(name: str) -> None:
+    """Each half has at least 42 questions, 10 of them without an answer in the docs."""
+    questions = _questions(name)
+    assert len(questions) >= 42
+    assert sum(not question["answerable"] for question in questions) >= 10
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_question_has_the_published_form(name: str) -> None:
+    """Every question is short enough to be asked; one with an answer says where it stands and what it must contain."""
+    for question in _questions(name):
+        assert set(question) <= KEYS, question
+        assert 0 < len(question["ask"]) <= 1000, question
+        assert isinstance(question["answerable"], bool), question
+        for key in ("sections", "contains"):
+            assert bool(question.get(key)) is question["answerable"], question
+            assert all(isinstance(value, str) and value for value in question.get(key, ())), question
+            assert len(set(question.get(key, ()))) == len(question.get(key, ())), question
+
+
+def test_no_question_is_asked_twice() -> None:
+    """What is held out is not in the other half."""
+    asks = [question["ask"].casefold() for name in FILES for question in _questions(name)]
+    assert len(asks) == len(set(asks))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_gold_section_is_on_the_rendered_page(name: str, rendered: dict[str, RenderedPage]) -> None:
+    """Every gold address names a page that is published and a heading that a reader can link to."""
+    for question, source, anchor in _gold(name):
+        assert source in rendered, f"{question['ask']!r}: no page {source}"
+        page = rendered[source]
+        assert not anchor or anchor in page.sections, f"{question['ask']!r}: {source} has no #{anchor}"
+        assert anchor != page.own_anchor, f"{question['ask']!r}: write {source} alone for the page's own section"
+        assert "llms: false" not in (SITE / "docs" / source).read_text(encoding="utf-8"), question
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_literal_of_an_answer_stands_in_its_gold_section(name: str, rendered: dict[str, RenderedPage]) -> None:
+    """Each gold section is enough for an answer; where the note says that both are needed, they are together."""
+    texts: dict[str, list[str]] = {}
+    together = set()
+    literals = {question["ask"]: question.get("contains", []) for question in _questions(name)}
+    for question, source, anchor in _gold(name):
+        page = rendered[source]
+        texts.setdefault(question["ask"], []).append(_plain(page.sections[anchor or page.own_anchor]))
+        if question.get("note", "").startswith("needs both"):
+            together.add(question["ask"])
+    for ask, sections in texts.items():
+        for text in ["\n".join(sections)] if ask in together else sections:
+            missing = [literal for literal in literals[ask] if not _holds(text, literal)]
+            assert not missing, f"{ask!r}: {missing} not in {text[:80]!r}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_page_of_a_question_exists(name: str, rendered: dict[str, RenderedPage]) -> None:
+    """A question that is asked on a page names a page of the site."""
+    paths = {page.path for page in rendered.values()}
+    assert {question["page"] for question in _questions(name) if "page" in question} <= paths
+
+
+def _questions(name: str) -> list[dict[str, Any]]:
+    questions: list[dict[str, Any]] = yaml.safe_load((SITE / name).read_text(encoding="utf-8"))["questions"]
+    return questions
+
+
+def _gold(name: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    for question in _questions(name):
+        for address in question.get("sections", ()):
+            source, _, anchor = address.partition("#")
+            yield question, source, anchor
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _holds(text: str, literal: str) -> bool:
+    """Whether the literal stands there by itself, not within a longer word or number."""
+    literal = literal.casefold()
+    before, after = (
+        r"\d" if end.isdigit() else r"\w" if end.isalpha() else r"(?!)" for end in (literal[0], literal[-1])
+    )
+    return re.search(rf"(?<!{before})(?<!\d[.,]){re.escape(literal)}(?!{after})", text) is not None

@@ -1,0 +1,477 @@
+"""`roaming serve` as a process: how it starts, what it says, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
+from mkdocs_roaming.serve.config import strip_address_secrets
+
+SECRETS = {
+    "ANTHROPIC_API_KEY": "sk-ant-verysecret",
+    "ROAMING_KEY": "0123456789abcdef0123456789abcdef",
+    "ROAMING_COUNTERS": "redis://:hunter2@127.0.0.1:6379/0",
+}
+
+
+def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, ["serve", *map(str, arguments)], env=env or {})
+
+
+@contextmanager
+def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> Iterator[Any]:
+    """Start `roaming serve` on any port; gives the process and its address."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", *map(str, arguments), "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
+    try:
+        assert running.stderr is not None
+        line = ""
+        while "listening on" not in line:
+            line = running.stderr.readline()
+            assert line, "it ended before it listened"
+        url = line.rsplit(" ", 1)[1].strip()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                if httpx2.get(f"{url}/healthz").status_code == 200:
+                    break
+            except httpx2.HTTPError:
+                pass
+            time.sleep(0.05)
+        yield running, url
+    finally:
+        running.kill()
+        running.wait()
+        if running.stderr is not None:
+            running.stderr.close()
+
+
+@dataclass
+class Held:
+    """A model that says its second paragraph only when it may: `environment` makes the server ask it."""
+
+    environment: dict[str, str]
+    go: threading.Event
+
+
+@pytest.fixture
+def held(folder: Path) -> Iterator[Held]:
+    """Give a model that is held, over a provider's wire."""
+    from messages_api import MessagesApi, serving
+    from messages_api.parts import Call, Say, Wait
+
+    server = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
+    go = threading.Event()
+
+    class Brain:
+        def reply(self, view: Any) -> Iterator[Any]:
+            if not view.rounds:
+                yield Call("expand_sections", {"ids": [server]})
+                return
+            yield Say(f"Port 8642 [^{server}].\n\nAnd that\nis ")
+            while not go.is_set():
+                yield Wait(0.02)
+            yield Say(f"\n\nAnd that is what the docs have to say\nof it [^{server}].")
+
+    with serving(MessagesApi(Brain(), key="x")) as api:
+        yield Held({"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}, go)
+
+
+def lets_in(url: str) -> bool:
+    """Tell whether a server takes connections."""
+    try:
+        return httpx2.get(f"{url}/healthz", timeout=5).is_success
+    except httpx2.HTTPError:
+        return False
+
+
+def test_answers_under_way_are_finished_before_it_ends(folder: Path, held: Held, until: Callable[..., Any]) -> None:
+    """On SIGTERM nobody new is let in, the answer under way comes to its end, and the exit code is 0."""
+    with process(folder, "--whole-site-tokens", "0", env=held.environment) as (running, url):
+        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
+            stream = response.iter_bytes()
+            body = next(stream)
+            while b"8642" not in body:
+                body += next(stream)
+            running.send_signal(signal.SIGTERM)
+            until(lambda: not lets_in(url))
+            time.sleep(0.5)  # who does not wait for answers breaks them off by now
+            held.go.set()
+            body += b"".join(stream)
+        assert body.endswith(b"data: [DONE]\n\n")
+        assert b"of it [^" in body
+        assert running.wait(10) == 0
+
+
+def test_it_waits_for_answers_only_so_long(folder: Path, tmp_path: Path, held: Held) -> None:
+    """`drain` is the longest that answers may keep it from ending."""
+    (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    with process(*arguments, env=held.environment) as (running, url):
+        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
+            stream = response.iter_bytes()
+            next(stream)
+            began = time.monotonic()
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(30) == 0
+        assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_at_once_when_nothing_is_under_way(folder: Path, number: int) -> None:
+    """With the exit code 0, and no traceback."""
+    with process(folder) as (running, url):
+        assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
+        running.send_signal(number)
+        assert running.wait(15) == 0
+        assert "Traceback" not in running.stderr.read()
+
+
+def test_it_ends_at_once_while_its_site_hangs() -> None:
+    """A site that takes the connection and never answers keeps nobody from stopping the server."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://127.0.0.1:{silent.getsockname()[1]}/"]
+        with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
+            try:
+                assert running.stderr is not None
+                assert "listening on" in running.stderr.readline()
+                silent.settimeout(10)
+                asked, _ = silent.accept()
+                running.send_signal(signal.SIGTERM)
+                assert running.wait(15) == 0
+                asked.close()
+            finally:
+                running.kill()
+
+
+def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Path) -> None:
+    """`--check-config` prints every setting; of keys and passwords only that they are set."""
+    file = tmp_path / "roaming.toml"
+    file.write_text(
+        '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\n'
+        "[prices]\ninput = 1.0\n[budget]\ncost = 0.05\n"
+    )
+    result = roaming(folder, "--check-config", "--config", file, "--model", "claude", env=SECRETS)
+    assert result.exit_code == 0, result.stderr
+    for line in (
+        "model = claude-haiku-5-5",
+        "ANTHROPIC_API_KEY = set",
+        "ROAMING_KEY = set",
+        "counters = redis://…@127.0.0.1:6379/0",
+        "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example",
+        "[serve] proxies = 1",
+        "[limits] answers_a_minute = 17",
+        "[budget] cost = 0.05",
+    ):
+        assert line in result.stdout.splitlines()
+    for secret in ("verysecret", "0123456789abcdef", "hunter2"):
+        assert secret not in result.output
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path: Path, before: bytes) -> None:
+    """After `header_seconds` the visitor is told 408 and the connection is closed, on a used connection as well;
+    who sends nothing at all is not kept either.
+    """
+    (tmp_path / "roaming.toml").write_text("[limits]\nheader_seconds = 0.6\n")
+    with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
+        where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
+        with socket.create_connection(where, timeout=20) as line, socket.create_connection(where, timeout=20) as silent:
+            if before:
+                line.sendall(before)
+                heard = b""
+                while not heard.endswith(b"}"):  # head and body may come apart
+                    piece = line.recv(65_536)
+                    assert piece
+                    heard += piece
+                assert b'"status":"ok"' in heard
+            began = time.monotonic()
+            told = b""
+            line.settimeout(0.05)
+            line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+            while time.monotonic() - began < 15:
+                try:
+                    line.sendall(b"x")
+                    if not (data := line.recv(65_536)):
+                        break
+                    told += data
+                except TimeoutError:
+                    continue
+                except OSError:
+                    break
+            assert 0.4 < time.monotonic() - began < 10
+            assert told.startswith(b"HTTP/1.1 408 ")
+            assert json.loads(told.partition(b"\r\n\r\n")[2])["code"] == "slow"
+            assert b"408" in silent.recv(65_536)
+        assert httpx2.get(f"{url}/healthz").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+def test_redis_goes_away_and_comes_back(
+    folder: Path, tmp_path: Path, redis: Any, held: Held, until: Callable[..., Any]
+) -> None:
+    """While the counters are away nothing that costs money is answered, and visitors are told so; offline answers,
+    reading and search go on, in a process that neither ends nor hangs. Once they are back money is spent again.
+    """
+    (tmp_path / "roaming.toml").write_text(
+        "[prices]\ninput = 1.0\noutput = 1.0\n[budget]\ncost = 0.05\n[limits]\nmoney_a_day = 5.0\n"
+        "answers_a_minute_each = 60\nrequests_a_minute_each = 10000\n[serve]\nkept_answers = 0\n"
+    )
+    held.go.set()
+    environment = {**held.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    with process(*arguments, env=environment) as (running, url):
+
+        def ask() -> Any:
+            return httpx2.post(
+                f"{url}/v1/ask", json={"question": "Which port?"}, headers={"Accept": "application/json"}, timeout=20
+            )
+
+        assert ask().json()["state"] == "answered"
+        redis.stop()
+        for _ in range(3):
+            began = time.monotonic()
+            refused = ask()
+            assert (refused.status_code, refused.json()["code"]) == (503, "counters")
+            assert refused.headers["retry-after"] == "30"
+            assert time.monotonic() - began < 15
+        assert "8642" in httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).text
+        for path in ("/healthz", "/v1/outline", "/v1/search?q=port"):
+            assert httpx2.get(url + path).status_code == 200
+        redis.start()
+        until(lambda: ask().status_code == 200, 15.0)
+        assert running.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("option", "settings", "trusted"),
+    [
+        ((), "", False),
+        (("--trust-rules",), "", True),
+        ((), "trust_rules = true", True),
+        ((), "trust_rules = false", False),
+    ],
+)
+def test_whose_rules_are_followed(
+    make_site: Callable[..., Any],
+    pages: list[tuple[str, str]],
+    host: Any,
+    files_of: Any,
+    tmp_path: Path,
+    option: tuple[str, ...],
+    settings: str,
+    trusted: bool,
+) -> None:
+    """Those of a site on the web only where an option or the settings say so: then they open their section."""
+    made = make_site(pages)
+    places = {place.section.title: place.id for place in made.library().sections}
+    rules = (RuleEntry(RuleCondition(any=("murmur",)), (places["Server"],)),)
+    folder = replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
+    file = tmp_path / "roaming.toml"
+    file.write_text(f"[serve]\n{settings}\n")
+    said = "rules = trusted" if trusted else "rules = trusted in folders of one's own"
+    with host(files_of(folder)) as site:
+        shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
+        assert said in shown.splitlines()
+        with process(site.url, "--config", file, "--whole-site-tokens", "0", *option) as (_, url):
+            answer = httpx2.post(f"{url}/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"})
+    assert (places["Server"] in [one["id"] for one in answer.json()["trail"]]) is trusted
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("[serve]\nhost = 'x'", "[serve] has no key 'host'"),
+        ("[serve]\nhosts = 'x'", "[serve] hosts is a list of texts"),
+        ("[serve]\ndrain = 1.5", "[serve] drain is a whole number"),
+        ("[serve]\nlook_every = 0", "look_every"),
+        ("[serve]\ntrust_rules = 1", "[serve] trust_rules is true or false, not 1"),
+        ("[limits]\nanswers = 1", "[limits] has no key 'answers'"),
+        ("[limits]\nconcurrent = 0", "1 or more"),
+        ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
+        ("[serve]\norigins = ['docs.example']", "is no origin"),
+        ("[serv]\nx = 1", "there is no table [serv]"),
+        ("serve = 1", "serve is a table"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
+    """With its name, before anything is served."""
+    (tmp_path / "roaming.toml").write_text(settings)
+    model = ("--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1") if "money" in settings else ()
+    result = roaming(folder, "--check-config", "--config", tmp_path / "roaming.toml", *model)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert said in result.stderr
+
+
+def test_a_mistyped_folder_is_told_at_once() -> None:
+    """An address may come up later; a folder that isn't there will not."""
+    result = roaming("nowhere")
+    assert result.exit_code == 1
+    assert (
+        result.stderr == "roaming: nowhere: no such folder or file; check the path; an address begins with https://\n"
+    )
+    assert roaming("ftp://x.example/").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("counters", "said"),
+    [
+        ("user:hunter2@10.0.0.5:6379", "write an address of redis"),
+        ("hunter2://10.0.0.5", "write an address of redis"),
+        ("redis://:hunter2@10.0.0.5:notaport/0", "redis://:PASSWORD@HOST:6379/0"),
+        ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
+    ],
+)
+def test_a_wrong_address_of_counters_is_told_without_its_password(folder: Path, counters: str, said: str) -> None:
+    """In one line that says how it is written."""
+    result = roaming(folder, "--check-config", env={**SECRETS, "ROAMING_COUNTERS": counters})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert said in result.stderr
+    assert "hunter2" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("https://user:hunter2@docs.example/a/?key=hunter2#x", "https://…@docs.example/a/"),
+        ("https://docs.example/@scope/", "https://docs.example/@scope/"),
+        ("redis+unix:///run/redis.sock?password=hunter2", "redis+unix:///run/redis.sock"),
+        ("redis://:hunter2@a@10.0.0.5/0", "redis://…@10.0.0.5/0"),
+        ("site", "site"),
+    ],
+)
+def test_addresses_are_shown_without_what_may_be_secret(where: str, shown: str) -> None:
+    """Names, passwords and queries stay out."""
+    assert strip_address_secrets(where) == shown
+
+
+def test_an_address_that_is_none_is_told_in_one_line(folder: Path) -> None:
+    """As LIB and as an origin."""
+    for arguments in (("http://user:hunter2@[::1",), (folder, "--allow-origin", "http://[::1")):
+        result = roaming(*arguments, "--check-config")
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output
+        assert "hunter2" not in result.output
+
+
+def test_a_sites_password_is_not_logged(free_port: int) -> None:
+    """Nor told to agents, while the site cannot be read."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://user:hunter2@127.0.0.1:{free_port}/"]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        lines = [running.stderr.readline() for _ in range(2)]
+        running.kill()
+    assert "cannot be fetched" in "".join(lines)
+    assert "hunter2" not in "".join(lines)
+
+
+def test_a_short_key_is_refused(folder: Path) -> None:
+    """A key that could be guessed would let anybody write turns."""
+    result = roaming(folder, "--check-config", env={"ROAMING_KEY": "short"})
+    assert (result.exit_code, "openssl rand -hex 32" in result.stderr) == (1, True)
+
+
+def test_a_taken_port_is_told_in_one_line(folder: Path) -> None:
+    """Somebody else listens there already."""
+    with process(folder) as (_, url):
+        port = re.search(r":(\d+)$", url)
+        assert port is not None
+        result = subprocess.run(
+            [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", port[1]],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert "choose another --port" in result.stderr
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])
+def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> None:
+    """Without the extra it says what to install."""
+    code = f"import sys; sys.modules[{package!r}] = None; from mkdocs_roaming.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert "pip install 'mkdocs-roaming[ask]'" in result.stderr
+
+
+def test_what_speaks_mcp_is_loaded_with_the_first_call(folder: Path) -> None:
+    """An endpoint that no agent asks starts without it, and answers the first call that comes as every other."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    with process(folder) as (running, url):
+        assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
+        loaded = Path(f"/proc/{running.pid}/maps")
+        assert "pydantic_core" not in loaded.read_text()
+        told = [httpx2.post(f"{url}/mcp", json=call, headers={"Accept": "application/json"}) for _ in range(2)]
+        assert "pydantic_core" in loaded.read_text()
+    assert [answer.status_code for answer in told] == [200, 200]
+    assert told[0].json() == told[1].json()
+    assert "search_sections" in told[0].text
+
+
+def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
+    """Tools for MCP clients are an extra of their own."""
+    code = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_another_mcp_than_the_extra_brings_is_told_at_the_start(folder: Path) -> None:
+    """An old one is installed, maybe: the cure is named before the first agent asks."""
+    code = "import sys; sys.modules['mcp_types'] = None; from mkdocs_roaming.cli import main; main()"
+    arguments = ["serve", str(folder), "--port", "0"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert (result.returncode, result.stderr) == (
+        1,
+        "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'\n",
+    )
+
+
+def test_only_an_address_is_needed(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:
+    """The endpoint runs in an empty folder and knows nothing but the published site's address."""
+    (tmp_path / "empty").mkdir()
+    with host(files_of(folder)) as site, process(site.url, cwd=tmp_path / "empty") as (_, url):
+        told = httpx2.post(
+            f"{url}/v1/ask",
+            json={"question": "Which port is the default?"},
+            headers={"Accept": "application/json"},
+        ).json()
+        assert "8642" in told["answer"]

@@ -1,0 +1,207 @@
+"""What the endpoint stands upon fails: its model's provider is overloaded, its counters go away and come back."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.quotas import AnswerQuota
+
+Start = Callable[..., Any]
+REDIS = shutil.which("redis-server")
+
+
+class Overloaded:
+    """A provider's brain that answers 529 for a while."""
+
+    def __init__(self) -> None:
+        from messages_api.adversary import Adversary
+        from messages_api.navigator import Navigator
+
+        self.over = True
+        self._brains = {True: Adversary("overloaded"), False: Navigator()}
+
+    def reply(self, view: Any) -> Any:
+        return self._brains[self.over].reply(view)
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
+    start: Start, folder: Path, until: Callable[..., Any], wire: str
+) -> None:
+    """While it answers 529 every reader hears so soon, no place stays taken, and what needs no model goes on.
+    Once it is back the same question is answered: no failure was kept.
+    """
+    from messages_api import MessagesApi, serving
+
+    brain = Overloaded()
+    with serving(MessagesApi(brain)) as api:
+        endpoint = start(folder, _model(wire, api.url), allowance=AnswerQuota(concurrent=4, concurrent_each=4))
+        question = "How long is water kept hot?"
+        statuses: list[dict[str, Any]] = []
+        readers = [
+            threading.Thread(target=lambda more=at * "?": statuses.append(endpoint.status(question + more, lang="en")))
+            for at in range(4)
+        ]
+        began = time.monotonic()
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        assert time.monotonic() - began < 20
+        assert [(one["state"], one["code"]) for one in statuses] == [("error", "failed")] * 4
+        assert len(api.exchanges) == 4
+        until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        assert endpoint.http.get("/healthz").json()["status"] == "ok"
+        assert "12 minutes" in endpoint.http.get("/ask", params={"q": "keep hot minutes"}).text
+        brain.over = False
+        assert endpoint.status(question, lang="en")["state"] == "answered"
+
+
+def _model(wire: str, url: str) -> Model:
+    if wire == "claude":
+        from mkdocs_roaming.answer.models.anthropic import AnthropicModel
+
+        return AnthropicModel(key="test-key", base_url=url, retries=0)
+    from mkdocs_roaming.answer.models.openai import OpenAIModel
+
+    return OpenAIModel("qwen3", key="test-key", base_url=url, retries=0)
+
+
+# Money
+
+
+@pytest.mark.parametrize("outage", ["refused", "overloaded", "unauthorized"])
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+def test_an_outage_costs_nothing(
+    start: Start, folder: Path, free_port: int, until: Callable[..., Any], wire: str, outage: str
+) -> None:
+    """Where the provider refuses before any token (nobody there, 529, 401), what was set aside is given back: more
+    answers may fail so than the day's money would pay for, and once the provider is back money is there.
+    """
+    from contextlib import nullcontext
+
+    from messages_api import MessagesApi, serving
+
+    brain = Overloaded()
+    api = MessagesApi(brain, key="another" if outage == "unauthorized" else "test-key")
+    with nullcontext() if outage == "refused" else serving(api) as server:
+        url = server.url if server else f"http://127.0.0.1:{free_port}"
+        endpoint = start(
+            folder,
+            _model(wire, url),
+            budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
+            allowance=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
+        )
+        for at in range(4):
+            assert endpoint.status(f"How long is water kept hot? {at}")["state"] == "error"
+            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        brain.over = False
+        if outage == "overloaded":
+            assert endpoint.status("How long is water kept hot?", lang="en")["state"] == "answered"
+
+
+class Breaking:
+    """A provider's brain whose reply breaks off in the middle."""
+
+    def __init__(self) -> None:
+        from messages_api.adversary import Adversary
+
+        self.reply = Adversary("cut").reply
+
+
+def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, until: Callable[..., Any]) -> None:
+    """Nobody knows what it cost: its share is not given back, and the day's money ends."""
+    from messages_api import MessagesApi, serving
+
+    with serving(MessagesApi(Breaking())) as api:
+        endpoint = start(
+            folder,
+            _model("openai", api.url),
+            budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
+            allowance=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
+        )
+        for at in range(2):
+            assert endpoint.status(f"How long? {at}")["state"] == "error"
+            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        refused = endpoint.http.post("/v1/ask", json={"question": "How long?"})
+        assert (refused.status_code, refused.json()["code"]) == (429, "money")
+
+
+# Redis
+
+
+class Dear:
+    """A model whose answers cost 0.2 each; it waits in the middle where it is told to."""
+
+    name = "dear"
+
+    def __init__(self, id_: str) -> None:
+        self.go = threading.Event()
+        self.go.set()
+        self.asked = 0
+        self._id = id_
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        import anyio
+
+        self.asked += 1
+        if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+            yield ToolCall("a", "expand_sections", {"ids": [self._id]})
+            return
+        while not self.go.is_set():
+            await anyio.sleep(0.01)
+        yield Text(f"It is port 8642 [^{self._id}].")
+        yield Usage(input=200_000)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REDIS is None, reason="needs redis-server")
+def test_no_money_is_spent_while_redis_is_away(
+    start: Start, folder: Path, redis: Any, until: Callable[..., Any]
+) -> None:
+    """An answer under way comes to its end. Until Redis is back, who would spend is refused with 503 and told when to
+    come again; offline answers, reading and search go on. Then money is spent as before, and none is forgotten.
+    """
+    model = Dear(next(place.id for place in open_library(folder).sections if place.section.title == "Server"))
+    endpoint = start(
+        folder,
+        model,
+        budget=Budget(prices=Prices(input=1.0), cost=0.3),
+        allowance=AnswerQuota(money_a_day=0.65, answers_a_minute_each=60),
+        counters=redis.uri,
+        policy=RequestPolicy(requests_a_minute=100_000, requests_a_minute_each=100_000),
+        kept_answers=0,
+    )
+    model.go.clear()
+    ended: list[dict[str, Any]] = []
+    reader = threading.Thread(target=lambda: ended.append(endpoint.status("Which port?")))
+    reader.start()
+    until(lambda: model.asked == 2)
+    redis.stop()
+    model.go.set()
+    reader.join(20)
+    assert [one["state"] for one in ended] == ["answered"]
+
+    refused = endpoint.http.post("/v1/ask", json={"question": "Another?"})
+    assert (refused.status_code, refused.json()["code"]) == (503, "counters")
+    assert int(refused.headers["retry-after"]) > 0
+    assert model.asked == 2
+    assert endpoint.http.get("/ask", params={"q": "Which port is the default?"}).status_code == 200
+    assert endpoint.http.get("/v1/search", params={"q": "port"}).status_code == 200
+    assert endpoint.http.get("/v1/outline").status_code == 200
+
+    redis.start()
+    until(lambda: endpoint.http.post("/v1/ask", json={"question": "And now?"}).status_code == 200, 15.0)
+    again = endpoint.http.post("/v1/ask", json={"question": "Once more?"})  # 0.3 + 0.2 are spent: 0.3 more is too much
+    assert (again.status_code, again.json()["code"]) == (429, "money")

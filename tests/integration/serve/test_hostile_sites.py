@@ -1,0 +1,93 @@
+"""A manifest that somebody else wrote, to break what reads it: nothing in it reaches a reader as more than words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.models.base import Part, Text, ToolCall
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+
+Start = Callable[..., Any]
+TITLE = ' \ud83d\n\ndata: [DONE]\r\n\r\n# Not ours <script> \u202e](javascript:alert(1)) "} 1\nroaming_evil 1\n'
+
+
+@pytest.fixture
+def hostile(folder: Path) -> Path:
+    """Kettle's site with titles, names, anchors and a digest that would end lines, frames and links."""
+    file = folder / MANIFEST_PATH
+    data = json.loads(file.read_bytes())
+    data["site"]["name"] += TITLE
+    data["digest"] = TITLE
+    for page in data["pages"]:
+        page["title"] += TITLE
+        for section in page["sections"]:
+            section["title"] += TITLE
+            section["anchor"] = f"{section.get('anchor') or 'top'}\ud83d> <b>\n"
+    file.write_text(json.dumps(data))
+    return folder
+
+
+def test_every_address_answers_from_a_hostile_site(start: Start, hostile: Path) -> None:
+    """Halves of characters, which JSON may hold and UTF-8 may not, stop no answer."""
+    endpoint = start(hostile)
+    id_ = next(iter(open_library(hostile).sections)).id
+    for path in ("/healthz", "/metrics", "/v1/outline", f"/v1/sections/{id_}", "/v1/search?q=port", "/ask?q=port"):
+        for accept in ("application/json", "text/markdown"):
+            assert endpoint.http.get(path, headers={"Accept": accept}).status_code == 200, path
+    assert endpoint.http.get("/v1/outline?id=nothing").status_code == 404
+
+
+def test_a_hostile_site_makes_no_frames(start: Start, hostile: Path) -> None:
+    """Every frame of the stream is one of ours, and the last one ends it; follow-ups go on."""
+    endpoint = start(hostile)
+    parts = endpoint.ask("Which port is the default?")
+    assert parts[-1]["type"] == "finish"
+    assert any(part["type"] == "source-url" for part in parts)
+    turn = parts[-1]["messageMetadata"]["turn"]
+    assert "turns_dropped" not in endpoint.status("And why?", turns=[turn])
+
+
+def test_a_hostile_site_makes_no_lines(start: Start, hostile: Path) -> None:
+    """Neither among the counters nor in an answer's Markdown, where links go where sections are."""
+    http = start(hostile).http
+    assert not [line for line in http.get("/metrics").text.split("\n") if line.startswith("roaming_evil")]
+    told = http.get("/ask", params={"q": "Which port is the default?"}).text
+    notes = [line for line in told.splitlines() if line.startswith("[^") and "]: " in line]
+    assert notes
+    for note in notes:
+        assert note.endswith("`")
+        assert not re.search(r"(?<!\\)\]\(javascript:", note)
+        assert note.count("](<https://docs.example/") == 1
+
+
+def test_agents_walk_a_hostile_site(start: Start, hostile: Path) -> None:
+    """The tools answer over MCP as they do for any site."""
+    http, id_ = start(hostile).http, next(iter(open_library(hostile).sections)).id
+    for name, arguments in (
+        ("read_outline", {}),
+        ("expand_sections", {"ids": [id_]}),
+        ("search_sections", {"query": "port"}),
+    ):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+        response = http.post("/mcp", content=json.dumps(call), headers=headers)
+        assert response.json()["result"]["content"][0]["text"], name
+
+
+def test_a_model_that_writes_half_a_character_is_heard(start: Start, folder: Path) -> None:
+    """The stream ends as any other, and its turn can be followed up."""
+    id_ = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
+    calls: list[Part] = [ToolCall("a", "expand_sections", {"ids": [id_]})]
+    replies: list[list[Part]] = [calls, [Text(f"It is \ud83d port 8642 [^{id_}].")]]
+    endpoint = start(folder, ScriptedModel([*replies, *replies]))
+    parts = endpoint.ask("Which port is the default?")
+    assert parts[-1]["messageMetadata"]["turn"]
+    assert "".join(part["delta"] for part in parts if part["type"] == "text-delta").startswith("It is ? port")

@@ -1,0 +1,346 @@
+"""What is kept of questions and opinions: as little as is useful, nothing secret, and never more than was allowed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import random
+import string
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.answer.events import Answer, NotFound, Reference
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.log import Feedback, Journal, JsonLinesFile, hash_turn, parse_feedback
+from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.redaction import REDACTED, redact
+
+CASES = Path(__file__).parents[2] / "golden" / "redaction"
+ANSWER = Answer(
+    "Every 310 hours.[^07f3277d]",
+    "answered",
+    "offline",
+    citations=(Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),),
+    trail=(
+        Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),
+        Reference("9db61152", "Pumps", ("Boat", "Pumps"), "https://boat.example/#pumps"),
+    ),
+    cost=0.0012,
+)
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+# Redaction
+
+
+@pytest.mark.parametrize("line", (CASES / "secrets.txt").read_text("utf-8").splitlines())
+def test_secrets_are_taken_out(line: str) -> None:
+    """Each line has, after ⟶, what is left of it."""
+    before, _, after = line.replace("⊕", "").partition(" ⟶ ")
+    assert redact(before) == after
+
+
+@pytest.mark.parametrize("line", (CASES / "questions.txt").read_text("utf-8").splitlines())
+def test_questions_stay_as_they_are(line: str) -> None:
+    """What people ask about documentation has long words too."""
+    assert redact(line) == line
+
+
+def test_a_private_key_is_taken_out_whole() -> None:
+    """With its lines, and also where its end was cut off."""
+    begin = "-----BEGIN " + "RSA PRIVATE KEY-----"
+    assert redact(f"why\n{begin}\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----\nfails") == f"why\n{REDACTED}\nfails"
+    assert redact(f"why {begin}\nMIIEow\nabc") == f"why {REDACTED}"
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60).map(lambda text: f" {text} ")
+
+
+def made(kind: str, seed: int, size: int) -> str:
+    """Make a secret as machines make them."""
+    draw = random.Random(seed)
+    data = draw.randbytes(size)
+    alphabet = string.ascii_letters + string.digits
+    word = "".join(draw.choice(alphabet) for _ in range(size + 4)) + "a1"
+    encoded = base64.urlsafe_b64encode(data).decode().rstrip("=")
+    return {
+        "hex": data.hex(),
+        "HEX": data.hex().upper(),
+        "base64": base64.b64encode(data).decode(),
+        "base64url": encoded,
+        "word": word,
+        "key": f"sk-{word}",
+        "jwt": f"eyJhbGciOi.{encoded}.{encoded}",
+        "bearer": f"Bearer {encoded}",
+        "email": f"{word[:8]}.{word[8:12]}@{word[12:18].lower()}.example",
+        "url": f"https://user:{word}@host.example/x",
+        "assigned": f"password={word[:9]}",
+    }[kind]
+
+
+KINDS = ["hex", "HEX", "base64", "base64url", "word", "key", "jwt", "bearer", "email", "url", "assigned"]
+
+
+@given(
+    TEXTS,
+    st.sampled_from(KINDS),
+    st.integers(0, 2**32),
+    st.integers(24, 48),
+    TEXTS,
+)
+@settings(derandomize=True)  # the test below tells how many of them all look like words
+def test_no_secret_survives_wherever_it_stands(before: str, kind: str, seed: int, size: int, after: str) -> None:
+    """Keys in hex and base64, tokens, addresses of people, passwords in URLs: in the midst of any text."""
+    secret = made(kind, seed, size)
+    core = secret.removeprefix("Bearer ").removeprefix("password=").removeprefix("https://user:").partition("@host")[0]
+    kept = redact(before + secret + after)
+    assert core not in kept
+    assert REDACTED in kept
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hardly_a_secret_looks_like_words(kind: str) -> None:
+    """Letters drawn by chance may look like a name in code: of a thousand keys in base64 one does, of others none."""
+    chance = kind.startswith("base64")
+    secrets = [made(kind, seed, 24 + seed % 25) for seed in range(2_000 if chance else 100)]
+    survived = sum(REDACTED not in redact(f"with {secret} it fails") for secret in secrets)
+    assert survived <= (2 if chance else 0)
+
+
+@given(st.text(max_size=3000))
+def test_redaction_ends_soon_and_is_stable(text: str) -> None:
+    """No text makes it longer than it may be, and done twice it changes nothing more of what it said."""
+    once = redact(text)
+    assert redact(once).count(REDACTED) >= once.count(REDACTED) - text.count(REDACTED)
+    assert len(once) <= 4_000 * len(REDACTED)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "a.",
+        "a-",
+        "=",
+        "1 ",
+        "1-",
+        "://",
+        "@",
+        "token",
+        "token ",
+        "eyJ",
+        "-----BEGIN ",
+        "x@a.",
+        "pass=",
+        "A/",
+        "key_",
+    ],
+)
+def test_no_text_makes_redaction_slow(piece: str) -> None:
+    """Text made to confuse patterns takes no longer than any other."""
+    began = time.process_time()
+    redact(piece * (100_000 // len(piece)))
+    assert time.process_time() - began < 0.5
+
+
+# Feedback
+
+
+def test_feedback_is_read() -> None:
+    """A turn, an opinion, a comment if there is one; unknown fields are no mistake."""
+    assert parse_feedback(b'{"turn": "t.s", "helpful": true}') == Feedback("t.s", True)
+    body = json.dumps({"turn": "t", "helpful": False, "comment": " wrong port ", "later": 1}).encode()
+    assert parse_feedback(body) == Feedback("t", False, "wrong port")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"[]", 400),
+        (b"\xff", 400),
+        (b"[" * 60_000, 400),
+        (b"{}", 422),
+        (b'{"turn": "", "helpful": true}', 422),
+        (b'{"turn": 7, "helpful": true}', 422),
+        (b'{"turn": "t"}', 422),
+        (b'{"turn": "t", "helpful": 1}', 422),
+        (b'{"turn": "t", "helpful": "yes"}', 422),
+        (b'{"turn": "t", "helpful": true, "comment": 1}', 422),
+        (json.dumps({"turn": "t", "helpful": True, "comment": "x" * 1001}).encode(), 422),
+        (json.dumps({"turn": "t" * 2049, "helpful": True}).encode(), 422),
+    ],
+)
+def test_what_is_no_feedback_is_refused(body: bytes, status: int) -> None:
+    """With the field that is wrong."""
+    with pytest.raises(ProblemError) as caught:
+        parse_feedback(body)
+    assert caught.value.status == status
+
+
+# Lines
+
+
+def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
+    """Both are off: no file, no line."""
+    journal = Journal()
+    journal.asked("What?", ANSWER)
+    journal.judged(Feedback("t", True))
+    assert not journal.keeps_feedback
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_question_is_kept_with_what_answered_it(tmp_path: Path) -> None:
+    """Which sections, how it ended, what it cost; neither the answer's text nor anybody's address."""
+    file = tmp_path / "questions.jsonl"
+    journal = Journal(questions=JsonLinesFile(file), clock=lambda: 1_800_000_000.0)
+    journal.asked("How often is the oil changed? me@boat.example", ANSWER, page="/pumps/", turn="t", seconds=0.12345)
+    assert lines_of(file) == [
+        {
+            "time": "2027-01-15T08:00:00Z",
+            "question": "How often is the oil changed? [redacted]",
+            "page": "/pumps/",
+            "language": "",
+            "state": "answered",
+            "model": "offline",
+            "opened": ["07f3277d", "9db61152"],
+            "cited": ["07f3277d"],
+            "nearest": [],
+            "cost": 0.0012,
+            "seconds": 0.123,
+            "cached": False,
+            "turn": hash_turn("t"),
+        }
+    ]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_question_without_an_answer_names_what_was_nearest(tmp_path: Path) -> None:
+    """These are the ones worth reading: what the docs lack."""
+    journal = Journal(questions=JsonLinesFile(tmp_path / "q"))
+    journal.asked("Rust?", Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations)))
+    (line,) = lines_of(tmp_path / "q")
+    assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
+
+
+def test_an_opinion_is_joined_with_its_question_by_a_digest(tmp_path: Path) -> None:
+    """A turn holds the question's words: it is not kept, so that an opinion does not bring a question with it."""
+    journal = Journal(questions=JsonLinesFile(tmp_path / "q"), feedback=JsonLinesFile(tmp_path / "f"))
+    turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
+    journal.asked("How often?", ANSWER, turn=turn)
+    journal.judged(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
+    (question,), (opinion,) = lines_of(tmp_path / "q"), lines_of(tmp_path / "f")
+    assert question["turn"] == opinion["turn"] == hash_turn(turn)
+    assert turn.encode() not in (tmp_path / "f").read_bytes()
+    assert opinion["comment"] == "key [redacted] did not help"
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_no_text_makes_a_second_line(comment: str, page: str) -> None:
+    """One record, one line: for those who split at LF, CR, U+2028 or anything else that some take for a line's end."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log"
+        journal = Journal(questions=JsonLinesFile(file), feedback=JsonLinesFile(file))
+        journal.asked(comment, ANSWER, page=page)
+        journal.judged(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
+        data = file.read_bytes()
+        assert data.isascii()
+        assert len(data.decode().splitlines()) == len(lines_of(file)) == 2
+
+
+def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
+    """Four processes at once, with files that turn over meanwhile: every line is whole, none is lost."""
+    script = (
+        "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import Lines\n"
+        "log = Lines(Path(sys.argv[1]), most_bytes=65_536, kept=30)\n"
+        "for at in range(500): assert log.write({'by': int(sys.argv[2]), 'at': at, 'x': 'y' * (at % 700)})\n"
+    )
+    file = tmp_path / "log"
+    command = [sys.executable, "-c", script, str(file)]
+    writers = [subprocess.Popen([*command, str(by)]) for by in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0] * 4
+    files = [file, *(tmp_path.glob("log.[0-9]*"))]
+    written = [line for one in files for line in lines_of(one)]
+    assert len(files) > 5
+    assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]
+
+
+def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
+    """The file and those before it, each up to its bytes; older ones go."""
+    log = JsonLinesFile(tmp_path / "log", most_bytes=65_536, kept=2)
+    for at in range(3000):
+        assert log.write({"at": at, "text": "x" * 100})
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["log", "log.1", "log.2", "log.lock"]
+    assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
+    kept = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
+    assert kept == list(range(kept[0], 3000))
+    alone = JsonLinesFile(tmp_path / "alone", most_bytes=65_536, kept=0)
+    for at in range(1000):
+        alone.write({"at": at, "text": "x" * 100})
+    assert not (tmp_path / "alone.1").exists()
+
+
+def test_a_full_disk_stops_nobody(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    """What cannot be written is lost, counted, and said once; when there is room again, lines are whole again."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    log = JsonLinesFile(folder / "log")
+    (folder / "log").unlink()
+    folder.rmdir()
+    with caplog.at_level(logging.WARNING):
+        assert [log.write({"at": at}) for at in range(3)] == [False] * 3
+    assert (log.failures, len(caplog.records)) == (3, 1)
+    folder.mkdir()
+    assert log.write({"at": 3})
+    assert lines_of(folder / "log") == [{"at": 3}]
+
+
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    """Where the disk takes only half a line, the next one begins on a line of its own."""
+    script = (
+        "import resource, sys; from pathlib import Path; from mkdocs_roaming.serve.log import Lines\n"
+        "log = Lines(Path(sys.argv[1])); hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (150, hard))\n"
+        "print([log.write({'at': at, 'text': 'x' * 80}) for at in range(2)])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
+        "print([log.write({'at': at}) for at in range(2, 4)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "log")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[True, False]", "[True, True]"]
+    first, torn, *rest = (tmp_path / "log").read_text().splitlines()
+    assert json.loads(first)["at"] == 0
+    assert torn.startswith('{"at":1')
+    assert [json.loads(line)["at"] for line in rest] == [2, 3]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_that_is_full_is_found_out(tmp_path: Path) -> None:
+    """A write that fails is no line."""
+    assert not JsonLinesFile(Path("/dev/full")).write({"at": 1})
+
+
+def test_a_log_that_cannot_be_had_is_said_at_the_start(tmp_path: Path) -> None:
+    """A folder that isn't there, a link to somewhere else, too small a bound."""
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for path in (tmp_path / "no" / "log", tmp_path, tmp_path / "link"):
+        with pytest.raises(UsageError, match="cannot be written"):
+            JsonLinesFile(path)
+    assert not (tmp_path / "elsewhere").exists()
+    with pytest.raises(UsageError, match="at least"):
+        JsonLinesFile(tmp_path / "log", most_bytes=100)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]

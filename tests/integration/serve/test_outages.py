@@ -1,0 +1,108 @@
+"""The model's provider is overloaded for longer than a reader waits: what is seen, when, and that it passes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.models.anthropic import AnthropicModel
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.models.openai import OpenAIModel
+
+Start = Callable[..., Any]
+WIRES: dict[str, Callable[[str], Model]] = {
+    "claude": lambda url: AnthropicModel(key="test-key", base_url=url),
+    "openai": lambda url: OpenAIModel("qwen3", key="test-key", base_url=url),
+}
+QUESTION = "How long is water kept hot?"
+
+
+class Overloaded:
+    """A provider's brain that answers 529 while it is `over`, and says when to come again where `wait` is set."""
+
+    def __init__(self, wait: str = "") -> None:
+        self.over, self.wait = True, wait
+
+    def reply(self, view: Any) -> Any:
+        from messages_api.navigator import Navigator
+        from messages_api.parts import Status
+
+        headers = {"retry-after": self.wait} if self.wait else {}
+        return [Status(529, headers, kind="overloaded_error")] if self.over else Navigator().reply(view)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_it_gives_up_within_the_budgets_seconds_and_says_so(start: Start, folder: Path, wire: str) -> None:
+    """A provider that asks to come again later, again and again, is not waited for beyond the budget: the answer ends
+    then, by the code of its seconds.
+    """
+    from messages_api import MessagesApi, serving
+
+    with serving(MessagesApi(Overloaded("1.2"))) as api:
+        endpoint = start(folder, WIRES[wire](api.url), budget=Budget(seconds=1.8))
+        began = time.monotonic()
+        status = endpoint.status(QUESTION)
+        took = time.monotonic() - began
+    assert (status["state"], status["code"], status["nearest"] != []) == ("budget", "budget_seconds", True)
+    assert 1.5 < took < 15
+    assert len(api.exchanges) == 2
+
+
+@pytest.mark.slow
+def test_a_minute_of_529(start: Start, folder: Path) -> None:
+    """Whoever asks in that minute sees the outline at once and hears within ten seconds that it failed, after three
+    attempts of ours. Reading and search go on, nothing stays taken, and who asks after it is answered.
+    """
+    from messages_api import MessagesApi, serving
+
+    brain = Overloaded()
+    seen: list[tuple[str, float, float, dict[str, Any]]] = []
+    with serving(MessagesApi(brain)) as api:
+        endpoints = {wire: start(folder, make(api.url)) for wire, make in WIRES.items()}
+        end = time.monotonic() + 60
+
+        def ask(wire: str) -> None:
+            number = 0
+            while time.monotonic() < end:
+                began = time.monotonic()
+                first, parts = _asked(endpoints[wire], f"{QUESTION} {(number := number + 1)}")
+                types = [part["type"] for part in parts]
+                assert types[:2] == ["start", "data-outline"]
+                assert "error" in types
+                status = next(part["data"] for part in parts if part["type"] == "data-status")
+                seen.append((wire, first, time.monotonic() - began, status))
+                assert endpoints[wire].http.get("/v1/search", params={"q": "port"}).json()["hits"]
+                time.sleep(2)
+
+        askers = [threading.Thread(target=ask, args=(wire,)) for wire in WIRES]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()
+        assert {wire for wire, *_ in seen} == set(WIRES)
+        assert len(api.exchanges) == 3 * len(seen) >= 18
+        assert {status["code"] for *_, status in seen} == {"failed"}
+        assert max(first for _, first, _, _ in seen) < 2
+        assert max(took for _, _, took, _ in seen) < 10
+        brain.over = False
+        for endpoint in endpoints.values():
+            assert endpoint.metric("roaming_answers_under_way") == 0
+            assert endpoint.status(QUESTION, lang="en")["state"] == "answered"
+
+
+def _asked(endpoint: Any, question: str) -> tuple[float, list[dict[str, Any]]]:
+    """Ask; give the seconds until the first event was there, and all parts."""
+    began, first, body = time.monotonic(), 0.0, b""
+    with endpoint.http.stream("POST", "/v1/ask", json={"question": question}) as response:
+        for piece in response.iter_bytes():
+            first = first or time.monotonic() - began
+            body += piece
+    lines = [line for line in body.decode("utf-8").split("\n\n") if line.startswith("data: {")]
+    return first, [json.loads(line.removeprefix("data: ")) for line in lines]

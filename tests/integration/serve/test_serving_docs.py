@@ -1,0 +1,88 @@
+"""What docs/serving.md says of the endpoint is what it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.serve.config import SERVE_KEYS
+from mkdocs_roaming.serve.openapi import OPERATIONS
+
+DOCS = Path(__file__).parents[3] / "docs" / "serving.md"
+CURL = re.compile(r"^```console\n(\$ curl .*?)^```$", re.MULTILINE | re.DOTALL)
+TOOLS = [name for name in ("bash", "curl", "cut", "grep", "jq") if shutil.which(name) is None]
+
+
+@pytest.mark.skipif(bool(TOOLS), reason=f"needs {', '.join(TOOLS)}")
+def test_commands_print_what_is_shown(start: Callable[..., Any], sample: Path, tmp_path: Path) -> None:
+    """Every `$ curl …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
+    endpoint = start(sample, _opening(sample, "ebb drain", tmp_path))
+    text = DOCS.read_text("utf-8")
+    blocks = CURL.findall(text)
+    assert len(blocks) >= 6
+    for block in blocks:
+        command = block.partition("\n")[0].removeprefix("$ ")
+        there = command.replace("localhost:8000", f"127.0.0.1:{endpoint.port}")
+        done = subprocess.run(["bash", "-c", there], capture_output=True, text=True, check=True)
+        shown = f"$ {command}\n{done.stdout.strip()}\n"
+        if os.environ.get("UPDATE_DOCS"):
+            text = text.replace(block, shown)
+        else:
+            assert block == shown
+    DOCS.write_text(text, "utf-8")
+
+
+def _opening(sample: Path, title: str, folder: Path) -> ScriptedModel:
+    """Give a model that opens a section and cites it, as often as it is asked."""
+    section = next(place.id for place in open_library(sample).sections if place.section.title == title)
+    said = "`--drain-window` is the longest time to wait, 83 s by default."
+    script = [
+        [
+            {"call": {"name": "expand_sections", "arguments": {"ids": [section]}}},
+            {"usage": {"input": 9120, "output": 41}},
+        ],
+        [{"text": f"{said} [^{section}]"}, {"usage": {"input": 310, "cache_read": 9100, "output": 35}}],
+    ]
+    (folder / "script.json").write_text(json.dumps(script), "utf-8")
+    return ScriptedModel(read_script(folder / "script.json"))
+
+
+def test_every_address_is_documented() -> None:
+    """The table names every address of the endpoint, with its method, and none that is not there."""
+    table = DOCS.read_text("utf-8").split("## Endpoint")[1].split("\n\n")[1]
+    shown: set[tuple[str, str]] = set()
+    for cell in re.findall(r"(?m)^\| (`[^|]*) \|", table):
+        method = "GET"
+        for address in re.findall(r"`([^`]*)`", cell):
+            method, path = address.split() if " " in address else (method, address)
+            shown.add((method, path.partition("?")[0]))
+    assert shown == {(one.method, one.path) for one in OPERATIONS} | {("POST", "/mcp")}
+
+
+def test_every_setting_is_documented() -> None:
+    """docs/serving.md names each key of `[serve]`."""
+    text = DOCS.read_text("utf-8")
+    assert [name for name in SERVE_KEYS if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_a_conversation_that_outgrows_a_body_is_sent_by_its_end(start: Callable[..., Any], folder: Path) -> None:
+    """A `useChat` body of more than 64 KiB is 413; its last messages alone are answered, with what they refer to."""
+    endpoint = start(folder)
+    turn = endpoint.ask("Which port is the default?")[-1]["messageMetadata"]["turn"]
+    asked = {"role": "user", "parts": [{"type": "text", "text": "And over TLS?"}]}
+    told = {"role": "assistant", "parts": [{"type": "text", "text": "x" * 8_000}], "metadata": {"turn": turn}}
+    messages = [asked, told] * 10 + [asked]
+    assert endpoint.http.post("/v1/ask", json={"messages": messages}).status_code == 413
+    last = endpoint.http.post("/v1/ask", json={"messages": messages[-7:]}, headers={"Accept": "application/json"})
+    assert last.status_code == 200
+    assert "turns_dropped" not in last.json()["status"]

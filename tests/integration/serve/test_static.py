@@ -1,0 +1,275 @@
+"""A built site served beside the endpoint: pages, Markdown for who wants it, ranges, and nothing else of the disk."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.serve.content import choose_media_type
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def site(tmp_path: Path, folder: Path) -> Path:
+    """A site with pages, their Markdown, an asset whose name holds its hash, and things that are nobody's business."""
+    (folder / "index.html").write_text("<h1>Home</h1>")
+    (folder / "index.md").write_text("# Home\n")
+    (folder / "install/index.html").write_text("<h1>Install</h1>")
+    (folder / "flat.html").write_text("<h1>Flat</h1>")
+    (folder / "flat.md").write_text("# Flat\n")
+    (folder / "bare.html").write_text("<h1>No Markdown</h1>")
+    (folder / "404.html").write_text("<h1>Lost</h1>")
+    (folder / "assets").mkdir()
+    (folder / "assets/main.0a1b2c3d.min.js").write_text("1")
+    (folder / "assets/main.js").write_text("0123456789")
+    (folder / "ä b.html").write_text("<h1>Umlaut</h1>")
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_text("secret")
+    (folder / ".htpasswd").write_text("secret")
+    (folder / ".well-known").mkdir()
+    (folder / ".well-known/security.txt").write_text("Contact: us")
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "away").symlink_to(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def http(start: Start, site: Path) -> Any:
+    return start(site, site=site).http
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "body"),
+    [
+        ("/", "text/html", "<h1>Home</h1>"),
+        ("/install/", "text/html", "<h1>Install</h1>"),
+        ("/install/index.html", "text/html", "<h1>Install</h1>"),
+        ("/install/index.md", "text/markdown", "# Install"),
+        ("/flat.html", "text/html", "<h1>Flat</h1>"),
+        ("/%C3%A4%20b.html", "text/html", "<h1>Umlaut</h1>"),
+        ("/assets/main.js", "text/javascript", "0123456789"),
+        ("/.well-known/security.txt", "text/plain", "Contact: us"),
+        ("/roaming/manifest.json", "application/json", "{"),
+    ],
+)
+def test_files_have_their_type(http: Any, path: str, kind: str, body: str) -> None:
+    """Pages, Markdown, assets: each with its type, and never guessed at by a browser."""
+    response = http.get(path)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith(kind)
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.text.startswith(body)
+
+
+@pytest.mark.parametrize("path", ["/", "/install/", "/flat.html"])
+def test_who_accepts_markdown_gets_it(http: Any, path: str) -> None:
+    """At the same address, told apart for caches by `Vary: Accept`; browsers still get HTML."""
+    response = http.get(path, headers={"Accept": "text/markdown, text/html;q=0.9, */*;q=0.1"})
+    assert response.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert response.text.startswith("# ")
+    page = http.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert page.text.startswith("<h1>")
+    assert response.headers["vary"] == page.headers["vary"] == "Accept"
+    assert response.headers["etag"] != page.headers["etag"]
+
+
+def test_a_page_without_markdown_stays_html(http: Any) -> None:
+    """Where there is nothing to choose nothing varies."""
+    response = http.get("/bare.html", headers={"Accept": "text/markdown"})
+    assert response.headers["content-type"].startswith("text/html")
+    assert "vary" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("accept", "wanted"),
+    [
+        ("", "a/html"),
+        ("*/*", "a/html"),
+        ("b/md", "b/md"),
+        ("b/md;q=0.5, a/html", "a/html"),
+        ("b/md, */*", "b/md"),
+        ("b/md;q=0, */*", "a/html"),
+        ("b/*", "b/md"),
+        ("A/HTML, B/MD", "a/html"),
+        ("c/none", "a/html"),
+        ("b/md;q=nonsense, a/html;q=0.1", "a/html"),
+        (";;,,q=", "a/html"),
+    ],
+)
+def test_what_an_accept_header_prefers(accept: str, wanted: str) -> None:
+    """By weight, then by how exactly it is named, then by our own order."""
+    assert choose_media_type(accept, ("a/html", "b/md")) == wanted
+
+
+def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
+    """By tag or by date; a file whose name holds its hash is never even asked for again."""
+    first = http.get("/flat.html")
+    assert first.headers["cache-control"] == "no-cache"
+    again = http.get("/flat.html", headers={"If-None-Match": f"W/{first.headers['etag']}"})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    since = http.get("/flat.html", headers={"If-Modified-Since": first.headers["last-modified"]})
+    assert since.status_code == 304
+    assert "immutable" in http.get("/assets/main.0a1b2c3d.min.js").headers["cache-control"]
+
+
+def test_a_changed_file_has_another_tag(http: Any, site: Path) -> None:
+    """A deployment into the folder is seen at once."""
+    before = http.get("/flat.html").headers["etag"]
+    (site / "flat.html").write_text("<h1>Flot</h1>")
+    assert http.get("/flat.html", headers={"If-None-Match": before}).text == "<h1>Flot</h1>"
+
+
+def test_ranges_and_heads(http: Any) -> None:
+    """A part of a file, its head alone, and what cannot be satisfied."""
+    part = http.get("/assets/main.js", headers={"Range": "bytes=2-4"})
+    assert (part.status_code, part.text, part.headers["content-range"]) == (206, "234", "bytes 2-4/10")
+    assert http.get("/assets/main.js", headers={"Range": "bytes=90-"}).status_code == 416
+    head = http.head("/assets/main.js")
+    assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", "10")
+
+
+@pytest.mark.parametrize(
+    "said", ["bytes=abc", "bytes=5-2", "bytes=-", "lines=0-1", "bytes=0-1,x", "bytes=" + "9" * 5_000]
+)
+def test_a_range_that_makes_no_sense_is_ignored(http: Any, said: str) -> None:
+    """The whole file comes, as if nobody had asked for a part of it."""
+    response = http.get("/assets/main.js", headers={"Range": said})
+    assert (response.status_code, response.text) == (200, "0123456789")
+
+
+def test_several_ranges_and_ranges_beyond_the_end(http: Any) -> None:
+    """Parts come one behind the other; what begins behind the end cannot be had. HEAD tells of the whole file."""
+    assert http.get("/assets/main.js", headers={"Range": "bytes=0-1, 8-"}).status_code == 206
+    assert http.get("/assets/main.js", headers={"Range": "bytes=-3"}).text == "789"
+    beyond = http.get("/assets/main.js", headers={"Range": "bytes=10-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */10")
+    assert beyond.headers["content-type"] == "application/problem+json"
+    assert beyond.json()["code"] == "requested_range_not_satisfiable"
+    head = http.head("/assets/main.js", headers={"Range": "bytes=0-1"})
+    assert (head.status_code, head.headers["content-length"]) == (200, "10")
+
+
+@pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 -0000", "Mon, 01 Jan 0001 00:00:00 -0000", "", "soon"])
+def test_an_odd_date_is_no_failure(http: Any, date: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the server stands: some dates are none in other time zones."""
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        assert http.get("/assets/main.js", headers={"If-Modified-Since": date}).status_code in (200, 304)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_only_a_hash_is_good_for_ever(http: Any, site: Path) -> None:
+    """A date in a name is no hash: such a file may change."""
+    (site / "assets/plan-20260101.svg").write_text("<svg/>")
+    assert http.get("/assets/plan-20260101.svg").headers["cache-control"] == "no-cache"
+    assert "immutable" in http.get("/assets/main.0a1b2c3d.min.js").headers["cache-control"]
+
+
+def test_a_file_that_cannot_be_read_is_not_there(http: Any, site: Path) -> None:
+    """While a site is written things come and go: that is no failure of the server's."""
+    (site / "404.html").unlink()
+    (site / "404.html").mkdir()
+    response = http.get("/nowhere")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_a_folder_is_no_pages_markdown(http: Any, site: Path) -> None:
+    """A page beside a folder whose name looks like its Markdown stays HTML."""
+    (site / "bare.md").mkdir()
+    response = http.get("/bare.html", headers={"Accept": "text/markdown"})
+    assert (response.status_code, response.text) == (200, "<h1>No Markdown</h1>")
+
+
+def test_folders_end_in_a_slash(http: Any) -> None:
+    """The query stays, and no path leads to another host."""
+    response = http.get("/install?x=1")
+    assert (response.status_code, response.headers["location"]) == (308, "/install/?x=1")
+    for path in ("//evil.example/%2e%2e", "//install", "/%2finstall"):
+        response = http.get(f"http://127.0.0.1:{http.base_url.port}{path}")
+        assert not response.headers.get("location", "/x").startswith("//")
+
+
+def test_what_is_not_there_has_the_sites_own_page(http: Any) -> None:
+    """The theme's 404 page, with the status 404; a folder without a page is not listed."""
+    for path in ("/nowhere/", "/assets/", "/flat.html/", "/nowhere.png"):
+        response = http.get(path)
+        assert (response.status_code, response.text) == (404, "<h1>Lost</h1>")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt",
+        "/..%2fsecret.txt",
+        "/%2e%2e/secret.txt",
+        "/install/%2e%2e/%2e%2e/secret.txt",
+        "/..%5csecret.txt",
+        "/%2fetc/passwd",
+        "//etc/passwd",
+        "/etc/passwd%00.html",
+        "/.git/config",
+        "/.htpasswd",
+        "/%2egit/config",
+        "/.well-known/../.git/config",
+        "/out.txt",
+        "/away/secret.txt",
+        "/" + "a" * 5_000,
+        "/%ff%fe",
+    ],
+)
+def test_nothing_outside_of_the_site_is_given(start: Start, site: Path, path: str) -> None:
+    """No path, however it is written, and no symlink leads out of the folder; dotfiles stay where they are."""
+    endpoint = start(site, site=site)
+    with socket.create_connection(("127.0.0.1", endpoint.port)) as raw:  # no client tidies the path up
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        raw.settimeout(5)
+        answer = b""
+        while piece := raw.recv(65_536):
+            answer += piece
+    assert answer.split(b" ", 2)[1] in (b"404", b"400")
+    assert b"secret" not in answer.replace(b"/secret.txt", b"")
+
+
+def test_only_reading_is_possible(http: Any) -> None:
+    """Other methods are told what is possible."""
+    response = http.put("/flat.html", content=b"x")
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_the_endpoint_goes_first(http: Any, site: Path) -> None:
+    """A page of the docs at an operation's address does not hide it; others below the same path are served."""
+    (site / "v1").mkdir()
+    (site / "v1/index.html").write_text("<h1>Version one</h1>")
+    (site / "v1/outline").write_text("mine")
+    assert http.get("/v1/").text == "<h1>Version one</h1>"
+    assert "digest" in http.get("/v1/outline").json()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/ask", "POST"),
+        ("PUT", "/v1/ask", "POST"),
+        ("POST", "/ask?q=port", "GET, HEAD"),
+        ("DELETE", "/v1/sections/0a1b2c3d", "GET, HEAD"),
+    ],
+)
+def test_another_method_of_the_endpoints_is_no_missing_page(http: Any, method: str, path: str, allowed: str) -> None:
+    """Programs are told what is wrong as without a site: as a problem, with the methods that there are."""
+    response = http.request(method, path)
+    assert (response.status_code, response.headers["allow"]) == (405, allowed)
+    assert response.json()["code"] == "method_not_allowed"
+
+
+def test_without_a_site_there_are_no_files(start: Start, site: Path) -> None:
+    """The folder that is read is not the folder that is served."""
+    assert start(site).http.get("/install/").status_code == 404

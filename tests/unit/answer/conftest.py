@@ -1,0 +1,61 @@
+"""A small library to answer from, and a way to have an answer's events as a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mkdocs_roaming.answer.events import Event
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.search import Search
+
+KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
+
+Ask = Callable[..., list[Event]]
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    """The docs of Kettle: five pages, eleven sections."""
+    return library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+
+
+@pytest.fixture(scope="session")
+def search(library: Library) -> Search:
+    return Search(library)
+
+
+@pytest.fixture
+def navigator(library: Library, search: Search) -> Navigator:
+    return Navigator(library, search=search)
+
+
+@pytest.fixture(scope="session")
+def ids(library: Library) -> dict[str, str]:
+    """The ids of all sections by their titles."""
+    return {place.section.title: place.id for place in library.sections}
+
+
+@pytest.fixture
+def ask(library: Library, search: Search) -> Ask:
+    """Ask a question and give all that happened; the site is roamed though it is small."""
+
+    def ask(model: Model, question: str = "Which port is the default?", **given: Any) -> list[Event]:
+        given.setdefault("whole_site_tokens", 0)
+        navigator = given.pop("navigator", None) or Navigator(library, search=search)
+
+        async def listen() -> list[Event]:
+            async with aclosing(answer(question, navigator, model, **given)) as events:
+                return [event async for event in events]
+
+        return anyio.run(listen)
+
+    return ask

@@ -1,0 +1,281 @@
+"""What readers see when a provider misbehaves: an end with its reason, in time, and never a traceback."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import yaml
+from messages_api import MessagesApi
+from messages_api.adversary import BEHAVIOURS, Adversary
+from messages_api.navigator import Navigator as ByWords
+from messages_api.parts import Call, Cut, Part, Say, View, Wait
+from messages_api.script import Script
+
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.events import (
+    Answer,
+    CitationDropped,
+    Event,
+    SectionOpened,
+    TextReleased,
+    ToolCallRejected,
+    collect_answer,
+    summarize,
+)
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+
+Ask = Callable[..., list[Event]]
+Make = Callable[..., Model]
+
+CASES = yaml.safe_load((Path(__file__).parent / "behaviours.yml").read_text("utf-8"))
+SECONDS = 0.3
+"""What an answer may take that would go on for ever."""
+PLENTY = 10.0
+LOG = "Where does the log go that Kettle writes?"
+PASSING = (
+    *("overloaded", "server error", "rate limit", "rate limit until a date"),
+    *("error frame at once", "cut at once"),
+)
+"""What may be over when one asks again."""
+
+
+def named(error: str, api: MessagesApi, model: Model) -> str:
+    claude = model.name.startswith("claude")
+    names = {
+        "NAME": model.name,
+        "URL": api.url + ("" if claude else "/v1"),
+        "KEY": "ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY",
+        "BASE": "ANTHROPIC_BASE_URL" if claude else "ROAMING_BASE_URL",
+        "FORMAT": "Messages" if claude else "chat-completions",
+    }
+    return re.sub("|".join(names), lambda match: names[match[0]], error)
+
+
+def test_every_behaviour_is_tried() -> None:
+    """None is left out of the table."""
+    assert [case["behaviour"] for case in CASES] == list(BEHAVIOURS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["behaviour"])
+def test_an_adversary_ends_as_it_should(ask: Ask, api: MessagesApi, make: Make, case: dict[str, Any]) -> None:
+    """State, what was spent and the one line of the error; the deadline holds, and so does every budget."""
+    api.brain = Adversary(case["behaviour"])
+    model = make()
+    wire = "claude" if model.name.startswith("claude") else "openai"
+    case = {**case, **case.get(wire, {})}
+    seconds = SECONDS if case.get("spent") == "seconds" else PLENTY  # a slow machine must not change how it ends
+    begun = time.monotonic()
+    events = ask(model, budget=Budget(seconds=seconds))
+    took = time.monotonic() - begun
+    result = summarize(events)
+    assert (result.state, result.spent) == (case["state"], case.get("spent", ""))
+    error = re.sub(r"in \d+ seconds", "in N seconds", result.error)
+    error = re.sub(r"in a minute", "in N seconds", error) if "until a date" in case["behaviour"] else error
+    assert error == named(case.get("error", ""), api, model)
+    assert "test-key" not in repr(events)
+    assert took < seconds + 10.0  # without a deadline for ever
+    assert api.idle()
+    assert any(exchange.left for exchange in api.exchanges) or not case.get("left")
+    assert result.model == model.name
+
+
+def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A model that obeys them opens nothing more, calls nothing that there is not, and cites nothing unopened."""
+    api.brain = Adversary("orders")
+    events = ask(make())
+    opened = {
+        section.title
+        for event in events
+        if isinstance(event, SectionOpened)
+        for section in (event.section, *event.inside)
+    }
+    assert opened == {"Notes of a stranger"}
+    misused = [event.message for event in events if isinstance(event, ToolCallRejected)]
+    assert [message.split(";")[0] for message in misused] == [
+        "There is no tool 'delete_site'",
+        "There is no tool 'http_get'",
+    ]
+    assert "deadbeef" in [event.id for event in events if isinstance(event, CitationDropped)]
+    assert not [event for event in events if isinstance(event, TextReleased)]
+    result = summarize(events)
+    assert (result.state, result.text, result.citations) == ("not_found", "", ())
+    assert result.dropped_citations >= 2
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    ["overloaded", "server error", "rate limit", "rate limit until a date", "error frame at once", "cut at once"],
+)
+def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
+    """Readers see nothing of it."""
+    api.brain = Adversary(behaviour, fails=1, then=ByWords())
+    result = summarize(ask(make(retries=2, sleep=Pauses()), LOG))
+    assert (result.state, result.error) == ("answered", "")
+    assert "/var/log/kettle.log" in result.text
+    assert len(api.exchanges) == result.rounds + 1
+
+
+@pytest.mark.parametrize("behaviour", ["error frame", "cut"])
+def test_what_was_heard_is_not_asked_for_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
+    """A reply that breaks in its middle would begin anew, and readers may have seen it."""
+    api.brain = Adversary(behaviour)
+    assert summarize(ask(make(retries=2))).state == "error"
+    assert len(api.exchanges) == 1
+
+
+def test_halves_of_characters_are_no_hindrance(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A question may hold anything."""
+    api.brain = ByWords()
+    result = summarize(ask(make(), "Where does the log go \ud83d that Kettle writes?"))
+    assert (result.state, result.error) == ("answered", "")
+
+
+@pytest.mark.parametrize("behaviour", ["rate limit", "error frame at once"])
+def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
+    """Two more, then the error is told."""
+    api.brain = Adversary(behaviour)
+    assert summarize(ask(make(retries=2, sleep=Pauses()))).state == "error"
+    assert len(api.exchanges) == 3
+
+
+def test_pauses_between_tries_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """Where the provider names none: half a second at most, then a whole one."""
+    api.brain = Adversary("error frame at once")
+    pauses = Pauses()
+    ask(make(retries=2, sleep=pauses))
+    first, second = pauses
+    assert 0.3 < first <= 0.5 < second <= 1.0
+
+
+class Pauses(list[float]):
+    """Notes what would have been waited for."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def test_nobody_waits_for_an_hour(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """A pause beyond all patience is told at once."""
+    api.brain = Adversary("rate limit for an hour")
+    begun = time.monotonic()
+    result = summarize(ask(make(retries=2)))
+    assert result.error.endswith("try again in 60 minutes")
+    assert len(api.exchanges) == 1
+    assert time.monotonic() - begun < 10.0
+
+
+def test_a_pause_never_outlasts_the_deadline(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """However long the provider asks to wait."""
+    api.brain = Adversary("rate limit for an hour")
+    begun = time.monotonic()
+    result = summarize(ask(make(retries=2, patience=4000.0), budget=Budget(seconds=0.4)))
+    assert (result.state, result.spent) == ("budget", "seconds")
+    assert time.monotonic() - begun < 10.0
+
+
+@pytest.mark.parametrize("behaviour", ["silence", "silence in mid-stream", "drip"])
+def test_a_reader_who_leaves_ends_the_request_upstream(
+    api: MessagesApi, make: Make, navigator: Navigator, behaviour: str
+) -> None:
+    """At once: the provider sees the connection go."""
+    api.brain = Adversary(behaviour)
+    model = make()
+
+    async def leave() -> float:
+        async with anyio.create_task_group() as group:
+            group.start_soon(collect_answer, answer("Which port?", navigator, model, whole_site_tokens=0))
+            while not api.exchanges:
+                await anyio.sleep(0.01)
+            await anyio.sleep(0.1)
+            gone = time.monotonic()
+            group.cancel_scope.cancel()
+        return gone
+
+    gone = anyio.run(leave)
+    assert api.idle()
+    (exchange,) = api.exchanges
+    assert exchange.left is not None
+    assert exchange.left - gone < 5.0
+
+
+def test_an_answer_left_between_two_events_ends_the_request_upstream(
+    api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]
+) -> None:
+    """Closing the events is enough."""
+    server = ids["Server"]
+    said = f"The port is 8642 [^{server}].\n\nIts address is"
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Wait(60)])
+    model = make()
+
+    async def leave() -> float:
+        async with aclosing(answer("Which port?", navigator, model, whole_site_tokens=0)) as events:
+            async for event in events:
+                if isinstance(event, TextReleased):
+                    break
+            return time.monotonic()
+
+    gone = anyio.run(leave)
+    assert api.idle()
+    left = api.exchanges[-1].left
+    assert left is not None
+    assert left - gone < 5.0
+
+
+def test_one_model_answers_many_at_once(api: MessagesApi, make: Make, handbook: Library) -> None:
+    """Answers do not disturb each other, whatever happens to some of them."""
+    brains = [Adversary("cut"), Adversary("overloaded"), ByWords(), ByWords()]
+    turn = iter(range(10_000))
+
+    class Mixed:
+        def reply(self, view: View) -> Iterable[Part]:
+            return brains[next(turn) % len(brains) if view.rounds == 0 else 2].reply(view)
+
+    api.brain = Mixed()
+    model = make()
+    results: list[Answer] = []
+
+    async def one() -> None:
+        results.append(
+            await collect_answer(answer("What does ebb drain do?", Navigator(handbook), model, whole_site_tokens=0))
+        )
+
+    async def many() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(one)
+
+    anyio.run(many)
+    states = [result.state for result in results]
+    assert states.count("error") == 6
+    assert states.count("answered") == 6
+
+
+def test_one_model_serves_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
+    """One after the other, as threads have them: no connection is left over from the one before."""
+    api.brain = ByWords()
+    model = make()
+    for _ in range(3):
+        assert summarize(ask(model, LOG)).state == "answered"
+    assert len({exchange.connection for exchange in api.exchanges}) == len(api.exchanges)
+
+
+def test_what_was_released_before_a_failure_stays_said(
+    ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]
+) -> None:
+    """A connection that breaks late leaves what was covered by then."""
+    server = ids["Server"]
+    said = f"The port is 8642 [^{server}].\n\nIts address is 127."
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Cut()])
+    result = summarize(ask(make()))
+    assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
+    assert "broke off" in result.error

@@ -1,0 +1,180 @@
+"""Which model a name, the environment and the configuration stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from messages_api import MessagesApi
+from messages_api.navigator import Navigator as ByWords
+
+from mkdocs_roaming.answer.events import Event, summarize
+from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
+from mkdocs_roaming.answer.models.scripted import read_script
+from mkdocs_roaming.errors import UsageError
+
+Ask = Callable[..., list[Event]]
+
+LOCAL = {"ROAMING_BASE_URL": "http://127.0.0.1:9/v1"}
+KEYED = {"ANTHROPIC_API_KEY": "test-key"}
+LOG = "Where does the log go that Kettle writes?"
+
+
+@pytest.mark.parametrize(
+    ("name", "environ", "config", "chosen"),
+    [
+        (None, {}, {}, "offline"),
+        (None, {"OPENAI_API_KEY": "x"}, {}, "offline"),
+        ("offline", KEYED, {}, "offline"),
+        (None, KEYED, {}, "claude-haiku-5-5"),
+        (None, {"ANTHROPIC_API_KEY": " "}, {"model": "offline"}, "offline"),
+        ("claude", KEYED, {}, "claude-haiku-5-5"),
+        ("claude:claude-sonnet-5-5", KEYED, {}, "claude-sonnet-5-5"),
+        ("claude-opus-5-5", KEYED, {}, "claude-opus-5-5"),
+        ("claude", {}, {"api_key": "x"}, "claude-haiku-5-5"),
+        ("claude", LOCAL, {}, "claude-haiku-5-5"),
+        ("openai:qwen3", LOCAL, {}, "qwen3"),
+        ("openai:qwen3:8b", {}, {"base_url": "http://localhost:11434"}, "qwen3:8b"),
+        ("openai:gpt-x", {"OPENAI_API_KEY": "x"}, {}, "gpt-x"),
+        (None, {"ROAMING_MODEL": "openai:one", **LOCAL}, {"model": "openai:two"}, "one"),
+        ("offline", {"ROAMING_MODEL": "openai:one", **LOCAL}, {"model": "openai:two"}, "offline"),
+        (None, {"ROAMING_MODEL": "", **LOCAL}, {"model": "openai:two"}, "two"),
+    ],
+)
+def test_a_model_is_chosen_by_option_environment_and_configuration(
+    name: str | None, environ: dict[str, str], config: dict[str, object], chosen: str
+) -> None:
+    """In that order; its name says who answers."""
+    assert create_model(name, environ=environ, config=config).name == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "environ", "said"),
+    [
+        ("gpt", {}, "there is no model 'gpt'; choose claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"),
+        ("offline:x", {}, "there is no model 'offline:x'; choose"),
+        ("scripted", {}, "there is no model 'scripted'; choose"),
+        ("claude", {}, "claude-haiku-5-5 needs a key; set ANTHROPIC_API_KEY, or choose the model offline"),
+        ("openai", LOCAL, "which model of the server is meant? name it, such as openai:qwen3"),
+        (
+            "openai:qwen3",
+            {},
+            "where is qwen3? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY",
+        ),
+        ("openai:qwen3", {"ROAMING_BASE_URL": "localhost"}, "'localhost' is no address of a server"),
+        ("scripted:/no/such/file", {}, "/no/such/file: cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_cannot_be_chosen_is_told_in_one_line(name: str, environ: dict[str, str], said: str) -> None:
+    """With what can."""
+    with pytest.raises(UsageError) as caught:
+        create_model(name, environ=environ)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
+@pytest.mark.parametrize("key", ["“sk-curly”", "sk-two\nlines", "sk-two words", "sk-\x1b"])
+def test_a_key_that_cannot_be_one_is_not_sent(name: str, key: str) -> None:
+    """It is told without the key."""
+    with pytest.raises(UsageError, match=r"the key in [A-Z]+_API_KEY holds a character that no key has") as caught:
+        create_model(name, environ={**LOCAL, "ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key})
+    assert "sk-" not in str(caught.value)
+
+
+def test_a_setting_that_is_no_text_is_told() -> None:
+    """A YAML file may hold anything."""
+    with pytest.raises(UsageError, match="the setting 'model' must be a text, not 7"):
+        create_model(environ={}, config={"model": 7})
+
+
+def test_the_default_is_the_same_in_both_places() -> None:
+    """The name is known without the package."""
+    from mkdocs_roaming.answer.models.anthropic import DEFAULT_MODEL
+
+    assert DEFAULT_MODEL == DEFAULT_CLAUDE_MODEL
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "environ", "config"),
+    [
+        ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}", **KEYED}, {}),
+        ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}/v1", **KEYED}, {}),
+        ("claude", {"key": "test-key", "base_url": "{url}"}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, {}),
+        ("claude", {}, {"ROAMING_BASE_URL": "{url}", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
+        ("openai:qwen3", {}, {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"}, {}),
+        ("openai:qwen3", {}, {}, {"base_url": "{url}", "api_key": "test-key"}),
+        ("openai:qwen3", {}, {"OPENAI_API_KEY": "another"}, {"base_url": "{url}", "api_key": "test-key"}),
+        (
+            "openai:qwen3",
+            {},
+            {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"},
+            {"model": "claude", "base_url": "http://127.0.0.1:9", "api_key": "another"},
+        ),
+    ],
+)
+def test_the_chosen_model_asks_where_it_was_told_to(
+    ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
+) -> None:
+    """With the key that it was given."""
+    api.brain = ByWords()
+    filled = (
+        {key: value.replace("{url}", api.url) for key, value in said.items()} for said in (given, environ, config)
+    )
+    options, variables, settings = filled
+    result = summarize(ask(create_model(name, environ=variables, config=settings, **options), LOG))
+    assert (result.state, result.error) == ("answered", "")
+
+
+@pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
+def test_a_key_that_is_refused_is_called_what_it_is_called(ask: Ask, api: MessagesApi, name: str) -> None:
+    """The variable that the settings name is the one to look at."""
+    config = {"model": name, "base_url": api.url, "api_key": "another", "key_env": "MY_KEY"}
+    assert summarize(ask(create_model(environ={}, config=config), LOG)).error.endswith("; check MY_KEY")
+
+
+# Scripts
+
+
+def test_a_script_is_read_from_a_file(ask: Ask, tmp_path: Path, ids: dict[str, str]) -> None:
+    """Every kind of part."""
+    server = ids["Server"]
+    script = [
+        [{"call": {"name": "expand_sections", "arguments": {"ids": [server]}}}, {"stop": "tools"}],
+        [{"text": "The port is 8642."}, {"cite": server}, {"usage": {"input": 5, "output": 2}}, {"stop": "end"}],
+    ]
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps(script))
+    result = summarize(ask(create_model(f"scripted:{file}", environ={})))
+    assert (result.state, result.text, result.model) == ("answered", f"The port is 8642.[^{server}]", "scripted")
+    assert (result.usage.input, result.usage.output) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("{}", "not a script; it is a list of replies, each a list of parts"),
+        ('[{"text": "x"}]', "not a script"),
+        ('[[], [{"text": "x"}, {"say": "y"}]]', "reply 2, part 2: is none of text, cite, call, usage, stop"),
+        ('[[{"text": 7}]]', "reply 1, part 1: "),
+        ('[[{"call": {"arguments": {}}}]]', "reply 1, part 1: "),
+        ('[[{"usage": {"input": "many"}}]]', "reply 1, part 1: "),
+        ('[[{"usage": {"other": 1}}]]', "reply 1, part 1: "),
+        ('[[{"stop": "never"}]]', "reply 1, part 1: "),
+        ('[[{"text": "x", "cite": "y"}]]', "reply 1, part 1: "),
+        ("[[7]]", "reply 1, part 1: "),
+    ],
+)
+def test_a_script_that_is_none_is_refused_at_its_place(tmp_path: Path, text: str, said: str) -> None:
+    """File, reply and part."""
+    file = tmp_path / "script.json"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_script(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert said in str(caught.value)

@@ -1,0 +1,105 @@
+"""Over either wire: a small site read whole, the same question without the docs, and recordings of real replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+
+import anyio
+import pytest
+from messages_api import MessagesApi
+from messages_api.navigator import Navigator as ByWords
+from messages_api.parts import Broken, Call, Say, Think
+from messages_api.script import Script
+
+from mkdocs_roaming.answer.baseline import answer_without_docs
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import Answer, Event, SiteRead, collect_answer, summarize
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.replay import Recording, replay_trace
+from mkdocs_roaming.answer.trace import Trace, dump_traces, load_traces
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.manifest.models import SiteEntry
+
+Ask = Callable[..., list[Event]]
+Make = Callable[..., Model]
+SITE = SiteEntry("Kettle", "https://kettle.example/")
+
+
+def test_a_small_site_is_read_whole(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
+    """The provider sees all of it and no outline; what it cites counts."""
+    script = Script([Say(f"The port is 8642 [^{ids['Server']}].")])
+    api.brain = script
+    events = ask(make(), whole_site_tokens=8_000)
+    assert isinstance(events[0], SiteRead)
+    result = summarize(events)
+    assert (result.state, [section.title for section in result.citations]) == ("answered", ["Server"])
+    (view,) = script.views
+    assert "Which port is the default?" in view.question
+    assert f"<section {ids['Boiling']}>" in view.system
+    assert "+ inside" not in view.system
+
+
+def test_a_whole_site_is_read_from_the_cache(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
+    """The second question pays for itself alone: nothing that is the same for all is written again."""
+    api.brain = Script([Say(f"8642 [^{ids['Server']}].")], again=True)
+    model = claude()
+    first = summarize(ask(model, whole_site_tokens=8_000)).usage
+    second = summarize(ask(model, "How hot does it get?", whole_site_tokens=8_000)).usage
+    assert first.cache_write > first.input
+    assert (second.cache_write, second.cache_read) == (0, first.cache_write)
+
+
+def test_without_docs_no_tool_may_be_called(api: MessagesApi, make: Make) -> None:
+    """Nothing of the docs goes over the wire; the provider takes the request as well-formed."""
+    script = Script([Think("hm"), Say("It is 80, "), Say("I think.")])
+    api.brain = script
+    result: Answer = anyio.run(collect_answer, answer_without_docs("Which port?", SITE, make()))
+    assert (result.state, result.text, result.docs) == ("answered", "It is 80, I think.", False)
+    (view,) = script.views
+    assert view.tools == ()
+    assert "Kettle" in view.system
+    assert result.usage.output > 0
+
+
+def record(library: Library, model: Model, question: str, **given: object) -> Trace:
+    recording = Recording(question, Navigator(library), model, **given)
+
+    async def listen() -> None:
+        async with aclosing(recording.events()) as events:
+            async for _ in events:
+                pass
+
+    anyio.run(listen)
+    return recording.trace()
+
+
+@pytest.mark.parametrize("whole_site_tokens", [0, 8_000])
+def test_real_replies_are_recorded_and_played_again(
+    api: MessagesApi, make: Make, library: Library, whole_site_tokens: int
+) -> None:
+    """Native citations, thinking, calls and usage as they came over the wire give the same bytes without it."""
+    api.brain = ByWords()
+    budget = Budget(prices=Prices(1.0, 0.1, 1.25, 5.0))
+    question = "Which port does the server listen on?"
+    trace = record(library, make(), question, budget=budget, whole_site_tokens=whole_site_tokens)
+    asked = len(api.exchanges)
+    (kept,) = load_traces(dump_traces([trace]), "t.json")
+    found = anyio.run(replay_trace, kept, Navigator(library))
+    assert found.differences == ()
+    assert dump_traces([found.trace]) == dump_traces([trace])
+    assert len(api.exchanges) == asked
+    assert trace.answer.cost
+    assert trace.model in dump_traces([trace])
+    assert "test-key" not in dump_traces([trace])
+
+
+def test_a_reply_that_broke_is_played_again_as_it_broke(api: MessagesApi, make: Make, library: Library) -> None:
+    """The error is the same line."""
+    api.brain = Script([Say("Let me see."), Call("search_sections", {"query": "port"})], [Say("The port"), Broken()])
+    trace = record(library, make(), "Which port?", whole_site_tokens=0)
+    assert trace.answer.state == "error"
+    found = anyio.run(replay_trace, trace, Navigator(library))
+    assert found.differences == ()
+    assert found.trace.answer.error == trace.answer.error

@@ -1,0 +1,77 @@
+"""What an answer costs: prices are configured, sums are told, and a budget of money is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import Event, Finished, summarize
+from mkdocs_roaming.answer.models.base import Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.errors import UsageError
+
+Ask = Callable[..., list[Event]]
+PRICES = Prices(input=2.0, cache_read=0.5, cache_write=3.0, output=10.0, currency="EUR")
+
+
+def opens(id_: str) -> ToolCall:
+    return ToolCall("a", "expand_sections", {"ids": [id_]})
+
+
+def test_the_cost_of_an_answer_is_the_sum_over_its_replies(ask: Ask, ids: dict[str, str]) -> None:
+    """Input, cache and output have prices of their own, for a million tokens each."""
+    server = ids["Server"]
+    replies = [
+        [opens(server), Usage(1_000, 0, 4_000, 100)],
+        [Text(f"8642 [^{server}]."), Usage(500, 4_000, 0, 50)],
+    ]
+    result = summarize(ask(ScriptedModel(replies), budget=Budget(prices=PRICES)))
+    assert result.usage == Usage(1_500, 4_000, 4_000, 150)
+    assert result.cost == pytest.approx((1_500 * 2 + 4_000 * 0.5 + 4_000 * 3 + 150 * 10) / 1e6)
+    assert result.currency == "EUR"
+
+
+def test_without_prices_no_cost_is_made_up(ask: Ask) -> None:
+    """Nor where a server counts no tokens."""
+    assert summarize(ask(ScriptedModel([[Usage(5)]]))).cost is None
+    assert summarize(ask(ScriptedModel([[]]), budget=Budget(prices=PRICES))).cost is None
+
+
+def test_money_that_is_spent_ends_the_answer(ask: Ask, ids: dict[str, str]) -> None:
+    """No further reply is asked for; a reply under way is heard to its end."""
+    replies = [[opens(ids["Server"]), Usage(10_000)], [Text("never asked for")]]
+    model = ScriptedModel(replies)
+    events = ask(model, budget=Budget(prices=PRICES, cost=0.01))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert (last.state, last.spent, last.cost) == ("budget", "cost", pytest.approx(0.02))
+    assert len(model.requests) == 1
+    assert last.not_found is not None
+    server = ids["Server"]
+    whole = ScriptedModel([[opens(server), Usage(1_000)], [Text(f"8642 [^{server}]."), Usage(100_000)]])
+    assert summarize(ask(whole, budget=Budget(prices=PRICES, cost=0.01))).state == "answered"
+
+
+def test_money_that_is_nearly_spent_is_told(ask: Ask, ids: dict[str, str]) -> None:
+    """A model learns that it must answer while there is still money to."""
+    model = ScriptedModel([[opens(ids["Server"]), Usage(4_000)], []])
+    ask(model, budget=Budget(prices=PRICES, cost=0.01))
+    assert [request.note for request in model.requests] == ["", prompts.MONEY]
+
+
+def test_a_budget_of_money_needs_prices() -> None:
+    """Nothing can be counted without."""
+    with pytest.raises(UsageError, match="needs prices"):
+        Budget(cost=0.1)
+    with pytest.raises(UsageError, match="more than 0"):
+        Budget(cost=0, prices=PRICES)
+
+
+@pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])
+def test_a_price_is_a_number(price: float) -> None:
+    """What cannot be a price is told at once."""
+    with pytest.raises(UsageError, match="a price is 0 or more"):
+        Prices(input=price)

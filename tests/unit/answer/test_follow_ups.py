@@ -1,0 +1,131 @@
+"""Follow-ups: what earlier answers opened stays open, what they cited longest; pages are fetched at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.conversation import Exchange
+from mkdocs_roaming.answer.events import Event, SectionOpened, SectionsDropped, ToolCalled, summarize
+from mkdocs_roaming.answer.models.base import Text, ToolCall, ToolTurn
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.tools import ExpandResult
+
+Ask = Callable[..., list[Event]]
+
+
+def of(kind: type[Event], events: list[Event]) -> list[Event]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def opened(events: list[Event]) -> list[str]:
+    return [event.section.title for event in events if isinstance(event, SectionOpened)]
+
+
+def dropped(events: list[Event]) -> list[str]:
+    return [section.title for event in events if isinstance(event, SectionsDropped) for section in event.sections]
+
+
+def test_sections_stay_open_over_several_follow_ups(ask: Ask, ids: dict[str, str]) -> None:
+    """Each answer adds to what is open; the third can cite what the first opened, without a call."""
+    server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
+    history: list[Exchange] = []
+    trail: list[str] = []
+    for question, section, text in (("Port?", server, "8642"), ("Logs?", logs, "Nine days")):
+        answer = f"{text} [^{section}]."
+        call = ToolCall("a", "expand_sections", {"ids": [section]})
+        result = summarize(ask(ScriptedModel([[call], [Text(answer)]]), question, opened=trail, history=history))
+        assert result.state == "answered"
+        trail = list(dict.fromkeys([*trail, *(one.id for one in result.trail)]))
+        history.append(Exchange(question, result.text))
+    assert trail == [server, logs]
+    model = ScriptedModel([[Text(f"Port 8642 [^{server}], nine days [^{logs}], hot [^{boiling}].")]])
+    events = ask(model, "All of it?", opened=trail, history=history)
+    assert [section.title for section in summarize(events).citations] == ["Server", "Logs"]
+    assert summarize(events).dropped_citations == 1
+    assert len(model.requests[0].turns) == 7
+
+
+def test_what_an_earlier_answer_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> None:
+    """When room is short, what was only opened goes first, then what was cited longest ago."""
+    server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
+    history = [Exchange("Port?", f"8642 [^{server}]."), Exchange("Logs?", f"Nine [^{logs}].")]
+    given = {"opened": [server, logs, boiling], "history": history}
+    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=700), **given)) == ["Boiling"]
+    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=300), **given)) == ["Boiling", "Server"]
+
+
+def test_at_most_eight_sections_are_carried_on_the_cited_ones_first(ask: Ask, library: Library) -> None:
+    """However long a conversation, what it cited last is there again."""
+    all_ids = [place.id for place in library.sections]
+    first = all_ids[0]
+    events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", f"B [^{first}].")])
+    (call,) = [event for event in events if isinstance(event, ToolCalled)]
+    assert len(call.ids) == 8
+    assert call.ids[0] == first
+    assert call.ids[1:] == tuple(reversed(all_ids[4:]))
+
+
+def test_a_page_is_used_where_a_section_inside_it_was_cited(ask: Ask, ids: dict[str, str]) -> None:
+    """What was opened is what is opened again: the page, for the sake of its section."""
+    history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
+    events = ask(ScriptedModel([[]]), opened=[ids["Settings"], ids["Install"]], history=history)
+    assert opened(events) == ["Settings", "Install"]
+
+
+def test_the_section_that_was_cited_comes_before_the_page_around_it(ask: Ask, ids: dict[str, str]) -> None:
+    """So it is there whole, however much of its page there is room for."""
+    history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
+    events = ask(ScriptedModel([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
+    assert opened(events) == ["Boiling", "Settings"]
+
+
+def test_a_dropped_section_of_a_follow_up_is_listed_for_the_model(ask: Ask, ids: dict[str, str]) -> None:
+    """The model sees that it may open it again."""
+    server, boiling = ids["Server"], ids["Boiling"]
+    model = ScriptedModel([[]])
+    ask(model, opened=[server, boiling], budget=Budget(open_chars=500))
+    results = model.requests[0].turns[-1]
+    assert isinstance(results, ToolTurn)
+    (told,) = results.results
+    assert isinstance(told.result, ExpandResult)
+    assert sorted(bool(expansion.text) for expansion in told.result.sections) == [False, True]
+
+
+class Slow(MemoryReader):
+    """A site far away: no page arrives before as many as `together` are asked for."""
+
+    is_remote = True
+
+    def __init__(self, library: Library, together: int) -> None:
+        self._library = library
+        self._gate = threading.Barrier(together)
+        self.where, self.asked = "far away", 0
+
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        self.asked += 1
+        self._gate.wait(timeout=5)
+        return self._library.file(path)
+
+
+def test_sections_of_one_reply_are_fetched_at_once(ask: Ask, library: Library) -> None:
+    """Several calls, several ids: their pages are asked for together, the results come in order."""
+    pages = list({place.page.path: place for place in library.sections}.values())[:3]
+    reader = Slow(library, together=3)
+
+    class Unhinted(Navigator):
+        def hints(self, question: str, page: str | None = None) -> str:
+            return ""
+
+    navigator = Unhinted(Library(library.manifest, reader))
+    calls = [
+        ToolCall("one", "expand_sections", {"ids": [pages[2].id]}),
+        ToolCall("two", "expand_sections", {"ids": [pages[0].id, pages[1].id]}),
+    ]
+    events = ask(ScriptedModel([calls, [Text(f"Yes [^{pages[0].id}].")]]), navigator=navigator)
+    assert opened(events) == [pages[at].section.title for at in (2, 0, 1)]
+    assert reader.asked == 3

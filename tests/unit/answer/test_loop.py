@@ -1,0 +1,780 @@
+"""The roaming loop: how an answer comes about, how it ends, and what models are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+import anyio
+import pytest
+
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.conversation import Exchange
+from mkdocs_roaming.answer.events import (
+    CitationDropped,
+    Event,
+    Finished,
+    OutlineRead,
+    RoundStarted,
+    SectionAlreadyOpen,
+    SectionCited,
+    SectionMissing,
+    SectionOpened,
+    SectionsDropped,
+    SectionsFound,
+    SupportChecked,
+    TextReleased,
+    TextWithheld,
+    TokensUsed,
+    ToolCalled,
+    ToolCallRejected,
+    collect_answer,
+    summarize,
+)
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import (
+    AssistantTurn,
+    Citation,
+    Part,
+    Request,
+    Stop,
+    Text,
+    ToolCall,
+    ToolTurn,
+    Usage,
+    UserTurn,
+)
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.tools import ExpandResult, ToolError
+from mkdocs_roaming.manifest.lookup import SectionRef
+
+Ask = Callable[..., list[Event]]
+E = TypeVar("E", bound=Event)
+
+
+def of(kind: type[E], events: list[Event]) -> list[E]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def last(events: list[Event]) -> Finished:
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    assert len(of(Finished, events)) == 1
+    return finished
+
+
+def opens(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall:
+    return ToolCall(call, name, {"ids": list(ids)})
+
+
+# How an answer ends
+
+
+def test_a_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
+    """A model opens a section, answers from it and cites it; every step is told with titles and addresses."""
+    server = ids["Server"]
+    model = ScriptedModel([[opens(server), Stop("tools")], [Text(f"The port is 8642 [^{server}]."), Stop()]])
+    events = ask(model)
+    assert [type(event) for event in events] == [
+        OutlineRead,
+        RoundStarted,
+        ToolCalled,
+        SectionOpened,
+        RoundStarted,
+        TextReleased,
+        SectionCited,
+        SupportChecked,
+        Finished,
+    ]
+    (opened,) = of(SectionOpened, events)
+    assert opened.section.title == "Server"
+    assert opened.section.breadcrumb == ("Settings", "Server")
+    assert opened.section.url == "https://kettle.example/"
+    assert opened.section.tokens > 0
+    assert opened.tokens > 0
+    result = summarize(events)
+    assert (result.state, result.text) == ("answered", f"The port is 8642 [^{server}].")
+    assert result.citations == result.trail == (opened.section,)
+    assert (result.rounds, result.model, result.not_found) == (2, "scripted", None)
+    assert result.tokens_read == opened.tokens
+
+
+def test_an_answer_without_a_citation_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
+    """Nothing of it reaches the reader, who is told instead what was looked at and what lies nearest."""
+    model = ScriptedModel([[opens(ids["Server"])], [Text("The port is 8642, believe me.")]])
+    events = ask(model, "Which port does it listen on?")
+    assert not of(TextReleased, events)
+    assert [event.characters for event in of(TextWithheld, events)] == [len("The port is 8642, believe me.")]
+    finished = last(events)
+    assert finished.state == "not_found"
+    assert finished.not_found is not None
+    assert [section.title for section in finished.not_found.looked_at] == ["Server"]
+    assert "Server" in [section.title for section in finished.not_found.nearest]
+    assert all(section.url for section in finished.not_found.nearest)
+
+
+def test_an_empty_reply_is_not_found(ask: Ask) -> None:
+    """A model that says nothing found nothing."""
+    assert last(ask(ScriptedModel([[]]))).state == "not_found"
+
+
+def test_a_gap_that_the_model_marks_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
+    """`[^none]` beside a citation: the docs answer a part."""
+    server = ids["Server"]
+    text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
+    finished = last(ask(ScriptedModel([[opens(server)], [Text(text)]])))
+    assert (finished.state, finished.dropped_citations) == ("partial", 0)
+
+
+def test_withheld_text_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
+    """Where a paragraph had to stay behind, the reader is told that something is missing."""
+    server = ids["Server"]
+    text = f"The port is 8642 [^{server}].\n\nIt was chosen by a cat.\n\nSo they say."
+    result = summarize(ask(ScriptedModel([[opens(server)], [Text(text)]])))
+    assert (result.state, result.withheld) == ("partial", 2)
+    assert "cat" not in result.text
+
+
+def test_thinking_aloud_before_tools_does_not_count(ask: Ask, ids: dict[str, str]) -> None:
+    """What a model says on its way is neither shown nor missed."""
+    server = ids["Server"]
+    aloud = Text("Let me look.\n\nIt may be in the settings [^none].\n\nI open them.\n\nNow.")
+    events = ask(ScriptedModel([[aloud, opens(server)], [Text(f"The port is 8642 [^{server}].")]]))
+    assert (last(events).state, last(events).withheld) == ("answered", 0)
+    assert not of(TextWithheld, events)
+
+
+def test_a_refusal_ends_as_refused(ask: Ask) -> None:
+    """What a model refuses is told as such, and nothing half said is shown."""
+    result = summarize(ask(ScriptedModel([[Text("I can't"), Stop("refusal")]])))
+    assert (result.state, result.text) == ("refused", "")
+    assert result.not_found is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("bad\nthing"), "failing failed: ValueError: bad thing"),
+        (UsageError("no key; set KETTLE_KEY"), "no key; set KETTLE_KEY"),
+        (RuntimeError(), "failing failed: RuntimeError"),
+        (ExceptionGroup("two", [OSError("x"), OSError("y")]), "failing failed: ExceptionGroup: two (2 sub-exceptions)"),
+        (ValueError("x" * 5000), "failing failed: ValueError: " + "x" * 200),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_model_that_raises_ends_as_an_error_of_one_line(ask: Ask, error: Exception, said: str, late: bool) -> None:
+    """Before its first word or in mid-stream: no traceback escapes."""
+    events = ask(Failing(error, late=late))
+    assert (last(events).state, last(events).error) == ("error", said)
+    assert not of(TextReleased, events)
+
+
+class Failing:
+    name = "failing"
+
+    def __init__(self, error: Exception, *, late: bool) -> None:
+        self.error, self.late = error, late
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        if self.late:
+            yield Text("The port")
+        raise self.error
+
+
+def test_a_model_that_cannot_even_be_asked_ends_as_an_error(ask: Ask) -> None:
+    """An adapter that fails before it streams is no different."""
+
+    class Broken:
+        name = "broken"
+
+        def reply(self, request: Request) -> AsyncIterator[Part]:
+            raise OSError("no socket")
+
+    assert last(ask(Broken())).error == "broken failed: OSError: no socket"
+
+
+def test_what_was_released_before_an_error_stays_said(ask: Ask, ids: dict[str, str]) -> None:
+    """Released text cannot be taken back; the end says that it is not whole."""
+    server = ids["Server"]
+
+    class Half(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+            if not isinstance(request.turns[-1], UserTurn):
+                raise ConnectionError("cut off")
+
+    text = f"The port is 8642 [^{server}].\n\nIts address is 127."
+    result = summarize(ask(Half([[opens(server)], [Text(text)]])))
+    assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
+
+
+def test_a_library_that_cannot_be_read_ends_as_an_error(ask: Ask, library: Library) -> None:
+    """Where the site itself fails, its own words say why."""
+
+    class Lost(Navigator):
+        def hints(self, question: str, page: str | None = None) -> str:
+            raise LibraryError("https://kettle.example/: does not answer; try again later")
+
+    result = summarize(ask(ScriptedModel([]), navigator=Lost(library)))
+    assert (result.state, result.error) == ("error", "https://kettle.example/: does not answer; try again later")
+
+
+def test_a_bug_while_reading_the_site_ends_as_an_error(ask: Ask, library: Library) -> None:
+    """It is not blamed on the model."""
+
+    class Broken(Navigator):
+        def outline(self) -> str:
+            raise KeyError("nav")
+
+    assert last(ask(ScriptedModel([]), navigator=Broken(library))).error == "reading the site failed: KeyError: 'nav'"
+
+
+# Support
+
+
+def test_an_answer_is_held_against_all_that_was_opened(ask: Ask, ids: dict[str, str]) -> None:
+    """Before the end, every sentence gets the section that supports it, and what none supports is marked."""
+    server = ids["Server"]
+    events = ask(ScriptedModel([[opens(server)], [Text(f"The port is 9753 [^{server}].")]]))
+    assert isinstance(events[-2], SupportChecked)
+    found = summarize(events).support
+    assert found is not None
+    assert found.text == "The port is 9753 ."
+    assert [mark.kind for mark in found.unsupported] == ["number"]
+
+
+def test_without_text_there_is_nothing_to_support(ask: Ask) -> None:
+    """What was not released is not judged."""
+    events = ask(ScriptedModel([[Text("No [^none].")]]))
+    assert not of(SupportChecked, events)
+    assert (summarize(events).support, summarize(events).support_skipped) == (None, "")
+
+
+def test_support_that_cannot_be_checked_says_why(ask: Ask, library: Library, ids: dict[str, str]) -> None:
+    """An answer for which time ran out, or whose sections cannot be read again, is still an answer."""
+    clock = Clock()
+    server = ids["Server"]
+
+    class Slow(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+                clock.now += 30
+
+    model = Slow([[opens(server)], [Text(f"8642 [^{server}].")]])
+    assert summarize(ask(model, clock=clock)).support_skipped == "no time was left"
+
+    class Vanishing(Library):
+        left = 10_000
+
+        def text(self, place: SectionRef) -> str:
+            self.left -= 1
+            if self.left < 0:
+                raise LibraryError("https://kettle.example/: is gone")
+            return super().text(place)
+
+    gone = Vanishing(library.manifest, library._reader)
+
+    class Leaving(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+            if len(self.requests) == 2:
+                gone.left = 0
+
+    model = Leaving([[opens(server)], [Text(f"8642 [^{server}].")]])
+    result = summarize(ask(model, navigator=Navigator(gone)))
+    assert (result.state, result.support_skipped) == ("answered", "https://kettle.example/: is gone")
+
+
+# Budgets
+
+
+def test_the_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
+    """Endless tool calls end as `budget`: in the last round a model can only answer, and was told so before."""
+    titles = ["Server", "Boiling", "Logs", "Steps"]
+    model = ScriptedModel([[opens(ids[title], call=title), Stop("tools")] for title in titles])
+    finished = last(ask(model))
+    assert (finished.state, finished.spent, finished.rounds) == ("budget", "rounds", 4)
+    assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
+    assert [request.note for request in model.requests] == ["", "", prompts.ROUND_BEFORE, prompts.LAST_ROUND]
+    assert finished.not_found is not None
+    assert len(finished.not_found.looked_at) == 3
+
+
+def test_text_beside_calls_that_cannot_be_made_still_counts(ask: Ask, ids: dict[str, str]) -> None:
+    """What is covered is released even where a model wanted to go on."""
+    server = ids["Server"]
+    reply = [Text(f"The port is 8642 [^{server}]."), opens(ids["Logs"], call="b")]
+    result = summarize(ask(ScriptedModel([[opens(server)], reply]), budget=Budget(rounds=2)))
+    assert (result.state, result.spent, result.text) == ("budget", "rounds", f"The port is 8642 [^{server}].")
+
+
+def test_an_answer_cut_at_the_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
+    """The limit is passed to the model; what it cut off is told."""
+    server = ids["Server"]
+    model = ScriptedModel([[opens(server)], [Text(f"The port is 8642 [^{server}] and its"), Stop("length")]])
+    result = summarize(ask(model, budget=Budget(output_tokens=50)))
+    assert (result.state, result.spent) == ("budget", "output")
+    assert result.text == f"The port is 8642 [^{server}] and its"
+    assert {request.output_tokens for request in model.requests} == {50}
+
+
+def test_a_model_that_talks_without_end_is_cut_off(ask: Ask) -> None:
+    """A model that ignores its limit is not listened to for ever."""
+
+    class Talker:
+        name = "talker"
+        said = 0
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            while True:
+                self.said += 1
+                yield Text("and on ")
+
+    model = Talker()
+    finished = last(ask(model, budget=Budget(output_tokens=100)))
+    assert (finished.state, finished.spent) == ("budget", "output")
+    assert model.said < 200
+
+
+def test_a_slow_model_meets_the_deadline(ask: Ask, ids: dict[str, str]) -> None:
+    """Seconds are counted over the whole answer; what was covered by then is released."""
+    clock = Clock()
+    server = ids["Server"]
+
+    class Slow(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async for part in super().reply(request):
+                yield part
+                clock.now += 20
+
+    model = Slow([[opens(server)], [Text(f"The port is 8642 [^{server}]."), Text("\n\nAnd"), Text(" more")]])
+    result = summarize(ask(model, clock=clock, budget=Budget(seconds=45)))
+    assert (result.state, result.spent, result.text) == ("budget", "seconds", f"The port is 8642 [^{server}].")
+
+
+def test_a_model_that_hangs_is_given_up(ask: Ask) -> None:
+    """A reply that never comes ends at the deadline, and is closed."""
+
+    class Hanging:
+        name = "hanging"
+        closed = False
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.closed = True
+            yield Text("never")
+
+    model = Hanging()
+    assert last(ask(model, budget=Budget(seconds=0.05))).spent == "seconds"
+    assert model.closed
+
+
+def test_time_that_is_nearly_up_is_told(ask: Ask, ids: dict[str, str]) -> None:
+    """A model learns that it must answer while there is still time to."""
+    clock = Clock()
+
+    class Slow(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            clock.now += 40
+            async for part in super().reply(request):
+                yield part
+
+    model = Slow([[opens(ids["Server"])], []])
+    ask(model, clock=clock, budget=Budget(seconds=45))
+    assert model.requests[1].note == prompts.TIME
+
+
+def test_a_library_that_hangs_meets_the_deadline_too(ask: Ask, library: Library) -> None:
+    """A site that does not answer cannot hold an answer longer than its seconds."""
+
+    class Stuck(Navigator):
+        def hints(self, question: str, page: str | None = None) -> str:
+            time.sleep(0.3)
+            return ""
+
+    assert last(ask(ScriptedModel([]), navigator=Stuck(library), budget=Budget(seconds=0.05))).spent == "seconds"
+
+
+def test_nor_does_it_hold_the_program() -> None:
+    """What still waits for a site when the answer is over is not waited for."""
+    program = """
+import time, anyio
+from mkdocs_roaming.answer.budget import Deadline, OutOfTime
+try:
+    anyio.run(Deadline(0.05, time.monotonic).work, lambda: time.sleep(60))
+except OutOfTime:
+    print("out of time")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    assert (ended.stdout, ended.stderr) == ("out of time\n", "")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_was_used_longest_ago_makes_room(ask: Ask, ids: dict[str, str]) -> None:
+    """When open text outgrows its room, sections close, are told, and stand listed where their text stood."""
+    model = ScriptedModel([[opens(ids["Server"])], [opens(ids["Boiling"], call="b")], [Text("Nothing.")]])
+    events = ask(model, budget=Budget(open_chars=500))
+    (dropped,) = of(SectionsDropped, events)
+    assert [section.title for section in dropped.sections] == ["Server"]
+    first, second = [turn for turn in model.requests[2].turns if isinstance(turn, ToolTurn)]
+    assert isinstance(first.results[0].result, ExpandResult)
+    (closed,) = first.results[0].result.sections
+    assert closed.text == ""
+    assert [listed.title for listed in closed.listed] == ["Server"]
+    assert isinstance(second.results[0].result, ExpandResult)
+    assert "96.5" in second.results[0].result.sections[0].text
+    assert model.requests[2].note == f"{prompts.ROUND_BEFORE} {prompts.ROOM.format(percent=79)}"
+
+
+def test_a_section_that_was_closed_opens_again(ask: Ask, ids: dict[str, str]) -> None:
+    """A model that needs a closed section again gets its text, and may cite it all along."""
+    server, boiling = ids["Server"], ids["Boiling"]
+    replies = [
+        [opens(server)],
+        [opens(boiling, call="b")],
+        [opens(server, call="c")],
+        [Text(f"Port 8642 [^{server}], 96.5 degrees [^{boiling}].")],
+    ]
+    events = ask(ScriptedModel(replies), budget=Budget(open_chars=500))
+    assert [event.section.title for event in of(SectionOpened, events)] == ["Server", "Boiling", "Server"]
+    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Server", "Boiling"]
+    assert summarize(events).state == "answered"
+
+
+def test_what_was_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> None:
+    """A section that released text cites is used, however long ago it was opened."""
+    server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
+    replies = [
+        [opens(server)],
+        [opens(logs, call="b")],
+        [Text(f"The port is 8642 [^{server}].\n\nLet me see"), opens(boiling, call="c")],
+        [Text(f"And 96.5 degrees [^{boiling}].")],
+    ]
+    events = ask(ScriptedModel(replies), budget=Budget(open_chars=650))
+    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Logs"]
+    assert summarize(events).text == f"The port is 8642 [^{server}].\n\nAnd 96.5 degrees [^{boiling}]."
+
+
+@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"open_chars": 0}, {"output_tokens": 0}, {"seconds": 0}])
+def test_a_budget_of_nothing_is_refused(wrong: dict[str, int]) -> None:
+    """A budget that allows no answer at all is a mistake, told at once."""
+    with pytest.raises(UsageError, match="a budget is at least"):
+        Budget(**wrong)
+
+
+# Tools
+
+
+def test_several_sections_open_in_several_calls(ask: Ask, ids: dict[str, str]) -> None:
+    """Parallel calls are made in order, and each gets its own result."""
+    calls = [opens(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
+    model = ScriptedModel([calls, []])
+    events = ask(model)
+    assert [(event.call, event.ids, event.query) for event in of(ToolCalled, events)] == [
+        ("a", (ids["Server"], ids["Logs"]), ""),
+        ("s", (), "whistle"),
+    ]
+    assert [event.section.title for event in of(SectionOpened, events)] == ["Server", "Logs"]
+    (found,) = of(SectionsFound, events)
+    assert found.sections[0].title == "It does not whistle"
+    said, results = model.requests[1].turns[-2:]
+    assert isinstance(said, AssistantTurn)
+    assert isinstance(results, ToolTurn)
+    assert list(said.calls) == calls == [result.call for result in results.results]
+
+
+def test_a_page_opens_with_what_is_inside(ask: Ask, ids: dict[str, str]) -> None:
+    """Subsections that came along are told, and may be cited."""
+    boiling = ids["Boiling"]
+    events = ask(ScriptedModel([[opens(ids["Settings"])], [Text(f"96.5 degrees [^{boiling}].")]]))
+    (opened,) = of(SectionOpened, events)
+    assert [section.title for section in opened.inside] == ["Server", "Boiling", "Logs"]
+    assert [section.title for section in summarize(events).citations] == ["Boiling"]
+
+
+def test_a_citation_of_a_section_that_was_only_found_is_dropped(ask: Ask, ids: dict[str, str]) -> None:
+    """A search shows snippets; only what was opened may be cited."""
+    text = f"Clean the vent [^{ids['It does not whistle']}]."
+    events = ask(ScriptedModel([[ToolCall("s", "search_sections", {"query": "whistle"})], [Text(text)]]))
+    assert [event.id for event in of(CitationDropped, events)] == [ids["It does not whistle"]]
+    assert (last(events).state, last(events).dropped_citations) == ("not_found", 1)
+
+
+def test_unknown_and_repeated_ids_are_told(ask: Ask, ids: dict[str, str]) -> None:
+    """An id that does not exist comes back with the nearest ones; one that stands open is not shown again."""
+    server = ids["Server"]
+    near = server[:-1] + ("0" if server[-1] != "0" else "1")
+    events = ask(ScriptedModel([[opens(server)], [opens(near, server, server, "deadbeef", call="b")], []]))
+    missing = of(SectionMissing, events)
+    assert [event.id for event in missing] == [near, "deadbeef"]
+    assert "Server" in [section.title for section in missing[0].nearest]
+    assert [event.section.title for event in of(SectionAlreadyOpen, events)] == ["Server"]
+    assert len(of(SectionOpened, events)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("expand_sections", None),
+        ("expand_sections", 17),
+        ("expand_sections", {"ids": [None, 3, {}]}),
+        ("expand_sections", {"ids": {"a": 1}}),
+        ("expand_sections", '{"ids": ["'),
+        ("search_sections", {"query": ["x"]}),
+        ("read_outline", {"id": "zzz"}),
+        ("rm -rf", {"ids": ["x"]}),
+        (None, {}),
+        ("", []),
+    ],
+)
+def test_malformed_calls_are_forgiven(ask: Ask, ids: dict[str, str], name: str, arguments: object) -> None:
+    """A model that calls a tool in the wrong way is told so, and can still answer."""
+    server = ids["Server"]
+    replies: list[list[Part]] = [
+        [ToolCall("x", name, arguments)],
+        [opens(server)],
+        [Text(f"The port is 8642 [^{server}].")],
+    ]
+    events = ask(ScriptedModel(replies))
+    assert last(events).state == "answered"
+    assert of(ToolCallRejected, events) or of(SectionMissing, events)
+
+
+def test_ids_of_calls_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
+    """Calls that a model numbers badly still get their own results."""
+    calls = [opens(ids["Server"], call=""), opens(ids["Logs"], call=""), opens(ids["Boiling"], call="call")]
+    calls.append(ToolCall(7, "search_sections", {"query": "port"}))
+    model = ScriptedModel([calls, [opens(ids["Install"], call="call")], []])
+    events = ask(model)
+    named = [event.call for event in of(ToolCalled, events)]
+    assert named == ["call", "call~2", "call~3", "call~4", "call~5"]
+    assert [event.call for event in of(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
+
+
+def test_too_many_calls_at_once_are_not_made(ask: Ask, ids: dict[str, str]) -> None:
+    """Eight calls of one reply are made; the others are answered with why not."""
+    model = ScriptedModel([[ToolCall(f"s{at}", "search_sections", {"query": "port"}) for at in range(11)], []])
+    events = ask(model)
+    assert len(of(SectionsFound, events)) == 8
+    assert {event.message for event in of(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(most=8)}
+
+
+def test_endless_calls_in_one_reply_are_cut_off(ask: Ask) -> None:
+    """A reply that never stops calling is ended."""
+
+    class Caller:
+        name = "caller"
+        called = 0
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            while True:
+                self.called += 1
+                yield ToolCall("x", "search_sections", {"query": "port"})
+
+    model = Caller()
+    assert last(ask(model)).spent == "rounds"
+    assert model.called < 4 * 40
+
+
+def test_calls_beyond_the_room_are_not_made(ask: Ask, ids: dict[str, str]) -> None:
+    """One reply cannot open more than there is room for."""
+    calls = [opens(ids[title], call=title) for title in ("Server", "Boiling", "Logs")]
+    model = ScriptedModel([calls, []])
+    events = ask(model, budget=Budget(open_chars=500))
+    assert [event.message for event in of(ToolCallRejected, events)] == [prompts.NO_ROOM]
+    (results,) = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    assert isinstance(results.results[2].result, ToolError)
+    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Boiling"]
+
+
+# What models are told
+
+
+def test_what_is_said_first_depends_on_the_site_alone(ask: Ask) -> None:
+    """Rules and outline are byte for byte the same from question to question, so they stay cached."""
+    first, second = ScriptedModel([[]]), ScriptedModel([[]])
+    ask(first, "Which port?", page="install/")
+    ask(second, "Why does it not whistle?")
+    one, two = first.requests[0], second.requests[0]
+    assert (one.rules, one.outline) == (two.rules, two.outline)
+    assert one.turns != two.turns
+    assert "Kettle" in one.rules
+    assert "[" in one.outline
+
+
+def test_the_question_comes_with_hints_and_the_readers_page(ask: Ask) -> None:
+    """What search ranks first for a question, and where the reader is, stand beside it."""
+    model = ScriptedModel([[]])
+    ask(model, "How hot does it boil?", page="install/")
+    (turn,) = model.requests[0].turns
+    assert isinstance(turn, UserTurn)
+    assert turn.question == "How hot does it boil?"
+    assert "Boiling" in turn.around
+    assert turn.around.endswith("The reader is on this page: Install")
+    assert prompts.asked(turn) == f"{turn.around}\n\nQuestion: How hot does it boil?"
+
+
+def test_an_unknown_page_is_left_out(ask: Ask) -> None:
+    """A page that is not of this site is not spoken of."""
+    model = ScriptedModel([[]])
+    ask(model, "How hot?", page="https://elsewhere.example/x")
+    (turn,) = model.requests[0].turns
+    assert isinstance(turn, UserTurn)
+    assert "reader is on" not in turn.around
+
+
+def test_a_model_gets_back_what_it_left_in_its_stop(ask: Ask, ids: dict[str, str]) -> None:
+    """What an adapter must send again with its turn, such as signed thinking, is kept for it untouched."""
+    keep = object()
+    model = ScriptedModel([[Text("Let me see."), opens(ids["Server"]), Stop("tools", keep)], []])
+    ask(model)
+    said = model.requests[1].turns[-2]
+    assert isinstance(said, AssistantTurn)
+    assert said.keep is keep
+    assert said.text == "Let me see."
+
+
+def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
+    """A model with citations of its own gives the same answer as one that writes `[^id]`."""
+    server = ids["Server"]
+    model = ScriptedModel([[opens(server)], [Text("The port is 8642."), Citation(server), Text("\n\nYes.")]])
+    result = summarize(ask(model))
+    assert result.text == f"The port is 8642.[^{server}]"
+    assert [section.title for section in result.citations] == ["Server"]
+
+
+def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
+    """Tokens as the provider counts them are told as they come, and summed at the end."""
+    one, two = Usage(100, 0, 900, 20), Usage(50, 900, 0, 30)
+    events = ask(ScriptedModel([[opens(ids["Server"]), one], [two]]))
+    assert [event.usage for event in of(TokensUsed, events)] == [one, two]
+    assert last(events).usage == Usage(150, 900, 900, 50)
+
+
+# Conversations
+
+
+def test_sections_stay_open_in_a_follow_up(ask: Ask, ids: dict[str, str]) -> None:
+    """What an earlier answer opened can be cited without being asked for again; the earlier turns are there."""
+    server = ids["Server"]
+    model = ScriptedModel([[Text(f"No, on 127.0.0.1 [^{server}].")]])
+    history = [Exchange("Which port?", f"The port is 8642 [^{server}].")]
+    events = ask(model, "Does it listen everywhere?", opened=[server], history=history)
+    assert summarize(events).state == "answered"
+    assert [type(turn) for turn in model.requests[0].turns] == [
+        UserTurn,
+        AssistantTurn,
+        UserTurn,
+        AssistantTurn,
+        ToolTurn,
+    ]
+    assert [event.section.title for event in of(SectionOpened, events)] == ["Server"]
+
+
+def test_a_navigator_can_be_used_for_a_whole_conversation(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:
+    """What is open in it is shown again to the model, whose conversation starts anew each time."""
+    server = ids["Server"]
+    ask(ScriptedModel([[opens(server)], [Text(f"8642 [^{server}].")]]), navigator=navigator)
+    model = ScriptedModel([[Text(f"127.0.0.1 [^{server}].")]])
+    assert summarize(ask(model, navigator=navigator)).state == "answered"
+    results = model.requests[0].turns[-1]
+    assert isinstance(results, ToolTurn)
+    assert isinstance(results.results[0].result, ExpandResult)
+    assert "8642" in results.results[0].result.sections[0].text
+
+
+def test_forged_open_sections_open_nothing(ask: Ask) -> None:
+    """An id that the site does not have is told as missing, and cannot be cited."""
+    events = ask(ScriptedModel([[Text("Yes [^deadbeef].")]]), opened=["deadbeef"])
+    assert [event.id for event in of(SectionMissing, events)] == ["deadbeef"]
+    assert last(events).state == "not_found"
+
+
+# Leaving
+
+
+def test_a_reader_who_leaves_ends_the_reply(navigator: Navigator) -> None:
+    """Cancelling an answer closes the model's stream at once."""
+    model = Waiting()
+
+    async def leave() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(collect_answer, answer("Which port?", navigator, model))
+            await model.started.wait()
+            group.cancel_scope.cancel()
+        assert model.closed
+
+    anyio.run(leave)
+
+
+def test_an_answer_can_be_left_between_two_events(navigator: Navigator) -> None:
+    """Closing the events closes the model's stream."""
+    model = Waiting()
+
+    async def leave() -> None:
+        async with aclosing(answer("Which port?", navigator, model)) as events:
+            async for event in events:
+                if isinstance(event, TokensUsed):
+                    break
+        assert model.closed
+
+    anyio.run(leave)
+
+
+class Waiting:
+    """A model that says one thing and then waits for ever."""
+
+    name = "waiting"
+    closed = False
+
+    def __init__(self) -> None:
+        self.started = anyio.Event()
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        try:
+            yield Usage(1)
+            self.started.set()
+            await anyio.sleep_forever()
+        finally:
+            self.closed = True
+
+
+def test_a_reply_that_fails_while_it_is_closed_spoils_nothing(ask: Ask, ids: dict[str, str]) -> None:
+    """An answer that is whole stays whole, whatever the connection says at the end."""
+
+    class Sulking(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            try:
+                async for part in super().reply(request):
+                    yield part
+                yield Text("x" * 10_000)
+                yield Text("y")
+            finally:
+                raise OSError("already closed")
+
+    finished = last(ask(Sulking([[Text("The port")]])))
+    assert (finished.state, finished.spent) == ("budget", "output")
+
+
+def test_events_of_an_answer_that_was_broken_off_add_up_to_an_error() -> None:
+    """Without its last event an answer is none."""
+    assert summarize([RoundStarted(1, 4)]).state == "error"

@@ -1,0 +1,209 @@
+"""Rules in the loop: what they pin is open before the model is first asked, and may be cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import pytest
+
+from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.events import (
+    Event,
+    Finished,
+    RoundStarted,
+    SectionAlreadyOpen,
+    SectionCited,
+    SectionOpened,
+    SectionsDropped,
+    ToolCalled,
+    summarize,
+)
+from mkdocs_roaming.answer.explain import explain_question
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request, Text, ToolTurn
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
+
+if TYPE_CHECKING:
+    from ..conftest import MadeSite
+
+PAGES = (
+    ("", "# Boat\n\nHow to keep a boat afloat.\n\n## Notes\n\nKeep a log.\n"),
+    (
+        "pumps/",
+        "# Pumps\n\n## Pressure\n\nThe bilge pump works at 4.7 bar.\n\n## Oil\n\nChange the oil in spring.\n",
+    ),
+    ("lamps/", "# Lamps\n\n## Colours\n\nA red lamp means port side. The lamp needs 12 V.\n"),
+    ("long/", "# Long\n\n" + "Water runs under the keel. " * 900 + "\n"),
+)
+E = TypeVar("E", bound=Event)
+Ruled = Callable[..., Library]
+
+
+def of(kind: type[E], events: list[Event]) -> list[E]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def made(make_site: Callable[..., MadeSite]) -> MadeSite:
+    return make_site(PAGES)
+
+
+@pytest.fixture
+def ids(made: MadeSite) -> dict[str, str]:
+    return {section.title: section.id for section in made.manifest.sections()}
+
+
+@pytest.fixture
+def ruled(made: MadeSite) -> Ruled:
+    """Give the library with these rules."""
+
+    def ruled(*rules: RuleEntry, mode: str = "each") -> Library:
+        return replace(made, manifest=replace(made.manifest, rules=rules, rules_mode=mode)).library()
+
+    return ruled
+
+
+def ask(model: Model, navigator: Navigator, question: str, **given: Any) -> list[Event]:
+    async def listen() -> list[Event]:
+        async with aclosing(answer(question, navigator, model, whole_site_tokens=0, **given)) as events:
+            return [event async for event in events]
+
+    return anyio.run(listen)
+
+
+def shown(request: Request) -> list[str]:
+    """Give the ids of what a request has open, call by call."""
+    results = [result for turn in request.turns if isinstance(turn, ToolTurn) for result in turn.results]
+    return [one.id for result in results for one in getattr(result.result, "sections", ())]
+
+
+def test_what_a_rule_pins_is_open_before_the_first_round(ruled: Ruled, ids: dict[str, str]) -> None:
+    """The trail shows a call named `rules` and the words it was made for; the model may cite what it opened."""
+    library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Notes"])))
+    model = ScriptedModel([[Text(f"It works at 4.7 bar. [^{ids['Pressure']}]")]])
+    events = ask(model, Navigator(library), "My boat SINKS")
+    call = next(event for event in events if isinstance(event, ToolCalled))
+    assert call == ToolCalled("rules", "expand_sections", (ids["Pressure"], ids["Notes"]), query="SINKS")
+    opened = [at for at, event in enumerate(events) if isinstance(event, SectionOpened)]
+    first_round = next(at for at, event in enumerate(events) if isinstance(event, RoundStarted))
+    assert len(opened) == 2
+    assert max(opened) < first_round
+    said = next(turn for turn in model.requests[0].turns if isinstance(turn, AssistantTurn))
+    assert [one.id for one in said.calls] == ["rules"]
+    assert shown(model.requests[0]) == [ids["Pressure"], ids["Notes"]]
+    assert summarize(events).state == "answered"
+    assert [event.section.id for event in of(SectionCited, events)] == [ids["Pressure"]]
+
+
+def test_no_call_is_made_where_no_rule_fires(ruled: Ruled, ids: dict[str, str]) -> None:
+    """An answer without rules is as it was."""
+    library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"],)))
+    model = ScriptedModel([[Text("No. [^none]")]])
+    assert of(ToolCalled, ask(model, Navigator(library), "Which lamp?")) == []
+
+
+def test_rules_of_a_site_that_is_not_trusted_open_nothing(ruled: Ruled, ids: dict[str, str]) -> None:
+    """Until somebody says that they are to be followed."""
+    library = ruled(RuleEntry(RuleCondition(always=True), (ids["Pressure"],)))
+    library.trusted = False
+    assert of(ToolCalled, ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Which lamp?")) == []
+
+
+def test_the_page_of_the_reader_counts(ruled: Ruled, ids: dict[str, str]) -> None:
+    """A rule for a page fires for those who are on it."""
+    library = ruled(RuleEntry(RuleCondition(pages=(ids["Lamps"],)), (ids["Oil"],)))
+    for page, calls in (("lamps/", 1), ("pumps/", 0), (None, 0)):
+        events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "And now?", page=page)
+        assert len(of(ToolCalled, events)) == calls
+
+
+def test_what_earlier_answers_opened_comes_first(ruled: Ruled, ids: dict[str, str]) -> None:
+    """In a follow-up the sections kept open come before those that rules pin; what stands open is not said again."""
+    library = ruled(RuleEntry(RuleCondition(always=True), (ids["Oil"], ids["Colours"])))
+    model = ScriptedModel([[Text("No. [^none]")]])
+    events = ask(model, Navigator(library), "And oil?", opened=[ids["Oil"]])
+    assert [event.call for event in of(ToolCalled, events)] == ["kept", "rules"]
+    assert [(event.call, event.section.id) for event in of(SectionOpened, events)] == [
+        ("kept", ids["Oil"]),
+        ("rules", ids["Colours"]),
+    ]
+    assert [event.section.id for event in of(SectionAlreadyOpen, events)] == [ids["Oil"]]
+
+
+@pytest.mark.parametrize("chars", [1, 100, 3_000, 60_000])
+def test_the_whole_stays_within_the_budget(ruled: Ruled, ids: dict[str, str], chars: int) -> None:
+    """Rules take at most half of the room, and close nothing that earlier answers opened."""
+    library = ruled(
+        *(RuleEntry(RuleCondition(always=True), (ids[title],)) for title in ("Long", "Oil", "Boat", "Colours"))
+    )
+    navigator = Navigator(library)
+    events = ask(ScriptedModel([[Text("No. [^none]")]]), navigator, "And?", budget=Budget(open_chars=chars))
+    assert navigator.open_chars() <= chars // 2
+    assert of(SectionsDropped, events) == []
+    assert bool(of(SectionOpened, events)) == (chars >= 100)
+
+
+@pytest.mark.parametrize("question", ["gauge drift", "does a gauge drift in autumn"])
+def test_the_offline_model_prefers_what_a_rule_pins(make_site: Callable[..., MadeSite], question: str) -> None:
+    """Of sections that say alike it quotes the pinned one first, whether or not it has to look for more."""
+    lamps = [(f"lamp{at}/", f"# Lamp {at}\n\nThe lamp number {at} is red.\n") for at in range(60)]
+    gauges = [(f"gauge{at}/", f"# Gauge {at}\n\nThe gauge may drift in frost.\n") for at in range(5)]
+    site = make_site([*gauges, *lamps])
+    meant = site.manifest.pages[4].id
+    plain = summarize(ask(ExtractiveModel(), Navigator(site.library()), question))
+    ruled = replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
+    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
+    assert meant not in {one.id for one in plain.citations}
+    assert told.citations[0].id == told.trail[0].id == meant
+
+
+def test_the_offline_model_takes_the_words_of_a_rule_for_those_of_the_section(
+    make_site: Callable[..., MadeSite],
+) -> None:
+    """A rule leads from a word that the docs never use to the section that answers; its first one first."""
+    site = make_site([("a/", "# Bailing\n\nUse the hand pump.\n"), ("b/", "# Flares\n\nRed ones call for help.\n")])
+    question = "are we foundering?"
+    assert summarize(ask(ExtractiveModel(), Navigator(site.library()), question)).state == "not_found"
+    opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
+    ruled = replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
+    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
+    assert told.state == "answered"
+    assert [one.id for one in told.citations] == list(opens)
+    always = replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
+    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
+    assert told.state == "not_found"
+
+
+def test_an_explanation_tells_what_the_loop_then_does(ruled: Ruled, ids: dict[str, str]) -> None:
+    """The sections that it names are those that are opened, in the same order."""
+    library = ruled(
+        RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Long"]), "sinking"),
+        RuleEntry(RuleCondition(any=("lamp",), pages=(ids["Lamps"],)), (ids["Oil"],), "lamps"),
+    )
+    told = explain_question(Navigator(library), "Why does my lamp sink?", "lamps/", whole_site_tokens=0)
+    events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Why does my lamp sink?", page="lamps/")
+    assert told.firing.opens == tuple(event.section.id for event in of(SectionOpened, events))
+    assert [rule.name for rule in told.firing.fired] == ["sinking", "lamps"]
+    assert told.outline.sections == 8
+    assert told.hits[0].section.id in (ids["Colours"], ids["Lamps"])
+    assert told.hints[0].id == ids["Lamps"]
+    assert told.prompt.rules > told.prompt.question
+    assert told.prompt.total == sum(
+        (told.prompt.instructions, told.prompt.tools, told.prompt.outline, told.prompt.question, told.prompt.rules)
+    )
+    assert isinstance(events[-1], Finished)
+
+
+def test_a_small_site_is_explained_as_read_whole(make_site: Callable[..., MadeSite]) -> None:
+    """Then rules open nothing, since all stands open."""
+    told = explain_question(Navigator(make_site(PAGES[:3]).library()), "Why?")
+    assert (told.whole, told.prompt.tools, told.prompt.rules) == (True, 0, 0)
+    assert told.site_tokens < told.whole_site_tokens

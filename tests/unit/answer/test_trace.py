@@ -1,0 +1,499 @@
+"""Traces: an answer kept whole, shown without the site, played again against it byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.conversation import Exchange
+from mkdocs_roaming.answer.events import (
+    Event,
+    Finished,
+    NotFound,
+    OutlineRead,
+    Reference,
+    SectionOpened,
+    SupportChecked,
+    TextReleased,
+    summarize,
+)
+from mkdocs_roaming.answer.models.base import Citation, Model, Part, Request, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.answer.replay import Recording, ReplayResult, replay_trace
+from mkdocs_roaming.answer.support.check import Mark, Sentence, Support
+from mkdocs_roaming.answer.trace import (
+    Trace,
+    check_writable,
+    dump_traces,
+    from_json,
+    load_traces,
+    read_trace,
+    to_json,
+    write_trace,
+)
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.search import Search
+
+Record = Callable[..., tuple[Trace, list[Event]]]
+KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
+
+
+@pytest.fixture
+def record(library: Library, search: Search) -> Record:
+    """Answer a question and give the trace, and the events as they came."""
+
+    def record(model: Model, question: str = "Which port is the default?", **given: Any) -> tuple[Trace, list[Event]]:
+        given.setdefault("whole_site_tokens", 0)
+        recording = Recording(question, Navigator(library, search=search), model, **given)
+
+        async def listen() -> list[Event]:
+            async with aclosing(recording.events()) as events:
+                return [event async for event in events]
+
+        events = anyio.run(listen)
+        return recording.trace(), events
+
+    return record
+
+
+def again(trace: Trace, library: Library) -> ReplayResult:
+    return anyio.run(replay_trace, trace, Navigator(library))
+
+
+def kept(trace: Trace) -> Trace:
+    """What comes back from a file."""
+    (found,) = load_traces(dump_traces([trace]), "t.json")
+    return found
+
+
+def roaming(ids: dict[str, str]) -> list[list[Part]]:
+    """Replies of a model that opens, is told of mistakes, cites natively, and is counted."""
+    server = ids["Server"]
+    calls = [
+        ToolCall("a", "expand_sections", {"ids": [server, "deadbeef"]}),
+        ToolCall("a", "search_sections", {"query": "whistle", "limit": 2}),
+        ToolCall("", "rm", "{"),
+    ]
+    answer = [Text("The port is 8642."), Citation(server), Text("\n\nIt is red [^07f3"), Text("277d].\n\nSo be it.")]
+    return [[Text("Let me see."), *calls, Usage(9, 1, 2, 3), Stop("tools", keep=object())], [*answer, Usage(1), Stop()]]
+
+
+# What a trace holds
+
+
+def test_a_trace_holds_the_whole_answer(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """Question, site, model, budget, every reply as it came, all events, what was opened, what it cost, the answer."""
+    budget = Budget(rounds=3, prices=Prices(input=2.0, currency="EUR"))
+    trace, events = record(ScriptedModel(roaming(ids), name="m-1"), page="install/", budget=budget)
+    assert (trace.question, trace.page, trace.model) == ("Which port is the default?", "install/", "m-1")
+    assert (trace.site, trace.url, trace.digest) == ("Kettle", "https://kettle.example/", library.manifest.digest)
+    assert trace.outline.startswith("sha256:")
+    assert trace.budget == budget
+    assert [list(told.parts) for told in trace.replies] == roaming_without_keep(ids)
+    assert [told.request[:7] for told in trace.replies] == ["sha256:", "sha256:"]
+    assert list(trace.events) == events
+    assert trace.answer == summarize(events)
+    assert trace.answer.cost == pytest.approx(10 * 2 / 1e6)
+    assert trace.read == (ids["Server"],)
+    assert trace.answer.support is not None
+
+
+def roaming_without_keep(ids: dict[str, str]) -> list[list[Part]]:
+    return [[Stop(part.reason) if isinstance(part, Stop) else part for part in reply] for reply in (roaming(ids))]
+
+
+def test_a_trace_comes_back_from_its_file_as_it_was(record: Record, ids: dict[str, str]) -> None:
+    """Nothing is lost or reordered in JSON."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    assert dump_traces([kept(trace)]) == dump_traces([trace])
+    assert kept(trace).events == trace.events
+    assert kept(trace).answer == trace.answer
+
+
+def test_the_same_answer_gives_the_same_bytes(record: Record, ids: dict[str, str]) -> None:
+    """No times, no chance: two recordings can be compared."""
+    assert dump_traces([record(ScriptedModel(roaming(ids)))[0]]) == dump_traces(
+        [record(ScriptedModel(roaming(ids)))[0]]
+    )
+    assert dump_traces([record(ExtractiveModel())[0]]) == dump_traces([record(ExtractiveModel())[0]])
+
+
+# Playing it again
+
+
+def cases(ids: dict[str, str]) -> dict[str, tuple[Callable[[], Model], dict[str, Any]]]:
+    server, logs = ids["Server"], ids["Logs"]
+    history = [Exchange("Logs?", f"Nine days [^{logs}].")]
+    opens = ToolCall("a", "expand_sections", {"ids": [server]})
+    return {
+        "roaming": (lambda: ScriptedModel(roaming(ids)), {}),
+        "offline": (ExtractiveModel, {}),
+        "a whole site": (lambda: ScriptedModel([[Text(f"8642 [^{server}].")]]), {"whole_site_tokens": 8000}),
+        "offline, a whole site": (ExtractiveModel, {"whole_site_tokens": 8000}),
+        "a follow-up": (
+            lambda: ScriptedModel([[Text(f"Yes [^{logs}].")]]),
+            {"opened": [server, logs], "history": history},
+        ),
+        "nothing found": (lambda: ScriptedModel([[Text("No [^none].")]]), {}),
+        "a refusal": (lambda: ScriptedModel([[Stop("refusal")]]), {}),
+        "too many rounds": (lambda: ScriptedModel([[opens]] * 2), {"budget": Budget(rounds=2)}),
+        "money": (
+            lambda: ScriptedModel([[opens, Usage(1_000_000)]]),
+            {"budget": Budget(cost=0.5, prices=Prices(input=1.0))},
+        ),
+        "a small room": (lambda: ScriptedModel(roaming(ids)), {"budget": Budget(open_chars=100)}),
+        "a failure": (lambda: Broken([[opens], [Text("The port")]]), {}),
+        "an early failure": (lambda: Broken([[]]), {}),
+        "no docs": (lambda: ScriptedModel([[Text("80, I think [^07f3277d]."), Usage(3)]]), {"docs": False}),
+        "an odd question": (lambda: ScriptedModel([[]]), {"question": "\ud83d \x00 é 日本"}),
+        "endless talk": (lambda: ScriptedModel([[Text("on " * 99)] * 99]), {"budget": Budget(output_tokens=20)}),
+    }
+
+
+CASES = list(cases(dict.fromkeys(("Server", "Logs"), "")))
+
+
+class Broken(ScriptedModel):
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async for part in super().reply(request):
+            yield part
+        if len(self.requests) == len(self._replies):
+            raise ConnectionError("cut\noff" + "!" * 300)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recording_played_again_is_the_same_byte_for_byte(
+    record: Record, library: Library, ids: dict[str, str], case: str
+) -> None:
+    """However the answer ended: the events and the answer come again, from the file and the site alone."""
+    make, given = cases(ids)[case]
+    trace, _ = record(make(), **given)
+    found = again(kept(trace), library)
+    assert found.differences == ()
+    assert dump_traces([found.trace]) == dump_traces([trace])
+
+
+def test_a_navigator_that_was_used_before_is_recorded_as_it_was(library: Library, ids: dict[str, str]) -> None:
+    """What stood open in it goes into the trace, so that a new one can play it again."""
+    navigator = Navigator(library)
+    navigator.expand_sections([ids["Server"]])
+    recording = Recording("Port?", navigator, ScriptedModel([[Text(f"8642 [^{ids['Server']}].")]]), whole_site_tokens=0)
+
+    async def listen() -> None:
+        async with aclosing(recording.events()) as events:
+            async for _ in events:
+                pass
+
+    anyio.run(listen)
+    assert recording.trace().opened == (ids["Server"],)
+    assert again(kept(recording.trace()), library).differences == ()
+
+
+@pytest.mark.parametrize("at", [0.0, 20.0, 40.0, 50.0])
+def test_time_is_played_again_as_it_was(record: Record, library: Library, ids: dict[str, str], at: float) -> None:
+    """An answer for which time ran out, or nearly did, ends as it did, without waiting for it."""
+
+    class Slow(ScriptedModel):
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            clock.now += at
+            async for part in super().reply(request):
+                yield part
+                clock.now += 1
+
+    clock = Clock()
+    trace, _ = record(Slow(roaming(ids)), clock=clock, budget=Budget(seconds=45))
+    assert trace.answer.spent == ("seconds" if at >= 20 else "")
+    found = again(kept(trace), library)
+    assert found.differences == ()
+    assert dump_traces([found.trace]) == dump_traces([trace])
+
+
+def test_a_model_that_hangs_is_closed_and_played_again(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """What it said until the seconds were spent is all there is."""
+
+    class Hanging:
+        name = "hanging"
+        closed = False
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            try:
+                yield Text(f"8642 [^{ids['Server']}].\n\nAnd")
+                await anyio.sleep_forever()
+            finally:
+                self.closed = True
+
+    model = Hanging()
+    trace, _ = record(model, opened=[ids["Server"]], budget=Budget(seconds=0.2))
+    assert model.closed
+    assert (trace.answer.state, trace.answer.spent) == ("budget", "seconds")
+    found = again(kept(trace), library)
+    assert dump_traces([found.trace]) == dump_traces([trace])
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_changed_site_is_told_with_what_became_of_it(record: Record, ids: dict[str, str]) -> None:
+    """First that the site is another, then what the model would be told, then the first event that differs."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    text = KETTLE.read_text("utf-8").replace("8642", "9753")
+    found = again(trace, library_from_markdown(text, name="Kettle", url="https://kettle.example/"))
+    assert found.differences[0].startswith("the site changed: its digest was sha256:")
+    assert any(line.startswith("request 1 was sha256:") or "request 2" in line for line in found.differences)
+    assert any(line.startswith("event 1 was OutlineRead") for line in found.differences)
+
+
+def test_an_answer_that_was_tampered_with_is_found(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """What the recorded replies do not say is not in the answer."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    data = json.loads(dump_traces([trace]).replace("The port is 8642.[^", "The port is 9753.[^"))
+    (forged,) = load_traces(json.dumps(data), "t.json")
+    found = again(forged, library)
+    assert any(line.startswith("event ") and "TextReleased" in line for line in found.differences)
+    assert any(line.startswith("line of the answer 1 was The port is 9753.") for line in found.differences)
+
+
+def test_whatever_else_was_tampered_with_is_named(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """Even where events and text are the same."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    data = json.loads(dump_traces([trace]))
+    data["answers"][0]["site"] = "Another"
+    (forged,) = load_traces(json.dumps(data), "t.json")
+    assert again(forged, library).differences == ("not the same: site",)
+
+
+def test_a_recording_that_is_cut_short_is_told(record: Record, library: Library, ids: dict[str, str]) -> None:
+    """A reply that was asked for and is not there is no silence."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    data = json.loads(dump_traces([trace]))
+    del data["answers"][0]["replies"][1]
+    (short,) = load_traces(json.dumps(data), "t.json")
+    assert any("asked 1 times, it is asked 2 times" in line for line in again(short, library).differences)
+
+
+def test_arguments_without_a_bottom_do_not_break_an_answer(record: Record, ids: dict[str, str]) -> None:
+    """A model may nest as it likes: the answer is what it is without a recording."""
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = {"ids": [deep]}
+    server = ids["Server"]
+    calls = [ToolCall("a", "expand_sections", deep), ToolCall("b", "expand_sections", {"ids": [server]})]
+    trace, _ = record(ScriptedModel([calls, [Text(f"8642 [^{server}].")]]))
+    assert trace.answer.state == "answered"
+    assert kept(trace).answer == trace.answer
+
+
+LIBRARY = library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+IDS = [place.id for place in LIBRARY.sections]
+names = st.sampled_from([*IDS, "deadbeef", "none", "../x", "", "a" * 70])
+arguments = st.one_of(
+    st.none(),
+    st.text(max_size=9),
+    st.fixed_dictionaries({"ids": st.lists(names, max_size=9)}, optional={"part": st.integers(-2, 5)}),
+    st.fixed_dictionaries({"query": st.sampled_from(["port", "whistle", "\x00", "[^x]"])}),
+)
+tools = st.sampled_from(["expand_sections", "search_sections", "read_outline", "expand_section", "rm", ""])
+sayings = st.sampled_from(["8642", "[^", "]", " ", "\n\n", "```\n", "| a |\n", "- x\n", "\ud83d", "The port is 8642. "])
+parts = st.one_of(
+    st.builds(Text, sayings),
+    st.builds(Text, names.map("[^{}]".format)),
+    st.builds(Citation, names),
+    st.builds(ToolCall, st.sampled_from(["a", "", "kept"]), tools, arguments),
+    st.builds(Usage, st.integers(0, 99), st.integers(0, 99), st.integers(0, 99), st.integers(0, 99)),
+    st.builds(Stop, st.sampled_from(["end", "tools", "length", "refusal"])),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(parts, max_size=7), max_size=5),
+    st.lists(names, max_size=4),
+    st.booleans(),
+    st.sampled_from([0, 8_000]),
+    st.sampled_from([Budget(), Budget(rounds=2, open_chars=300, output_tokens=9), Budget(cost=1e-4, prices=Prices(1))]),
+)
+def test_whatever_a_model_says_can_be_played_again(
+    replies: list[list[Part]], opened: list[str], docs: bool, whole: int, budget: Budget
+) -> None:
+    """Nonsense too: events that end in one `Finished`, a trace that is read back, the same bytes when it is played."""
+    recording = Recording(
+        "Which port?",
+        Navigator(LIBRARY),
+        ScriptedModel(replies),
+        docs=docs,
+        opened=opened,
+        budget=budget,
+        whole_site_tokens=whole,
+    )
+
+    async def listen() -> list[Event]:
+        async with aclosing(recording.events()) as events:
+            return [event async for event in events]
+
+    happened = anyio.run(listen)
+    assert [type(event) for event in happened].count(Finished) == 1
+    assert isinstance(happened[-1], Finished)
+    trace = recording.trace()
+    if not docs:
+        assert not re.search(r"\[\^[0-9a-f]{8}\]", trace.answer.text)
+    found = again(kept(trace), LIBRARY)
+    assert found.differences == ()
+    assert dump_traces([found.trace]) == dump_traces([trace])
+
+
+# Files
+
+
+def test_a_trace_is_written_whole_or_not_at_all(record: Record, tmp_path: Path) -> None:
+    """No half file is left where writing fails; what was there before stays."""
+    trace, _ = record(ExtractiveModel())
+    path = tmp_path / "t.json"
+    write_trace(path, [trace, trace])
+    assert read_trace(path) == (trace, trace)
+    assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
+    assert path.stat().st_mode & 0o600 == 0o600
+    for bad in (tmp_path / "nowhere" / "t.json", tmp_path, tmp_path / "a\0b"):
+        with pytest.raises(UsageError, match="cannot be written"):
+            write_trace(bad, [trace])
+        with pytest.raises(UsageError, match="cannot be written"):
+            check_writable(bad)
+
+
+def test_what_is_no_file_is_not_replaced_by_one(record: Record, tmp_path: Path) -> None:
+    """A link goes on to lead to its file; a pipe, as /dev/null or /dev/stdout would, takes the trace and stays."""
+    trace, _ = record(ExtractiveModel())
+    file, link, pipe = tmp_path / "t.json", tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+    check_writable(link)
+    write_trace(link, [trace])
+    assert link.is_symlink()
+    assert read_trace(file) == (trace,)
+    with ThreadPoolExecutor(1) as reader:
+        heard = reader.submit(pipe.read_text, "utf-8")
+        check_writable(pipe)
+        write_trace(pipe, [trace])
+        assert heard.result(timeout=10) == dump_traces([trace])
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a trace"),
+        ('{"version": 1}', "not a trace"),
+        ('{"format": "roaming-trace", "version": 2}', "a trace of version 2; this reads up to 1"),
+        ('{"format": "roaming-trace", "version": "x"}', "a trace of version 'x'"),
+        ('{"format": "roaming-trace", "version": 1, "answers": []}', "answers is not a list of at least one"),
+        ('{"format": "roaming-trace", "version": 1, "answers": [7]}', "answers[0] is not an object"),
+        ('{"format": "roaming-trace", "version": 1, "answers": [{}]}', "answers[0].question is not there"),
+        *(
+            (
+                '{"format": "roaming-trace", "version": 1, "answers": [{"question": "", "site": "", "url": "", '
+                f'"digest": "", "model": "", "budget": {{"seconds": {number}}}}}]}}',
+                "answers[0].budget.seconds is not a number of usual size",
+            )
+            for number in ("NaN", "-Infinity", f"1{'0' * 400}")
+        ),
+        (
+            '{"format": "roaming-trace", "version": 1, "answers": [{"question": 1}]}',
+            "answers[0].question is not a text",
+        ),
+    ],
+)
+def test_a_file_that_is_no_trace_is_named_with_the_place(tmp_path: Path, text: str, says: str) -> None:
+    """One line: the file, the place in it, what is wrong."""
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_trace(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A missing file, a folder."""
+    for bad in (tmp_path / "no.json", tmp_path):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read_trace(bad)
+
+
+@pytest.mark.parametrize("change", ["type", "rounds", "parts", "state", "tokens"])
+def test_wrong_values_in_a_trace_are_told(record: Record, ids: dict[str, str], change: str) -> None:
+    """A trace is checked all the way down before anything is made of it."""
+    trace, _ = record(ScriptedModel(roaming(ids)))
+    answer = json.loads(dump_traces([trace]))["answers"][0]
+    match change:
+        case "type":
+            answer["events"][0]["type"] = "Nonsense"
+        case "rounds":
+            answer["budget"] = {"rounds": 0}
+        case "parts":
+            answer["replies"][0]["parts"] = {}
+        case "state":
+            answer["answer"]["state"] = "fine"
+        case "tokens":
+            answer["events"][0]["tokens"] = "many"
+    text = json.dumps({"format": "roaming-trace", "version": 1, "answers": [answer]})
+    with pytest.raises(UsageError, match=r"^t\.json: "):
+        load_traces(text, "t.json")
+
+
+def test_fields_of_a_newer_minor_version_are_ignored(record: Record) -> None:
+    """Additions keep the version."""
+    trace, _ = record(ExtractiveModel())
+    answer = {**json.loads(dump_traces([trace]))["answers"][0], "mood": "fine"}
+    assert load_traces(json.dumps({"format": "roaming-trace", "version": 1, "answers": [answer]}), "t") == (trace,)
+
+
+# Dataclasses as JSON
+
+
+texts = st.text(max_size=8)
+references = st.builds(Reference, texts, texts, st.lists(texts, max_size=3).map(tuple), texts, st.integers(0, 99))
+marks = st.builds(Mark, st.sampled_from(["number", "polarity"]), st.integers(), st.integers(), texts)
+sentences = st.builds(
+    Sentence, st.integers(), st.integers(), st.none() | texts, st.floats(0, 1), st.lists(marks, max_size=2).map(tuple)
+)
+events = st.one_of(
+    st.builds(OutlineRead, texts, st.integers(), st.integers()),
+    st.builds(SectionOpened, texts, references, st.lists(references, max_size=2).map(tuple)),
+    st.builds(TextReleased, texts),
+    st.builds(SupportChecked, st.none() | st.builds(Support, texts, st.lists(sentences).map(tuple), st.floats(0, 1))),
+    st.builds(
+        Finished,
+        st.sampled_from(["answered", "error"]),
+        texts,
+        cost=st.none() | st.floats(0, 9),
+        not_found=st.none() | st.builds(NotFound, st.lists(references, max_size=1).map(tuple)),
+    ),
+)
+
+
+@given(events)
+def test_every_event_survives_json(event: Event) -> None:
+    """Whatever stands in it."""
+    data = json.loads(json.dumps(to_json(event, named=True)))
+    assert from_json(Event, data, "") == event

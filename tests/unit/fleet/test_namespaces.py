@@ -1,0 +1,70 @@
+"""Every id of a site names the site, wherever it stands, and leads where it led."""
+
+from __future__ import annotations
+
+import pytest
+from roaming_fleet.namespaces import add_namespace, split_id
+
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    NavEntry,
+    PageEntry,
+    RuleCondition,
+    RuleEntry,
+    SectionEntry,
+    SiteEntry,
+)
+
+PUMPS = SectionEntry("11111111", 1, "Pumps", 0, 10, "sha256:a", links=("22222222",))
+ROPES = SectionEntry("22222222", 2, "Ropes", 10, 20, "sha256:b", aliases=("99999999",))
+PAGE = PageEntry("11111111", "Pumps", "pumps/", "pumps/index.md", "sha256:c", 20, (PUMPS, ROPES))
+MANIFEST = Manifest(
+    SiteEntry("Boats", "https://boats.example/"),
+    (PAGE,),
+    nav=(NavEntry("Hull", "33333333", children=(NavEntry("Pumps", "11111111", "pumps/"), NavEntry("Web", url="x"))),),
+    rules=(RuleEntry(RuleCondition(any=("pump",), pages=("11111111",)), ("22222222",)),),
+    digest="sha256:d",
+)
+
+
+def test_no_id_is_left_without_its_site() -> None:
+    """Of pages, sections, links, aliases, the nav and rules; what has no id gets none."""
+    named = add_namespace(MANIFEST, "boats")
+    (page,) = named.pages
+    assert (page.id, [section.id for section in page.sections]) == (
+        "boats:11111111",
+        ["boats:11111111", "boats:22222222"],
+    )
+    assert page.sections[0].links == ("boats:22222222",)
+    assert page.sections[1].aliases == ("boats:99999999",)
+    (hull,) = named.nav
+    assert [hull.id, *(child.id for child in hull.children)] == ["boats:33333333", "boats:11111111", None]
+    assert (named.rules[0].open, named.rules[0].when.pages) == (("boats:22222222",), ("boats:11111111",))
+    assert named.digest == MANIFEST.digest
+
+
+@pytest.mark.parametrize("address", ["22222222", "99999999"])
+def test_ids_lead_where_they_led(address: str) -> None:
+    """Those that a section had before among them."""
+    place = SectionIndex(add_namespace(MANIFEST, "boats")).get(f"boats:{address}")
+    assert place is not None
+    assert place.section.title == "Ropes"
+
+
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        ("boats:07f3277d", ("boats", "07f3277d")),
+        (" a.b-c_1:07f3277d ", ("a.b-c_1", "07f3277d")),
+        ("07f3277d", None),
+        ("boats:07f3277", None),
+        ("guide/07f3277d", None),
+        (":07f3277d", None),
+        ("-boats:07f3277d", None),
+        ("https://boats:07f3277d", None),
+    ],
+)
+def test_an_id_is_parted_from_its_site(text: str, parted: tuple[str, str] | None) -> None:
+    """What is none is left alone."""
+    assert split_id(text) == parted

@@ -1,0 +1,312 @@
+"""What a page says in HTML, it says in Markdown."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from mkdocs_roaming.html.code import extract_code
+from mkdocs_roaming.html.converter import convert
+from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body
+from mkdocs_roaming.manifest.sections import split_sections
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "html"
+CASES = sorted(GOLDEN.glob("*.html"))
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def tokens(markdown: str) -> list[Token]:
+    """Give every token of a text, those within lines too."""
+
+    def flat(found: list[Token]) -> Iterator[Token]:
+        for token in found:
+            yield token
+            yield from flat(token.children or [])
+
+    return list(flat(READER.parse(markdown)))
+
+
+def codes(markdown: str) -> list[str]:
+    return [token.content.removesuffix("\n") for token in tokens(markdown) if token.type in ("fence", "code_block")]
+
+
+def links(markdown: str) -> list[str]:
+    return [str(token.attrs["href"]) for token in tokens(markdown) if token.type == "link_open"]
+
+
+def words_of(rendered: str) -> str:
+    """Give the text of rendered HTML, its white space evened out."""
+    spaced = re.sub(r"</?(?:p|li|ul|ol|h\d|blockquote|pre|br|hr|div)\b[^>]*>", r" \g<0> ", rendered)
+    return " ".join("".join(str(text) for text in parse_body(spaced).itertext()).split())
+
+
+def body(markdown: str) -> str:
+    """Give a page's Markdown without its title."""
+    return markdown.partition("\n")[2]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_each_idiom_of_a_theme_becomes_the_markdown_that_a_writer_would_have_written(case: Path) -> None:
+    converted = convert(case.read_text("utf-8"), title="The nav's title")
+    assert converted.markdown == case.with_suffix(".md").read_text("utf-8")
+    if (headings := case.with_suffix(".json")).exists():
+        assert [[h.level, h.text, h.anchor] for h in converted.headings] == json.loads(headings.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_the_headings_told_are_those_that_a_reader_of_the_markdown_finds(case: Path) -> None:
+    converted = convert(case.read_text("utf-8"), title="The nav's title")
+    read = split_sections(converted.markdown, headings=converted.headings)
+    assert [(s.level, s.title, s.anchor) for s in read] == [(h.level, h.text, h.anchor) for h in converted.headings]
+
+
+@pytest.mark.parametrize(
+    "case", [CASES[at] for at in range(len(CASES)) if "api" not in CASES[at].stem], ids=lambda p: p.stem
+)
+def test_no_code_block_is_lost_or_changed(case: Path) -> None:
+    page = case.read_text("utf-8")
+    wanted = [
+        extract_code(pre)
+        for pre in parse_body(page).iter("pre")
+        if not pre.xpath("ancestor::td[@class='linenos'] | ancestor::td[ul] | ancestor::pre")
+        and extract_code(pre).strip()
+    ]
+    found = codes(convert(page, title="T").markdown)
+    for code in wanted:
+        assert code in found
+        found.remove(code)
+    assert all("\n" not in code for code in found)  # only signatures are added
+
+
+def test_links_and_images_get_the_addresses_that_the_caller_gives() -> None:
+    page = (
+        '<p><a href="../a/#b">a</a> <img src="i.png" alt="i"></p><table><tr><td><ul><li><a href="c">c</a></ul></table>'
+    )
+    page += "<table><tr><td rowspan=2>x</td><td><a href=d>d</a><img src=j.png></td></tr></table>"
+    markdown = convert(
+        page, title="T", link=lambda url: f"https://l/{url}", image=lambda url: f"https://i/{url}"
+    ).markdown
+    assert "[a](https://l/../a/#b)" in markdown
+    assert "![i](https://i/i.png)" in markdown
+    assert "[c](https://l/c)" in markdown
+    assert '<a href="https://l/d">d</a><img src="https://i/j.png" alt="">' in markdown
+
+
+def test_the_language_of_code_is_taken_from_the_source_where_the_page_lost_it() -> None:
+    page = "<div class='highlight'><pre><code>a <span>=</span> 1\n\nb = 2\n</code></pre></div><pre>other</pre>"
+    fence = '        ``` { .python .annotate title="x" }\n        a = 1\n\n        b = 2\n        ```\n'
+    source = f'=== "Tab"\n\n    !!! note\n\n{fence}'
+    markdown = convert(page, title="T", source=source).markdown
+    assert "```python\na = 1\n\nb = 2\n```" in markdown
+    assert "```\nother\n```" in markdown
+
+
+def test_the_language_of_snippets_is_taken_from_the_fence_that_puts_them_in() -> None:
+    titled = "<div class=highlight><span class=filename>x.py</span><pre>y</pre></div>"
+    page = f"<pre>a</pre><pre>put in</pre><pre>b</pre>{titled}"
+    source = (
+        "```sh\na\n```\n```toml\n--8<-- 'some.toml'\n```\n```sh\nb\n```\n``` py title=\"x.py\"\n--8<-- 'x.py'\n```\n"
+    )
+    markdown = convert(page, title="T", source=source).markdown
+    assert [token.info for token in tokens(markdown) if token.type == "fence"] == [
+        "sh",
+        "toml",
+        "sh",
+        'py title="x.py"',
+    ]
+
+
+def test_a_tree_converts_like_the_text_it_was_parsed_from_and_stays_as_it_was() -> None:
+    page = (GOLDEN / "callouts.html").read_text("utf-8")
+    tree = parse_body(page)
+    before = etree.tostring(tree)
+    assert convert(tree, title="T") == convert(page, title="T")
+    assert etree.tostring(tree) == before
+
+
+# Articles
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<body><nav>n</nav><article class='md-content__inner md-typeset'>m</article></body>", "m"),
+        ("<main><article><div class='theme-doc-markdown markdown'>d</div></article></main>", "d"),
+        ("<div role='main' class='document'><div itemprop='articleBody'>r</div></div>", "r"),
+        ("<main><div class='VPDoc'><div class='vp-doc _x'>v</div></div></main>", "v"),
+        ("<main><article></article><p>empty article</p></main>", "empty article"),
+        ("<p>bare</p>", "bare"),
+    ],
+)
+def test_the_article_is_found_on_pages_of_many_themes(page: str, text: str) -> None:
+    assert "".join(find_article(page).itertext()).strip() == text
+
+
+def test_what_the_theme_adds_to_an_article_is_taken_off_but_not_from_the_callers_tree() -> None:
+    page = (
+        "<article class='md-content__inner'><a class='md-content__button' href='edit'>Edit</a><h1>T<a class=headerlink "
+        "href='#t'>¶</a></h1><nav>crumbs</nav>Text<aside class='md-source-file'>2024</aside> after</article>"
+    )
+    tree = parse_body(page)
+    before = etree.tostring(tree)
+    assert "".join(find_article(tree).itertext()) == "TText after"
+    assert etree.tostring(tree) == before
+
+
+def test_a_page_is_read_in_the_encoding_that_it_declares() -> None:
+    page = "<meta charset=iso-8859-1><main>Öl</main>"
+    assert find_article(page.encode("latin-1")).text == "Öl"
+    assert find_article(page.encode()).text == "Öl"
+
+
+def test_words_are_counted_as_a_reader_sees_them() -> None:
+    page = (
+        "<body><title>no</title><p>One two<br>two</p><script>no()</script><svg><text>no</text></svg><style>no{}</style>"
+    )
+    assert count_visible_words(page) == {"one": 1, "two": 2}
+
+
+# Hostile pages
+
+
+@pytest.mark.parametrize("tag", ["div", "span", "ul", "blockquote", "b", "table"])
+def test_a_page_that_nests_ten_thousand_deep_still_gives_its_text(tag: str) -> None:
+    inner = "<li>" if tag == "ul" else "<tr><td>" if tag == "table" else ""
+    markdown = convert(f"<{tag}>{inner}" * 10_000 + "deepest", title="T").markdown
+    assert "deepest" in markdown
+    assert markdown.startswith("# T\n")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        " ",
+        "text only",
+        "<!-- only a comment -->",
+        "a\0b",
+        "<p>unclosed <b>tags <i>everywhere <a href=x>",
+        "<h2><a href='x'><table><tr><td>a table in a link in a heading</td></tr></table></a></h2>",
+        "<?xml version='1.0' encoding='utf-16'?><p>declared</p>",
+        "<ol start='-5'><li>a</ol><ol start='99999999999'><li>b</ol><td>c</td><li>d",
+        "<table></table><table><tr></tr></table><dl></dl><dl><dd>x</dl><pre></pre><ul></ul><h2></h2><details></details>",
+        "<p>\ud800 surrogate</p>",
+        "<div class='tabbed-set'><label>no panel</label></div>",
+    ],
+)
+def test_no_page_is_too_broken_to_be_read(page: str) -> None:
+    converted = convert(page, title="T")
+    assert converted.markdown.startswith("# ")
+    assert converted.markdown.endswith("\n")
+    assert not converted.markdown.endswith("\n\n")
+    assert "\0" not in converted.markdown
+
+
+def test_a_large_page_takes_time_in_proportion() -> None:
+    page = "<h2 id='a'>A</h2><p>Some <b>text</b> and <a href='x'>a link</a>.</p><pre><code>code\n</code></pre>" * 20_000
+    assert len(convert(page, title="T").headings) == 20_001
+
+
+# Any page
+
+NASTY = st.text(alphabet=st.sampled_from(list("ab1 .-+*_`~#>[](){}!|<&;:\\\"'$=^/\té中")), min_size=1, max_size=12)
+WORDS = st.text(alphabet="abc XYZ.", min_size=1, max_size=12)
+CODE = st.text(alphabet=st.sampled_from(list("ab `~#>-\t\n|\\<&")), min_size=1, max_size=20)
+
+
+def inlines(depth: int = 2) -> st.SearchStrategy[str]:
+    leaf = NASTY.map(html.escape) | CODE.map(lambda code: f"<code>x{html.escape(' '.join(code.split()))}</code>")
+    if not depth:
+        return leaf
+    inner = st.lists(inlines(depth - 1), min_size=1, max_size=3).map("".join)
+    tagged = st.builds(
+        "<{0}>{1}</{0}>".format, st.sampled_from(["b", "i", "span", "del", "strong", "em", "a href='/x'"]), inner
+    ).map(lambda text: text.replace("</a href='/x'>", "</a>").replace("<a href='/x'>", "<a href='/x'>x"))
+    return leaf | tagged | st.just("<br>")
+
+
+PARAGRAPHS = st.lists(inlines(), min_size=1, max_size=5).map("".join)
+BLOCKS = st.recursive(
+    PARAGRAPHS.map(lambda text: f"<p>{text}</p>")
+    | st.builds("<h{0}>{1}</h{0}>".format, st.integers(2, 6), NASTY.map(html.escape))
+    | CODE.map(lambda code: f"<pre><code>x{html.escape(code)}x\n</code></pre>")
+    | st.just("<hr>"),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3).map(
+            lambda parts: f"<ul>{''.join(f'<li>{part}</li>' for part in parts)}</ul>"
+        )
+        | st.lists(inner, min_size=1, max_size=3).map(
+            lambda parts: f"<ol>{''.join(f'<li>{part}</li>' for part in parts)}</ol>"
+        )
+        | st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"<blockquote>{''.join(parts)}</blockquote>")
+        | st.lists(inner, min_size=1, max_size=3).map(
+            lambda parts: f"<details><summary>S</summary>{''.join(parts)}</details>"
+        )
+    ),
+    max_leaves=8,
+)
+ANY_PAGE = st.lists(BLOCKS, min_size=1, max_size=5).map("".join)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(ANY_PAGE)
+def test_any_page_keeps_its_headings_and_code(page: str) -> None:
+    converted = convert(page, title="T")
+    read = split_sections(converted.markdown, headings=converted.headings)
+    assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
+    assert codes(converted.markdown) == [extract_code(pre) for pre in parse_body(page).iter("pre")]
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(PARAGRAPHS)
+def test_any_line_of_text_reads_as_it_did(line: str) -> None:
+    markdown = convert(f"<p>{line}</p>", title="T").markdown
+    assert words_of(READER.render(body(markdown))).replace(" ", "") == words_of(f"<p>{line}</p>").replace(" ", "")
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(WORDS, NASTY, WORDS), min_size=1, max_size=4))
+def test_any_links_stay_links_in_their_order(parts: list[tuple[str, str, str]]) -> None:
+    page = "".join(
+        f"{html.escape(a)}<a href='/{at}'>x{html.escape(b)}</a>{html.escape(c)}" for at, (a, b, c) in enumerate(parts)
+    )
+    assert links(convert(f"<p>{page}</p>", title="T").markdown) == [f"/{at}" for at in range(len(parts))]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.lists(NASTY, min_size=2, max_size=2), min_size=1, max_size=3))
+def test_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
+    page = "<table><tr><th>a</th><th>b</th></tr>" + "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell)}<br><code>{html.escape(cell)}</code></td>' for cell in row)}</tr>"
+        for row in rows
+    )
+    rendered = READER.render(body(convert(page, title="T").markdown))
+    cells = ["".join("".join(cell.itertext()).split()) for cell in parse_body(rendered).iter("td")]
+    assert cells == ["".join(cell.split()) * 2 for row in rows for cell in row]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.text(alphabet=st.sampled_from(list("ab \n#*_`>-1.[]()!|~\\<&")), max_size=80))
+def test_any_markdown_comes_back_from_its_html(source: str) -> None:
+    rendered = READER.render(source)
+    converted = convert(rendered, title="T")
+    again = READER.render(body(converted.markdown))
+    assert codes(converted.markdown) == [
+        extract_code(pre) for pre in parse_body(rendered).iter("pre") if extract_code(pre).strip()
+    ]
+    assert links(converted.markdown) == [
+        href for link in parse_body(rendered).iter("a") if (href := link.get("href")) is not None
+    ]
+    read = split_sections(converted.markdown, headings=converted.headings)
+    assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
+    assert again is not None

@@ -1,0 +1,301 @@
+"""No page is too broken, too deep or too large: Markdown or a named error, in bounded time."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.html.converter import ConvertedArticle, convert
+from mkdocs_roaming.html.document import find_article
+from mkdocs_roaming.html.themes import split_names
+from mkdocs_roaming.manifest.sections import split_sections
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+MANY = 10_000
+SECONDS = 10
+"""CPU seconds that no page here may take; most take a hundredth of that."""
+
+
+@contextmanager
+def in_time(seconds: float = SECONDS) -> Iterator[None]:
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < seconds
+
+
+def sound(converted: ConvertedArticle) -> None:
+    """Check what holds for the Markdown of every page."""
+    assert converted.markdown.startswith("# ")
+    assert converted.markdown.endswith("\n")
+    assert not converted.markdown.endswith("\n\n")
+    assert "\0" not in converted.markdown
+    converted.markdown.encode("utf-8")
+    read = split_sections(converted.markdown, headings=converted.headings)
+    assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
+
+
+DEEP = {
+    "groups": "<div>",
+    "emphasis": "<b>",
+    "lists": "<ul><li>",
+    "definitions": "<dl><dt>a<dd>",
+    "quotes": "<blockquote>",
+    "tables": "<table><tr><td>",
+    "folds": "<details><summary>s</summary>",
+    "callouts": "<div class=admonition>",
+    "links": "<a href=x>y",
+    "code": "<pre><code>",
+    "tabs": "<div class=tabbed-set><label>l</label><div class=tabbed-content>",
+    "marks": "<mark><p>",
+    "headings": "<h2>",
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+@pytest.mark.parametrize("depth", [100, 240, MANY])
+def test_a_page_that_nests_deep_gives_its_text(kind: str, depth: int) -> None:
+    with in_time():
+        converted = convert(DEEP[kind] * depth + "deepest", title="T")
+    assert "deepest" in converted.markdown
+    assert len(converted.markdown) < 100 * len(DEEP[kind]) * depth
+    sound(converted)
+
+
+LARGE = {
+    "attributes": "<p " + " ".join(f"a{at}={at}" for at in range(100_000)) + ">text</p>",
+    "attributes with signs": "<p " + " ".join(f"a{at}='>'" for at in range(30_000)) + ">text</p>",
+    "classes of one element": f'<p class="{" ".join(f"c{at}" for at in range(100_000))}">text</p>',
+    "classes of many elements": "".join(f"<p class=c{at}>text</p>" for at in range(20_000)),
+    "spans of cells": "<table><tr><td rowspan=99999999>text<td colspan=99999999>b<tr><td rowspan=-1>c</table>",
+    "a ragged table": "<table><tr>" + "<td>text" * 2000 + "<tr><td>y" * 2000 + "</table>",
+    "code that touches": "<p>text" + "<code>a</code>" * MANY,
+    "emphasis that touches": "<p>text" + "<b>a</b><i>b</i>" * MANY,
+    "emphasis before nothing": "<p>text" + "<b>a.</b><span></span>" * 3000,
+    "pictures for the dark": "<p>text" + "<img src=a.png#only-dark alt=x>" * MANY,
+    "icons": "<p>text" + "<a href=/x><svg></svg></a>" * MANY,
+    "openings of formulas": "<p>text</p><span class=arithmatex>" + "\\[a" * 50_000 + "</span>",
+    "backticks": "<p>text</p><pre>" + "`" * 100_000 + "</pre><code>" + " ".join("`" * at for at in range(1, 500)),
+    "breaks": "<p>text" + "<br>" * 50_000 + "x" + "<br> " * 50_000,
+    "dollars": "<p>text " + "$ a" * 50_000 + "$a " * 50_000,
+    "signs of lines": "<p>text<br>" + "= " * 50_000 + "a<br>" + "- " * 50_000 + "a<br>" + "#" * 50_000,
+    "terms": "<dl><dt>text" + "<dt>a" * MANY + "<dd>b",
+    "notes": "<p>text"
+    + "".join(f"<a class=footnote-ref href='#f{at}'>1</a>" for at in range(3000))
+    + "<div class=footnote><ol>"
+    + "".join(f"<li id=f{at}>x" for at in range(3000)),
+    "tabs": "<p>text<div class=tabbed-set>" + "<label>a</label><div class=tabbed-content>b</div>" * 2000,
+    "an address": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
+    "entities": "<p>text " + "&amp;lt;" * 100_000 + "&" * 100_000,
+    "openings of tags": "<p>text</p>" + "< " * 100_000,
+    "comments": "<p>text</p>" + "<!-- " * 100_000,
+    "invisible signs": "<p>text" + "\u200b" * 100_000 + "\xa0" * 100_000,
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_page_with_too_much_of_something_takes_time_in_proportion(kind: str) -> None:
+    with in_time():
+        converted = convert(LARGE[kind], title="T")
+    assert "text" in converted.markdown
+    assert len(converted.markdown) < 5 * len(LARGE[kind]) + 1000
+    sound(converted)
+
+
+ENTITIES = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10 if at else "aaaaaaaaaa"}">' for at in range(10))
+
+BROKEN = {
+    "entities that grow": f"<!DOCTYPE html [{ENTITIES}]><p>&e9;</p>",
+    "entities of files": "<!DOCTYPE html [<!ENTITY e SYSTEM 'file:///etc/hostname'>]><p>[&e;]</p>",
+    "nul bytes": "<p>a\0b</p><pre>c\0d</pre><h2 id='\0'>e\0</h2><a href='\0'>f</a>",
+    "numbers of no character": "<p>&#0;&#1;&#xD800;&#x110000;&#99999999999;&#x80;</p><pre>&#xDFFF;</pre>",
+    "lone surrogates": "<p>\ud800 a \udfff</p><pre>\udc80</pre><a href='\ud800'>x</a><h2>\ud801</h2>",
+    "control characters": "".join(map(chr, range(1, 32))) + "<p>" + "".join(map(chr, range(127, 160))) + "</p>",
+    "unclosed everything": "<h2>a<ul><li>b<table><tr><td>c<pre>d<blockquote>e<a href='x'>f<b>g<i>h<code>i",
+    "closed but never opened": "</p></li></ul></td></table></b></pre></blockquote></div></body></html>text",
+    "crossed": "<b>a<i>b</b>c</i><p><a href=x>d<p>e</a>f<h2>g<h3>h</h2>i</h3>",
+    "a table in a link in a heading": "<h2><a href=x><table><tr><td>a<td>b</table></a></h2>",
+    "rows without tables": "<tr><td>a</td></tr><li>b</li><dd>c</dd><td>d<th>e<caption>f",
+    "tables in rows": "<table>a<tr>b<table><td>c</table><td><table><tr><th>d</table><caption>e<li>f</table>",
+    "attributes without values": "<a href>a</a><img src><ol start><li value>b</ol><td rowspan><h2 id>c</h2><input>",
+    "an unclosed attribute": "<p>a</p><a href='" + "x" * 1000,
+    "an unclosed comment": "<p>a</p><!-- b <p>c</p>",
+    "cdata": "<p>a<![CDATA[b]]>c</p><?php echo 1 ?><p>d</p>",
+    "a declaration of another encoding": "<?xml version='1.0' encoding='utf-16'?><meta charset=utf-7><p>+ADw-</p>",
+    "an end within a script": "<script>var a = '</p></script><p>a</p>';</script><style></p></style>b",
+    "foreign tags": "<foo-bar><p>a</p></foo-bar><svg><p>b</p></svg><math><p>c</p></math><template><p>d</p></template>",
+    "wrong notes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
+    "a note in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
+    "lists of no items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
+    "callouts of nothing": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_page_gives_markdown(kind: str) -> None:
+    with in_time():
+        sound(convert(BROKEN[kind], title="T"))
+        sound(convert(find_article(BROKEN[kind]), title="T"))
+
+
+def test_no_file_is_read_for_an_entity() -> None:
+    """What a page names as a file does not come into its Markdown."""
+    assert "root" not in convert("<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><p>&e;", title="T").markdown
+
+
+LOOKS_LIKE_MARKDOWN = [
+    "# a",
+    "a\n===",
+    "a\n---",
+    "---",
+    "***",
+    "- a",
+    "+ a",
+    "1. a",
+    "1) a",
+    "> a",
+    "[!NOTE]",
+    "```py",
+    "~~~",
+    "    a",
+    "\ta",
+    "![a](b)",
+    "[a](b)",
+    "[a]: b",
+    "[^1]: b",
+    "[ ] a",
+    "<!-- a -->",
+    "<div>",
+    "</div>",
+    "<?a",
+    "<![CDATA[a",
+    "<a@b.example>",
+    "<https://a.example>",
+    "| a | b |",
+    "|---|",
+    ":--|",
+    "*a*",
+    "_a_",
+    "**a**",
+    "~~a~~",
+    "`a`",
+    "``",
+    "$a$",
+    "&amp;",
+    "&#35;",
+    "a\\",
+    "\\# a",
+    "a  ",
+    "# a #",
+    "{: .a }",
+    "Source: https://a.example/",
+]
+POSITIONS = {
+    "a paragraph": "<p>{}</p>",
+    "a paragraph with spaces around": "<p> {} </p>",
+    "a second line": "<p>x<br>{}</p>",
+    "a line between breaks": "<p>x <br> {} <br> x</p>",
+    "before code": "<p>{} <code>x</code></p>",
+    "after text": "<p>x {}</p>",
+    "a heading": "<h2>{}</h2>",
+    "an item": "<ul><li>{}</li></ul>",
+    "an item's paragraph": "<ol><li><p>x</p><p>{}</p></li></ol>",
+    "a quote": "<blockquote><p>{}</p></blockquote>",
+    "a callout's title": "<details><summary>{}</summary><p>x</p></details>",
+    "a callout": "<div class=admonition><p>{}</p></div>",
+    "a cell": "<table><tr><th>x</th></tr><tr><td>{}</td></tr></table>",
+    "a cell of a table in HTML": "<table><tr><th colspan=2>x</th></tr><tr><td>{}</td><td>y</td></tr></table>",
+    "a link": "<p><a href=x>{}</a></p>",
+    "emphasis": "<p><em>{}</em></p>",
+    "strong emphasis": "<p>x <strong>{}</strong> y</p>",
+    "a term": "<dl><dt>{}</dt><dd>x</dd></dl>",
+    "a definition": "<dl><dt>x</dt><dd>{}</dd></dl>",
+    "a label": "<div class=tabbed-set><label>{}</label><div class=tabbed-content>x</div></div>",
+    "a caption": "<figure><img src=x alt=x><figcaption>{}</figcaption></figure>",
+    "a key": "<p><kbd>{}</kbd></p>",
+}
+
+
+def seen(markdown: str) -> str:
+    """Give the text that a reader of the Markdown sees, without white space; that of HTML in it too."""
+    rendered = READER.render(markdown)
+    return "".join("".join(str(text) for text in find_article(f"<main>{rendered}</main>").itertext()).split())
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("text", LOOKS_LIKE_MARKDOWN)
+def test_text_that_looks_like_markdown_stays_text(text: str, position: str) -> None:
+    """Whatever a text holds, it reads as it did, and makes nothing else."""
+    page = f"{POSITIONS[position].format(html.escape(text))}<p>After.</p>"
+    converted = convert(page, title="T")
+    sound(converted)
+    plain = convert(f"{POSITIONS[position].format('word')}<p>After.</p>", title="T").markdown
+    wanted = seen(plain).replace("word", "".join(text.split()))
+    assert seen(converted.markdown).replace("[!NOTE]", "") == wanted.replace("[!NOTE]", "")
+
+
+@pytest.mark.slow
+def test_a_page_of_20_mb_takes_time_in_proportion() -> None:
+    part = "<h2 id='a'>A</h2><p>Some <b>text</b> and <a href='x'>a link</a>.</p><pre><code>code\n</code></pre><ul><li>a"
+    small, large = part * 2_000, part * (20_000_000 // len(part))
+    start = time.process_time()
+    convert(small, title="T")
+    middle = time.process_time()
+    converted = convert(large, title="T")
+    taken, wanted = time.process_time() - middle, (middle - start) * len(large) / len(small)
+    assert len(converted.headings) == 1 + len(large) // len(part)
+    assert taken < 4 * wanted
+
+
+# Any tags in any order
+
+TAGS = split_names(
+    """
+    a b i em strong del mark sup code pre kbd span div p h1 h2 h3 ul ol li dl dt dd table tr td th thead tbody caption
+    blockquote details summary figure figcaption section article nav button label input img br hr svg math script style
+    iframe video aside q small header
+    """
+)
+CLASSES = split_names(
+    """
+    admonition admonition-title highlight tabbed-set tabbed-content tabbed-labels footnote footnote-ref arithmatex
+    linenos headerlink doc-heading sig py twemoji filename math mermaid keys task-list-item line-block rubric critic
+    tab-set tab-label tab-content footnote-definition footnote-reference sd-card-title comment simple glightbox
+    """
+)
+ATTRIBUTES = (
+    *(f"class={name}" for name in CLASSES),
+    *split_names(
+        """
+        href=x href=#a href=#fnref:a href=javascript:x src=x.png src=data:x id=a hidden style=display:none type=checkbox
+        checked start=3 value=7 rowspan=2 colspan=2 align=center title=t alt=t role=tab role=tabpanel role=tablist
+        aria-hidden=true name=n
+        """
+    ),
+)
+SIGNS = st.text(alphabet="ab1 \n#*_`>-+=.|[](){}!~$\\<&;:\"'\u200b\xa0\ud800é中", max_size=8)
+PIECES = st.one_of(
+    st.builds("<{} {}>".format, st.sampled_from(TAGS), st.lists(st.sampled_from(ATTRIBUTES), max_size=3).map(" ".join)),
+    st.builds("</{}>".format, st.sampled_from(TAGS)),
+    SIGNS,
+    SIGNS.map(html.escape),
+)
+SOUP = st.lists(PIECES, max_size=40).map("".join)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(SOUP)
+def test_any_soup_of_tags_gives_markdown_whose_headings_are_told(page: str) -> None:
+    with in_time():
+        try:
+            converted = convert(page, title="T")
+        except RoamingError:
+            return
+    sound(converted)

@@ -1,0 +1,192 @@
+"""`roaming diff`: what became of pages and sections, which ids live on, and which questions are touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.common import FAULTS_FOUND
+from mkdocs_roaming.library.diff import Change, diff_sites
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.builder import PreviousSite, PublishedPage, build_manifest
+from mkdocs_roaming.manifest.io import dump_manifest
+from mkdocs_roaming.manifest.models import Page, Site
+from mkdocs_roaming.manifest.sections import split_sections
+
+OIL = "The oil is changed every 310 hours, after the pump has cooled down and the drain plug was cleaned."
+LAMP = "A red lamp means port side, a green one starboard, a white one that nobody is at the wheel."
+BEFORE = {
+    "": "# Boat\n\nAll about the boat.\n",
+    "pumps/": f"# Pumps\n\nThey take out water.\n\n## Oil\n\n{OIL}\n\n## Pressure\n\n4.7 bar.\n\n## Noise\n\nNone.\n",
+    "lamps/": f"# Lamps\n\n{LAMP}\n",
+    "sails/": "# Sails\n\nThere are two.\n\n## Colours\n\nWhite.\n",
+}
+AFTER = {
+    "": "# Boat\n\nAll about the boat.\n",
+    "pumps/": "# Pumps\n\nThey take out water.\n\n## Pressure\n\n6.1 bar.\n\n## Filters\n\nClean them.\n",
+    "care/": f"# Care\n\nWhat to do when.\n\n## Oil\n\n{OIL}\n",
+    "lights/": f"# Lamps\n\n{LAMP}\n",
+}
+
+
+def roaming(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def versions(make_site: Callable[..., Any]) -> tuple[Library, Library]:
+    """Two versions of a site about a boat."""
+    return make_site(list(BEFORE.items())).library(), make_site(list(AFTER.items())).library()
+
+
+def told(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
+    def name(change: Change, side: str) -> str:
+        seat = getattr(change, side)
+        return f"{seat.path}#{seat.title}" if seat else ""
+
+    return {(change.kind, name(change, "before"), name(change, "after")) for change in changes}
+
+
+def test_pages_and_sections_are_told_apart(versions: tuple[Library, Library]) -> None:
+    """Added, changed, moved and removed are what they are, of pages and of sections."""
+    found = diff_sites(*versions)
+    assert told(found.pages) == {
+        ("changed", "pumps/#Pumps", "pumps/#Pumps"),
+        ("added", "", "care/#Care"),
+        ("moved", "lamps/#Lamps", "lights/#Lamps"),
+        ("removed", "sails/#Sails", ""),
+    }
+    assert told(found.sections) == {
+        ("changed", "pumps/#Pressure", "pumps/#Pressure"),
+        ("added", "", "pumps/#Filters"),
+        ("added", "", "care/#Care"),
+        ("moved", "pumps/#Oil", "care/#Oil"),
+        ("moved", "lamps/#Lamps", "lights/#Lamps"),
+        ("removed", "pumps/#Noise", ""),
+        ("removed", "sails/#Sails", ""),
+        ("removed", "sails/#Colours", ""),
+    }
+
+
+def test_a_version_is_itself(versions: tuple[Library, Library]) -> None:
+    """A version against itself has no changes, and no ids that became others."""
+    for version in versions:
+        found = diff_sites(version, version)
+        assert found.same
+        assert found.aliases == {}
+
+
+def test_back_is_the_other_way_round(versions: tuple[Library, Library]) -> None:
+    """What was added is removed on the way back; what moved moves back."""
+    forth, back = diff_sites(*versions), diff_sites(*reversed(versions))
+    opposite = {"added": "removed", "removed": "added"}
+    turned = {(opposite.get(kind, kind), after, before) for kind, before, after in told(forth.sections)}
+    assert turned == told(back.sections)
+    assert {new: old for old, new in forth.aliases.items()} == back.aliases
+
+
+def test_renamed_heading_is_known_by_its_text(make_site: Callable[..., Any]) -> None:
+    """A section whose heading changed is renamed, not removed and added; a text that changed a little is said."""
+    long = f"{OIL} {LAMP}"
+    before = make_site([("", f"# Boat\n\n## Oil\n\n{long}\n")]).library()
+    after = make_site([("", f"# Boat\n\n## Misc\n\n{long}\n")]).library()
+    edited = make_site([("", f"# Boat\n\n## Misc\n\n{long.replace('310', '290')}\n")]).library()
+    (change,) = diff_sites(before, after).sections
+    assert (change.kind, change.text) == ("renamed", False)
+    (change,) = diff_sites(before, edited).sections
+    assert (change.kind, change.text) == ("renamed", True)
+
+
+def test_ids_that_live_on_are_told_from_those_that_do_not(
+    versions: tuple[Library, Library], make_site: Callable[..., Any], tmp_path: Path
+) -> None:
+    """An old id that the newer manifest answers to became an alias; another leads nowhere, and that is said."""
+    before, bare = versions
+    oil = next(place.id for place in before.sections if place.section.title == "Oil")
+    assert oil in diff_sites(before, bare).aliases
+    assert oil not in diff_sites(before, bare).published
+    one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
+    other = make_site(list(AFTER.items()))
+    lost = roaming("diff", one, other.publish(tmp_path / "bare")).stdout
+    assert "Ids that lead nowhere though their sections are still there: 2" in lost
+    assert "`previous`" in lost
+    pages = [PublishedPage(Page(path, path), text, split_sections(text, title=path)) for path, text in AFTER.items()]
+    previous = PreviousSite(before.manifest, lambda page, section: None)
+    folder = other.publish(tmp_path / "aliased")
+    manifest = build_manifest(Site("Docs", "https://docs.example/p/"), pages, previous=previous)
+    (folder / "roaming/manifest.json").write_text(dump_manifest(manifest), "utf-8")
+    kept = roaming("diff", one, folder).stdout
+    assert "Ids that became aliases: 2" in kept
+    assert "lead nowhere" not in kept
+
+
+def test_command_tells_and_ends_with_4(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """`roaming diff` ends with 4 where something changed, with 0 where nothing did."""
+    one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
+    other = make_site(list(AFTER.items())).publish(tmp_path / "other")
+    result = roaming("diff", one, other)
+    assert result.exit_code == FAULTS_FOUND
+    assert "Pages: 1 added, 1 changed, 1 moved, 1 removed" in result.stdout
+    assert "moved    lamps/ → lights/  Lamps" in result.stdout
+    assert "Oil, from pumps/" in result.stdout
+    assert "Colours" not in result.stdout  # its page is gone, and that is said
+    same = roaming("diff", one, one)
+    assert (same.exit_code, same.stdout.splitlines()[1]) == (0, "Nothing changed.")
+    data = json.loads(roaming("diff", one, other, "--json").stdout)
+    assert len(data["sections"]) == 8
+    assert len(data["aliases"]) == len(data["unpublished"]) == 2
+
+
+def test_two_sites_are_told_from_two_versions(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """Where hardly a section is in both, that is said first: one of the two was named by mistake."""
+    one = make_site([(f"{name}/", f"# Old {name}\n\nAbout {name}.\n") for name in "abcdefgh"]).publish(tmp_path / "one")
+    other = make_site([(f"{name}/", f"# New {name}\n\nOn {name * 9}.\n") for name in "stuvwxyz"]).publish(
+        tmp_path / "two"
+    )
+    assert roaming("diff", one, other).stdout.splitlines()[1].endswith("are these two versions of one site?")
+    assert "two versions of one site" not in roaming("diff", one, one).stdout
+
+
+def test_long_lists_of_ids_end(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """Of a hundred ids that lead nowhere the first twenty are shown, and how many there are more."""
+    texts = [f"The valve number {at} of pump {at} is closed by turning wheel {at} to the left." for at in range(30)]
+    pages = {
+        name: [("", "# Boat\n\n" + "".join(f"## {name} {at}\n\n{text}\n\n" for at, text in enumerate(texts)))]
+        for name in ("Valve", "Wheel")
+    }
+    one, other = (make_site(pages[name]).publish(tmp_path / name) for name in pages)
+    shown = roaming("diff", one, other).stdout.split("sections are still there: 30\n")[1].splitlines()
+    assert shown[20] == "  and 10 more, which --json tells"
+    assert len(json.loads(roaming("diff", one, other, "--json").stdout)["unpublished"]) == 30
+
+
+def test_questions_that_are_touched(make_site: Callable[..., Any], tmp_path: Path) -> None:
+    """With --questions those are told whose sections changed, moved or are gone; it ends with 4 for them alone."""
+    one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
+    other = make_site(list(AFTER.items())).publish(tmp_path / "other")
+    file = tmp_path / "q.yml"
+
+    def asked(*addresses: str) -> Path:
+        file.write_text(
+            "questions:\n" + "".join(f"- ask: what of {one}\n  sections: {one}\n" for one in addresses), "utf-8"
+        )
+        return file
+
+    result = roaming("diff", one, other, "--questions", asked("pumps.md#oil", "index.md", "sails.md#colours", "care/"))
+    assert result.exit_code == FAULTS_FOUND
+    shown = result.stdout.split("Questions touched: ")[1]
+    assert [line for line in shown.splitlines() if line.startswith("  what")] == [
+        "  what of pumps.md#oil",
+        "  what of sails.md#colours",
+        "  what of care/",
+    ]
+    assert roaming("diff", one, other, "--questions", asked("index.md")).exit_code == 0
+    wrong = roaming("diff", one, other, "--questions", asked("index.md", "keel.md"))
+    assert wrong.exit_code == 1
+    assert "q.yml:5: neither version has a section 'keel.md'" in wrong.stderr

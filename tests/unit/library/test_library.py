@@ -1,0 +1,411 @@
+"""Opening what was published: from a folder, over HTTP, from one Markdown file; and never a wrong text."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from dripping import BODY, HEADERS, dripping
+
+from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError
+from mkdocs_roaming.library.library import Library, library_from_markdown, open_library
+from mkdocs_roaming.library.readers import FolderReader, MemoryReader, WebReader
+from mkdocs_roaming.manifest.io import dump_manifest
+
+PAGES = [
+    ("", "# Home\n\nWelcome to the boat.\n"),
+    ("guide/pumps/", "# Pumps\n\nAll of them.\n\n## Bilge pump\n\nBelow.\n\n## Ölpumpe\n\nFür Öl.\n"),
+    ("guide/tides/", "# Tides\n\nThey come.\n"),
+    ("a b/ü?/", "# Odd\n\nAn odd path.\n"),
+]
+
+
+@pytest.fixture
+def site(make_site: Callable):
+    return make_site(PAGES)
+
+
+def texts(library: Library) -> list[str]:
+    return [library.text(place) for place in library.sections]
+
+
+def refusal(where: str | Path) -> str:
+    """Give the one line that opening something is refused with."""
+    with pytest.raises(RoamingError) as caught:
+        open_library(where)
+    assert "\n" not in str(caught.value)
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+# Folders
+
+
+@pytest.mark.parametrize("named", ["", "roaming", "roaming/manifest.json"])
+def test_a_folder_opens_by_itself_or_by_its_manifest(site, tmp_path: Path, named: str) -> None:
+    """All sections' texts joined are the pages."""
+    folder = site.publish(tmp_path / "site")
+    library = open_library(folder / named)
+    assert "".join(texts(library)) == "".join(text for _, text in PAGES)
+    assert library.where == str(folder)
+    assert texts(open_library(str(folder))) == texts(library)
+
+
+def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None:
+    """Each says what is wrong and what to do."""
+    folder = site.publish(tmp_path / "site")
+    assert (
+        refusal(tmp_path / "none")
+        == f"LibraryError: {tmp_path / 'none'}: no such folder or file; check the path; an address begins with https://"
+    )
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    assert refusal(bare).startswith(f"NoManifest: {bare}: no roaming/manifest.json in this folder; ")
+    assert refusal(bare).endswith("; build the site first, then name the folder that the build writes, such as site/")
+    (bare / "index.html").write_text("<title>x</title>")
+    assert refusal(bare).endswith(f"make one with `roaming index {bare}`")
+    assert refusal(tmp_path).endswith(f"; name a site in it, such as {folder}")
+    (tmp_path / "mkdocs.yml").write_text("site_name: x")
+    assert "mkdocs.yml: settings, no site; build the site, then name the folder" in refusal(tmp_path / "mkdocs.yml")
+    manifest = folder / "roaming" / "manifest.json"
+    for text, said in [
+        ("{", "not JSON"),
+        ("<!doctype html><title>x</title>", "not JSON"),
+        ("[]", "not a roaming manifest"),
+        (
+            json.dumps({**json.loads(dump_manifest(site.manifest)), "version": 2}),
+            "version 2, this reads up to 1; upgrade",
+        ),
+        ("[" * 100_000, "not JSON"),
+    ]:
+        manifest.write_text(text)
+        assert said in refusal(folder)
+        assert refusal(folder).startswith("ManifestError: ")
+    assert "http:// and https://" in refusal("ftp://docs.example/")
+    assert "no such" in refusal("x" * 5000)
+    assert "no such" in refusal("a\0b")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.md",
+        "a/../../secret.md",
+        "/etc/passwd",
+        "..\\secret.md",
+        "C:secret.md",
+        "file:///etc/passwd",
+        "",
+        "a\0b",
+        "//x/y.md",
+    ],
+)
+def test_a_path_that_leads_out_of_the_site_is_not_read(site, tmp_path: Path, server, path: str) -> None:
+    """Whether in a folder or over HTTP: the manifest of somebody else decides nothing."""
+    (tmp_path / "secret.md").write_text("# Home\n\nWelcome to the boat.\n")
+    folder = site.publish(tmp_path / "site")
+    page = replace(site.manifest.pages[0], markdown=path)
+    for reader in (FolderReader(folder), WebReader(server.url + "site/")):
+        library = Library(replace(site.manifest, pages=(page,)), reader)
+        with pytest.raises(LibraryError, match="outside of the site"):
+            texts(library)
+    assert server.asked == []
+
+
+def test_a_symlink_out_of_the_folder_is_not_followed(site, tmp_path: Path) -> None:
+    """One that stays inside is."""
+    folder = site.publish(tmp_path / "site")
+    home = folder / "index.md"
+    home.rename(tmp_path / "secret.md")
+    home.symlink_to(tmp_path / "secret.md")
+    with pytest.raises(LibraryError, match="leads out of the folder"):
+        texts(open_library(folder))
+    home.unlink()
+    (tmp_path / "secret.md").rename(folder / "kept.md")
+    home.symlink_to("kept.md")
+    assert texts(open_library(folder))[0] == PAGES[0][1]
+    (folder / "loop.md").symlink_to("loop.md")
+    library = Library(
+        replace(site.manifest, pages=(replace(site.manifest.pages[0], markdown="loop.md"),)), FolderReader(folder)
+    )
+    with pytest.raises(LibraryError):
+        texts(library)
+
+
+def test_a_pipe_in_place_of_a_page_does_not_hang(site, tmp_path: Path) -> None:
+    """Only files are read."""
+    folder = site.publish(tmp_path / "site")
+    (folder / "index.md").unlink()
+    os.mkfifo(folder / "index.md")
+    with pytest.raises(LibraryError, match="no such file"):
+        texts(open_library(folder))
+
+
+def test_a_wrong_text_is_never_served(site, tmp_path: Path) -> None:
+    """A page that was changed fails for the sections that changed, and for those alone."""
+    folder = site.publish(tmp_path / "site")
+    page = folder / "guide/pumps/index.md"
+    page.write_bytes(page.read_bytes().replace(b"Below.", b"Above!"))
+    library = open_library(folder)
+    by_title = {place.section.title: place for place in library.sections}
+    assert library.text(by_title["Pumps"]) == "# Pumps\n\nAll of them.\n\n"
+    assert library.text(by_title["Ölpumpe"]) == "## Ölpumpe\n\nFür Öl.\n"
+    with pytest.raises(DigestMismatchError, match="publish it again"):
+        library.text(by_title["Bilge pump"])
+
+
+def test_a_site_that_is_published_again_goes_on_giving_texts_that_fit(make_site: Callable, tmp_path: Path) -> None:
+    """An opened library gives what it has read; else the same section's new text, checked against the new manifest."""
+    folder = make_site(PAGES).publish(tmp_path / "site")
+    library = open_library(folder)
+    places = {place.section.title: place for place in library.sections}
+    assert "come" in library.text(places["Tides"])
+    changed = [
+        (path, text.replace("All of them.", "All of them, and more.").replace("come", "go")) for path, text in PAGES
+    ]
+    make_site(changed).publish(folder)
+    assert library.text(places["Pumps"]) == "# Pumps\n\nAll of them, and more.\n\n"
+    assert library.text(places["Bilge pump"]) == "## Bilge pump\n\nBelow.\n\n"
+    assert "come" in library.text(places["Tides"])
+
+
+# Over HTTP
+
+
+@pytest.mark.parametrize(
+    "asked", ["docs/", "docs", "docs/index.html", "docs/llms.txt", "docs/roaming/manifest.json", "docs/?x=1#y"]
+)
+def test_a_site_opens_by_any_of_its_addresses(site, server, asked: str) -> None:
+    """The pages come from where the manifest lies, whatever address it names itself."""
+    server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}, "/docs/")
+    library = open_library(server.url + asked)
+    assert texts(library) == [text for place in library.sections for text in [site.library().text(place)]]
+    assert library.where == server.url + "docs/"
+
+
+def test_redirects_are_followed_and_pages_resolved_where_they_end(site, server, reply: Callable) -> None:
+    """For the manifest and for the site's own address; a circle is given up."""
+    server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}, "/latest/")
+    server.replies["/docs/roaming/manifest.json"] = reply(
+        status=302, headers={"Location": "/latest/roaming/manifest.json"}
+    )
+    server.replies["/home/"] = reply(status=301, headers={"Location": server.url + "latest/"})
+    server.replies["/latest/"] = reply(b"<!doctype html><p>Docs")
+    for asked in ("docs/", "home/"):
+        library = open_library(server.url + asked)
+        assert library.where == server.url + "latest/"
+        assert texts(library)[0] == PAGES[0][1]
+    server.replies["/round/roaming/manifest.json"] = reply(
+        status=302, headers={"Location": "/round/roaming/manifest.json"}
+    )
+    assert "more than 5 redirects" in refusal(server.url + "round/")
+    server.replies["/out/roaming/manifest.json"] = reply(status=302, headers={"Location": "file:///etc/passwd"})
+    assert "cannot be fetched" in refusal(server.url + "out/")
+
+
+def test_a_site_that_cannot_be_opened_says_why_in_one_line(site, server, refused: Callable, reply: Callable) -> None:
+    """No manifest, web pages for everything, errors, nothing there."""
+    server.put({"llms.txt": "# Docs\n\n- [A](a.md)\n", "index.html": "<html>"}, "/indexed/")
+    server.replies["/indexed/"] = reply(b"<!doctype html><p>Docs", headers={"Content-Type": "text/html"})
+    said = refusal(server.url + "indexed/")
+    assert said.startswith("NoManifest: ")
+    assert "has an llms.txt but publishes no roaming/manifest.json" in said
+    assert f"crawl it with `roaming crawl {server.url}indexed/ -o DIR`" in said
+    assert refusal(server.url + "indexed/llms.txt") == said
+    for path in ("/app/", "/app/roaming/manifest.json", "/app/llms.txt"):
+        server.replies[path] = reply(b"\n<!DOCTYPE html><p>Not found", headers={"Content-Type": "text/html"})
+    assert f"NoManifest: {server.url}app/: publishes no roaming/manifest.json; crawl it" in refusal(server.url + "app/")
+    assert "answered a web page where the manifest should be" in refusal(server.url + "app/roaming/manifest.json")
+    assert "not found (404)" in refusal(server.url + "roaming/manifest.json")
+    assert "not found (404)" in refusal(server.url + "gone/")
+    server.replies["/down/roaming/manifest.json"] = reply(status=503)
+    assert "answered 503" in refusal(server.url + "down/")
+    server.replies["/cut/roaming/manifest.json"] = reply(b"{}", headers={"Content-Length": "90"})
+    assert "cannot be fetched" in refusal(server.url + "cut/")
+    assert "cannot be fetched" in refusal(refused())
+    assert "LibraryError" in refusal("http://[::1/")
+    assert "LibraryError" in refusal("http:///")
+
+
+def test_an_answer_that_is_too_much_is_cut_off(server, reply: Callable) -> None:
+    """Also one that is small on the wire and unpacks to gigabytes."""
+    web = WebReader(server.url)
+    server.replies["/big"] = reply(b"x" * 3_000_000)
+    server.replies["/bomb"] = reply(gzip.compress(b"\0" * 40_000_000), headers={"Content-Encoding": "gzip"})
+    for path in ("big", "bomb"):
+        with pytest.raises(LibraryError, match="more than 2 MB; refused"):
+            web.get(server.url + path, 2 * 2**20)
+
+
+def test_an_answer_that_does_not_come_is_given_up(server, reply: Callable) -> None:
+    """A server that stops in mid-sentence holds nobody up."""
+    stall = threading.Event()
+    server.replies["/slow"] = reply(b"x" * 1000, stall=stall)
+    try:
+        with pytest.raises(LibraryError, match="no answer in time"):
+            WebReader(server.url, seconds=1.0).get(server.url + "slow", 2**20)
+    finally:
+        stall.set()
+
+
+@pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])
+def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
+    """Byte by byte, be it in its headers, it takes no longer than one answer may; its connection is closed, and the
+    next request is answered.
+    """
+    with dripping(*drops, then=b"# Pump") as address:
+        web = WebReader(address, seconds=2.5)
+        with pytest.raises(LibraryError, match=r"/a\.md: no complete answer within 2\.5 seconds; try again later$"):
+            web.file("a.md")
+        assert web.file("a.md") == b"# Pump"
+
+
+def test_pages_come_when_they_are_read_or_all_in_one_request(make_site: Callable, server) -> None:
+    """A section costs its page, once; `prefetch` takes llms-full.txt, and single pages where that does not fit."""
+    site = make_site([(f"p{at}/", f"# Page {at}\n\nText.\n\n## Part {at}\n\nText.\n") for at in range(12)])
+    server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)})
+    library = open_library(server.url)
+    assert server.asked == ["/roaming/manifest.json"]
+    first = list(library.sections)[:2]
+    assert [library.text(place) for place in first] == ["# Page 0\n\nText.\n\n", "## Part 0\n\nText.\n"]
+    assert server.asked[1:] == ["/p0/index.md"]
+    library.prefetch()
+    texts(library)
+    assert server.asked[2:] == ["/llms-full.txt"]
+    server.asked.clear()
+    server.put({"llms-full.txt": site.files["llms-full.txt"].replace("# Page 7", "# Page X")})
+    stale = open_library(server.url)
+    stale.prefetch()
+    assert texts(stale) == texts(library)
+    assert server.asked == ["/roaming/manifest.json", "/llms-full.txt", "/p7/index.md"]
+    server.asked.clear()
+    del server.replies["/llms-full.txt"], server.replies["/p3/index.md"]
+    alone = open_library(server.url)
+    alone.prefetch()
+    assert sorted(server.asked) == sorted(
+        ["/roaming/manifest.json", "/llms-full.txt", *(f"/p{at}/index.md" for at in range(12))]
+    )
+
+
+def test_what_was_read_longest_ago_is_let_go_when_there_is_too_much(make_site: Callable) -> None:
+    """Pages are kept up to a number of bytes."""
+    site = make_site([(f"p{at}/", f"# Page {at}\n\n" + "x" * 1000) for at in range(5)])
+    asked: list[str] = []
+
+    class Counting(MemoryReader):
+        def file(self, path: str, cache_key: str = "") -> bytes:
+            asked.append(path)
+            return super().file(path, cache_key)
+
+    library = Library(
+        site.manifest, Counting({path: text.encode() for path, text in site.files.items()}, where="memory"), keep=2500
+    )
+    places = list(library.sections)
+    for at in (0, 1, 0, 2, 0, 1):
+        library.text(places[at])
+    assert asked == ["p0/index.md", "p1/index.md", "p2/index.md", "p1/index.md"]
+
+
+def test_a_slice_that_does_not_fit_is_asked_for_again_past_caches(make_site: Callable, server, reply: Callable) -> None:
+    """Between two deployments an address may answer the old page: the second look brings the right one, or none."""
+    old, new = make_site(PAGES), make_site([(path, text.replace("Below.", "Far below.")) for path, text in PAGES])
+    server.put({**old.files, "roaming/manifest.json": dump_manifest(new.manifest)})
+    library = open_library(server.url)
+    place = next(place for place in library.sections if place.section.title == "Bilge pump")
+    digest = place.section.digest
+    server.replies[f"/guide/pumps/index.md?v={digest}"] = reply(new.files["guide/pumps/index.md"].encode())
+    assert library.text(place) == "## Bilge pump\n\nFar below.\n\n"
+    assert server.asked[1:] == ["/guide/pumps/index.md", f"/guide/pumps/index.md?v={digest}"]
+    server.asked.clear()
+    del server.replies[f"/guide/pumps/index.md?v={digest}"]
+    library = open_library(server.url)
+    with pytest.raises(DigestMismatchError):
+        library.text(place)
+    assert server.asked[1:] == [
+        "/guide/pumps/index.md",
+        f"/guide/pumps/index.md?v={digest}",
+        f"/roaming/manifest.json?v={digest}",
+    ]
+    server.asked.clear()
+    server.replies[f"/roaming/manifest.json?v={digest}"] = reply(dump_manifest(old.manifest).encode())
+    assert open_library(server.url).text(place) == "## Bilge pump\n\nBelow.\n\n"
+
+
+def test_text_that_is_no_utf8_is_shown_with_marks_but_checked_as_bytes(make_site: Callable) -> None:
+    """Replacement happens for display alone."""
+    from mkdocs_roaming.manifest.sections import slice_digest
+
+    site = make_site([("", "# Home\n\nx\n")])
+    data = b"# Home\n\n\xff\n"
+    page = site.manifest.pages[0]
+    section = replace(page.sections[0], digest=slice_digest(data))
+    library = Library(
+        replace(site.manifest, pages=(replace(page, sections=(section,)),)),
+        MemoryReader({"index.md": data}, where="memory"),
+    )
+    assert texts(library) == ["# Home\n\n\ufffd\n"]
+
+
+# One Markdown file
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "single"
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.md")), ids=lambda file: file.stem)
+def test_a_markdown_file_is_a_site_of_its_own(file: Path) -> None:
+    """Its pages, their addresses and their sections are those of the `.txt` beside it; no text is lost or doubled."""
+    markdown = file.read_bytes().decode()
+    library = library_from_markdown(markdown, name=file.stem, url=f"https://raw.example/{file.name}")
+    lines = [f"site {library.manifest.site.url}"]
+    for page in library.manifest.pages:
+        lines.append(
+            f"page {page.path or '(home)'} {library.sections.url(next(p for p in library.sections if p.page is page))}"
+        )
+        lines += [f"  {'#' * section.level} {section.title} | {section.opening}" for section in page.sections]
+    assert "\n".join(lines) + "\n" == file.with_suffix(".txt").read_text()
+    assert len({place.id for place in library.sections}) == len(library.sections)
+    for text in texts(library):
+        assert text in re.sub("(?<=\n)Source: .*\n", "", markdown)
+
+
+def test_a_markdown_file_opens_from_disk_and_over_http(tmp_path: Path, server, reply: Callable) -> None:
+    """The ids of its sections do not depend on where it was opened from."""
+    markdown = "# Pumps\n\nAll.\n\n## Bilge\n\nBelow.\n"
+    (tmp_path / "README.md").write_text(markdown)
+    server.replies["/x/README.md"] = reply(markdown.encode())
+    server.replies["/x/readme"] = reply(markdown.encode(), headers={"Content-Type": "text/markdown; charset=utf-8"})
+    opened = [
+        open_library(where) for where in (tmp_path / "README.md", server.url + "x/README.md", server.url + "x/readme")
+    ]
+    assert [texts(library) for library in opened] == [["# Pumps\n\nAll.\n\n", "## Bilge\n\nBelow.\n"]] * 3
+    assert len({tuple(place.id for place in library.sections) for library in opened}) == 1
+    assert opened[0].manifest.site.name == "Pumps"
+    assert opened[0].sections.url(next(iter(opened[0].sections))) == (tmp_path / "README.md").as_uri()
+    assert opened[1].sections.url(next(iter(opened[1].sections))) == server.url + "x/README.md"
+
+
+def test_what_is_no_markdown_is_refused(tmp_path: Path, server, reply: Callable) -> None:
+    """A web page, or something that is no text."""
+    (tmp_path / "page.md").write_text("<!doctype html><p>Not found")
+    (tmp_path / "photo.md").write_bytes(b"\x89PNG\0\0\0")
+    server.replies["/page.md"] = reply(b"<html><p>Not found")
+    assert "a web page, not Markdown" in refusal(tmp_path / "page.md")
+    assert "not a text" in refusal(tmp_path / "photo.md")
+    assert "a web page, not Markdown" in refusal(server.url + "page.md")
+    assert re.search(r"not found \(404\)", refusal(server.url + "none.md"))
+    assert texts(library_from_markdown("")) in ([""], [])
+
+
+def test_opening_a_folder_needs_no_web_client() -> None:
+    """It is imported by those who read from the web alone."""
+    import subprocess
+    import sys
+
+    code = "import sys, mkdocs_roaming.library.navigator; sys.exit('httpx2' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,476 @@
+"""The tools of roaming: forgiving, capped, and enough to reach every section."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator, Scope
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.tools import TOOLS, ExpandResult, OutlineResult, SearchResults, ToolError, render
+from mkdocs_roaming.manifest.models import Alternate, NavItem, Site
+
+CAP = 24_000
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    nav = [
+        NavItem("Guide", children=(NavItem("Pumps", path="guide/pumps/"), NavItem("Tides", path="guide/tides/"))),
+        NavItem("Changes", path="changes/"),
+    ]
+    pages = [
+        ("guide/pumps/", "# Pumps\n\nAll of them.\n\n## Bilge pump\n\nSits below.\n\n### Valve\n\nTurn it.\n"),
+        ("guide/tides/", "# Tides\n\nThey come and go.\n\n## Ebb\n\nWater falls.\n\n## Flood\n\nWater rises.\n"),
+        ("changes/", "# Changes\n\nBy release.\n\n## 1.2.3\n\nThe `drain_window` option.\n"),
+    ]
+    return make_site(pages, nav, tags={"changes/": ("news",)}).library()
+
+
+def id_of(library: Library, address: str) -> str:
+    place = library.sections.resolve(address)
+    assert place is not None
+    return place.id
+
+
+def title_id(library: Library, title: str) -> str:
+    return next(place.id for place in library.sections if place.section.title == title)
+
+
+# Reaching everything
+
+
+_CLOSED = re.compile(r"\[([0-9a-f]{8})\].* \+\d+ inside$", re.MULTILINE)
+
+
+def shown_by(text: str) -> tuple[set[str], set[str]]:
+    """Give the ids that a text shows: those of lines, and those that `read_outline` opens further."""
+    lines = set(re.findall(r"\[([0-9a-f]{8})\]", text))
+    return lines, set(re.findall(r"\[([0-9a-f]{8}\+)\]", text)) | set(
+        re.findall(r"\[([0-9a-f]{8})\].* \+\d+ inside$", text, re.M)
+    )
+
+
+def beyond_reach(library: Library, calls: int) -> set[str]:
+    """Give the sections whose text no row of that many tool calls shows, following only what texts show.
+
+    The last call is `expand_sections`; those before it read closed branches, every one that is shown.
+    """
+    navigator = Navigator(library)
+    known, branches = shown_by(navigator.outline())
+    seen: set[str] = set()
+    for _ in range(calls - 1):
+        for branch in sorted(branches - seen):
+            read = navigator.call("read_outline", {"id": branch})
+            assert isinstance(read, OutlineResult)
+            assert len(render(read)) <= CAP
+            lines, closed = shown_by(read.text)
+            known |= lines
+            branches = branches | closed
+        seen |= branches
+    return {place.id for place in library.sections} - known
+
+
+def test_every_section_is_two_calls_away(shape) -> None:
+    """On sites of up to 1,000 sections: a closed branch read, the section opened."""
+    assert beyond_reach(shape.library(), 2) == set()
+
+
+@pytest.mark.slow
+def test_every_section_of_a_large_site_is_three_calls_away(large_shape) -> None:
+    """On sites of 5,000 sections."""
+    assert beyond_reach(large_shape.library(), 3) == set()
+
+
+def test_an_id_that_was_shown_opens_its_text(shape) -> None:
+    """The first part of whatever is opened begins with the section's own text."""
+    library = shape.library()
+    for place in list(library.sections)[:: max(1, len(library.sections) // 40)]:
+        opened = Navigator(library).expand_sections([place.id])
+        assert isinstance(opened, ExpandResult)
+        own = library.text(place)
+        assert own
+        assert own.startswith(opened.sections[0].shown[0].text) or opened.sections[0].text.startswith(own)
+
+
+@pytest.mark.parametrize(("cap", "tokens"), [(2_000, 200), (4_000, 1_000), (24_000, 300), (100_000, 30_000)])
+def test_with_any_cap_and_budget_every_section_is_reached_in_the_end(
+    make_site: Callable, cap: int, tokens: int
+) -> None:
+    """However small the answers: following the marks never runs in a circle."""
+    pages = [
+        (f"p{at}/", f"# Page {at}\n\nText.\n" + "".join(f"\n## Part {at}.{n}\n\nText.\n" for n in range(9)))
+        for at in range(12)
+    ]
+    library = make_site(pages).library()
+    navigator = Navigator(library, cap=cap, outline_tokens=tokens)
+    known, waiting = shown_by(navigator.outline())
+    seen: set[str] = set()
+    while waiting - seen:
+        branch = min(waiting - seen)
+        seen.add(branch)
+        read = navigator.read_outline(branch)
+        assert len(render(read)) <= cap
+        lines, closed = shown_by(render(read))
+        known |= lines
+        waiting |= closed
+    assert {place.id for place in library.sections} <= known
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("expand_sections", {"ids": ["{a}", "{b}"]}),
+        ("expand_sections", {"ids": "{a}, {b}"}),
+        ("expand_sections", {"ids": "{a} {b}"}),
+        ("expand_sections", {"ids": '["{a}", "{b}"]'}),
+        ("expand_sections", {"id": "{a},{b}"}),
+        ("expand_sections", '{{"ids": ["{a}", "{b}"]}}'),
+        ("expand_sections", ["{a}", "{b}"]),
+        ("expand_sections", {"ids": [{"id": "{a}"}, {"section_id": "[{b}]"}]}),
+        ("expand_section", {"section_id": "{a},{b}"}),
+        ("functions.Expand_Sections", {"ids": ["{a}+", "#{b}"], "part": "1"}),
+    ],
+)
+def test_ids_are_understood_however_they_are_given(library: Library, name: str, arguments: object) -> None:
+    """One id, a comma string, JSON in a text, objects, brackets, other names."""
+    ids = {"a": id_of(library, "guide/pumps/"), "b": title_id(library, "Ebb")}
+
+    def filled(value: object) -> object:
+        if isinstance(value, str):
+            return value.format(**ids)
+        if isinstance(value, list):
+            return [filled(item) for item in value]
+        return {key: filled(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    result = Navigator(library).call(name, filled(arguments))
+    assert isinstance(result, ExpandResult)
+    assert [expansion.id for expansion in result.sections] == [ids["a"], ids["b"]]
+
+
+def test_an_address_an_alias_and_a_title_in_capitals_are_no_dead_end(library: Library) -> None:
+    """An address opens; an unknown id names the nearest; words that are no id are searched for."""
+    navigator = Navigator(library)
+    opened = navigator.call("expand_sections", {"ids": ["guide/tides.md"]})
+    assert isinstance(opened, ExpandResult)
+    assert opened.sections[0].title == "Tides"
+    real = title_id(library, "Flood")
+    wrong = real[:-1] + ("0" if real[-1] != "0" else "1")
+    result = navigator.call("expand_sections", {"ids": [wrong, "bilge pump valve", ""]})
+    assert isinstance(result, ExpandResult)
+    assert [missing.id for missing in result.missing] == [wrong, "bilge pump valve"]
+    assert result.missing[0].nearest[0].title == "Flood"
+    assert result.missing[1].nearest[0].title in ("Valve", "Bilge pump")
+    assert f"{wrong}: no section has this id; nearest: [{real}] Flood" in render(result)
+
+
+def test_a_group_of_pages_is_not_opened_but_named(library: Library) -> None:
+    """The answer says which tool shows it, and its first pages."""
+    group = library.manifest.nav[0].id
+    result = Navigator(library).call("expand_sections", {"ids": [group]})
+    assert isinstance(result, ExpandResult)
+    assert "read_outline" in result.missing[0].why
+    assert [other.title for other in result.missing[0].nearest] == ["Pumps", "Tides"]
+    read = Navigator(library).call("read_outline", {"id": group})
+    assert isinstance(read, OutlineResult)
+    assert "Ebb" in read.text
+    assert "Changes" not in read.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("no_such_tool", {}),
+        ("", None),
+        ("search_sections", {}),
+        ("search_sections", {"query": 7}),
+        ("expand_sections", {}),
+        ("expand_sections", {"ids": []}),
+        ("expand_sections", {"ids": [None, True, {}, []]}),
+        ("read_outline", {"id": "ffffffff"}),
+    ],
+)
+def test_a_call_that_cannot_be_understood_says_what_is_right(library: Library, name: str, arguments: object) -> None:
+    """In a line for the model, never as an exception."""
+    result = Navigator(library).call(name, arguments)
+    assert isinstance(result, ToolError)
+    assert result.message
+
+
+def test_more_than_eight_sections_are_left_for_another_call(make_site: Callable) -> None:
+    """The first eight open, the others are named."""
+    library = make_site([(f"p{at}/", f"# Page {at}\n\nText.\n") for at in range(12)]).library()
+    ids = [place.id for place in library.sections]
+    result = Navigator(library).call("expand_sections", {"ids": ids})
+    assert isinstance(result, ExpandResult)
+    assert [expansion.id for expansion in result.sections] == ids[:8]
+    assert list(result.skipped) == ids[8:]
+    assert "another call" in render(result)
+
+
+# What stands open
+
+
+def test_a_section_that_stands_open_is_not_repeated_and_a_dropped_one_opens_again(library: Library) -> None:
+    """Also where it was shown as part of its page; `opened` keeps what was let go."""
+    navigator = Navigator(library)
+    page, inner = id_of(library, "guide/pumps/"), title_id(library, "Valve")
+    navigator.expand_sections([page])
+    assert inner in navigator.opened
+    assert navigator.open_chars() == len(
+        "# Pumps\n\nAll of them.\n\n## Bilge pump\n\nSits below.\n\n### Valve\n\nTurn it.\n"
+    )
+    again = navigator.expand_sections([page, inner])
+    assert isinstance(again, ExpandResult)
+    assert again.sections == ()
+    assert [other.id for other in again.already_open] == [page, inner]
+    assert "stands open" in render(again)
+    navigator.drop([inner, "ffffffff"])
+    assert inner in navigator.opened
+    once_more = navigator.expand_sections([inner])
+    assert isinstance(once_more, ExpandResult)
+    assert once_more.sections[0].text == "### Valve\n\nTurn it.\n"
+    navigator.drop(navigator.opened)
+    assert navigator.open_chars() == 0
+
+
+def test_sections_shown_in_another_way_may_be_cited(library: Library) -> None:
+    """In an earlier turn or in the prompt; they open as if they had never been."""
+    navigator = Navigator(library)
+    inner = title_id(library, "Valve")
+    navigator.mark_opened([inner, "ffffffff"])
+    assert navigator.opened == (inner,)
+    result = navigator.expand_sections([inner])
+    assert isinstance(result, ExpandResult)
+    assert result.sections
+
+
+def test_the_parts_of_sections_opened_together_join_without_a_gap(make_site: Callable) -> None:
+    """Sections share the cap; later parts go on where the first ones ended, alone or together."""
+    texts = {
+        f"p{at}/": f"# Page {at}\n\n" + "".join(f"Line {n} of page {at}.\n\n" for n in range(900)) for at in range(3)
+    }
+    library = make_site(list(texts.items())).library()
+    navigator = Navigator(library)
+    ids = [id_of(library, path) for path in texts]
+    read = dict.fromkeys(ids, "")
+    first = navigator.expand_sections(ids)
+    assert isinstance(first, ExpandResult)
+    assert len(render(first)) <= CAP
+    parts = {expansion.id: expansion.parts for expansion in first.sections}
+    for expansion in first.sections:
+        read[expansion.id] += expansion.text
+    for id_ in ids:
+        for part in range(2, parts[id_] + 1):
+            result = navigator.call("expand_sections", {"ids": id_, "part": part})
+            assert isinstance(result, ExpandResult)
+            assert len(render(result)) <= CAP
+            read[id_] += result.sections[0].text
+    assert list(read.values()) == list(texts.values())
+
+
+def test_a_section_that_cannot_be_read_says_so(make_site: Callable) -> None:
+    """Its id is missing with the reason; as a subsection it is left out; the others open."""
+    site = make_site([("a/", "# A\n\nText.\n\n## B\n\nText.\n"), ("c/", "# C\n\nText.\n")])
+    damaged = {path: text.replace("## B", "## X").encode() for path, text in site.files.items()}
+    library = Library(site.manifest, MemoryReader(damaged, where="memory"))
+    navigator = Navigator(library)
+    result = navigator.expand_sections([id_of(library, "a/"), title_id(library, "B"), id_of(library, "c/")])
+    assert isinstance(result, ExpandResult)
+    assert [expansion.title for expansion in result.sections] == ["A", "C"]
+    assert "digest" in result.missing[0].why
+    assert title_id(library, "B") not in navigator.opened
+
+
+# Scope
+
+
+def test_scope_is_enforced_in_every_tool(library: Library) -> None:
+    """What is out of scope is in no outline, opens not, is not found and is no neighbour."""
+    inside, outside = title_id(library, "Ebb"), title_id(library, "1.2.3")
+    for scope in (Scope(pages=("guide/*",)), Scope(pages=("/guide/tides", "guide/pumps.md"))):
+        navigator = Navigator(library, scope=scope)
+        assert "Changes" not in navigator.outline()
+        assert inside in navigator.outline()
+        result = navigator.call("expand_sections", {"ids": [inside, outside, id_of(library, "guide/tides/")]})
+        assert isinstance(result, ExpandResult)
+        assert [missing.id for missing in result.missing] == [outside]
+        assert result.missing[0].nearest == () or all(near.id != outside for near in result.missing[0].nearest)
+        assert "Changes" not in render(result)
+        assert outside not in navigator.opened
+        found = navigator.call("search_sections", {"query": "drain_window 1.2.3 water"})
+        assert isinstance(found, SearchResults)
+        assert {hit.breadcrumb[0] for hit in found.hits} == {"Guide"}
+        assert "drain_window" not in navigator.hints("drain_window", page="changes/")
+    tagged = Navigator(library, scope=Scope(tags=("news", "other")))
+    assert "Changes" in tagged.outline()
+    assert "Guide" not in tagged.outline()
+
+
+def test_another_version_is_refused_and_its_manifest_named(make_site: Callable) -> None:
+    """A library holds one version; another one's answers would be wrong."""
+    site = Site(
+        "Docs",
+        "https://docs.example/p/",
+        version="2.0",
+        alternates=(Alternate("https://docs.example/1/m.json", version="1.0"),),
+    )
+    library = make_site([("a/", "# A\n\nText.\n")], site=site).library()
+    assert Navigator(library, scope=Scope(version="2.0")).outline()
+    with pytest.raises(UsageError, match=r"version 2\.0, not 1\.0; open https://docs\.example/1/m\.json"):
+        Navigator(library, scope=Scope(version="1.0"))
+
+
+# What a model reads first
+
+
+def test_the_outline_is_the_same_for_every_conversation_and_question(library: Library) -> None:
+    """Byte for byte, whatever was searched and opened in between."""
+    navigator = Navigator(library)
+    before = navigator.outline()
+    navigator.call("search_sections", {"query": "valve"})
+    navigator.call("expand_sections", {"ids": id_of(library, "changes/")})
+    assert navigator.outline() == before == Navigator(library).outline()
+
+
+def test_hints_show_the_pages_that_search_ranks_first_and_the_readers_own(library: Library) -> None:
+    """The reader's page stands first, each page once."""
+    hints = Navigator(library).hints("how do I turn the valve", page="https://docs.example/p/changes/#123")
+    assert re.findall(r"^\[\w+\] (\w+)", hints, re.MULTILINE) == ["Changes", "Pumps"]
+    assert Navigator(library).hints("xyzzy") == ""
+
+
+def test_tools_are_described_by_json_schema(library: Library) -> None:
+    """Each by a name that `call` knows and a schema that is one."""
+    import jsonschema
+
+    assert [tool.name for tool in TOOLS] == ["read_outline", "expand_sections", "search_sections"]
+    for tool, passed in zip(TOOLS, [{}, {"ids": ["x"]}, {"query": "x"}], strict=True):
+        jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
+        assert not isinstance(Navigator(library).call(tool.name, passed), ToolError)
+        assert json.dumps(dict(tool.parameters))
+
+
+# Whatever is passed
+
+
+JUNK: list[object] = [
+    *(None, True, False, 0, -1, 3.7, float("nan"), float("inf"), 10**30, "1e400", "[1e400]", b"bytes", b"\xff\xfe"),
+    *("", " ", "\0", "a" * 100_000, "🛟🌊" * 50, "\ud800", "潮位計の保証期間", "{" * 3_000, "[" * 100_000),
+    *("'; DROP TABLE sections; --", '" OR 1=1', "title:pump* NEAR(a b) AND NOT ^x {col} : +- ()", "NEAR(", "*", '"'),
+    *("AND OR NOT", "../../etc/passwd", "%00", "ffffffff", "FFFFFFFF+", "[07f3277d]", "read_outline"),
+    *({}, [], (), {"id": {"id": {"id": {"id": "deep"}}}}, [[[[["deep"]]]]], ["x"] * 5_000, list(range(1_000))),
+    *({"ids": "x"}, object(), {1: 2}, {"part": "9" * 50}, print, range(5), {"a"}),
+]
+
+
+def test_ten_thousand_odd_calls_give_results_within_the_cap(library: Library, make_site: Callable) -> None:
+    """Unknown ids, repeats, wrong types, huge lists, SQL and search syntax: no exception, no long result."""
+    draw = random.Random(20)
+    long = make_site(
+        [("l/", "# Long\n\n" + "A long line of words. " * 4000 + "\n\n## " + "Very " * 900 + "long\n\nText.\n")]
+    )
+    navigators = [
+        Navigator(library, cap=2_000, outline_tokens=200),
+        Navigator(library),
+        Navigator(long.library(), cap=2_500),
+    ]
+    names: list[object] = [*(tool.name for tool in TOOLS), "expand_section", "Search", "nothing", "", 7, None, "🛟"]
+    keys = ["ids", "id", "section_id", "query", "limit", "part", "x"]
+    for at in range(10_000):
+        navigator = navigators[at % len(navigators)]
+        ids = [place.id for place in navigator.sections]
+        values = [
+            *JUNK,
+            draw.choice(ids),
+            draw.choice(ids) + "+",
+            draw.sample(ids, min(3, len(ids))),
+            draw.randint(-2, 60),
+        ]
+        arguments: object = (
+            draw.choice(JUNK) if draw.random() < 0.1 else {draw.choice(keys): draw.choice(values) for _ in range(3)}
+        )
+        name = names[draw.randrange(3)] if draw.random() < 0.8 else draw.choice(names)
+        result = navigator.call(name, arguments)
+        assert len(render(result)) <= navigator.cap, (name, arguments)
+        if draw.random() < 0.05:
+            navigator.drop(draw.sample(ids, 1))
+
+
+_VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+_KEYS = st.sampled_from(["ids", "id", "query", "part", "limit"]) | st.text()
+
+
+def test_what_search_finds_is_cut_to_the_cap(make_site: Callable) -> None:
+    """The best hits, as many as fit."""
+    text = "".join(f"\n## {'A very long title ' * 5}{at}\n\n{'The valve was turned. ' * 30}\n" for at in range(12))
+    library = make_site([("a/", f"# Log\n{text}")]).library()
+    wide, narrow = Navigator(library), Navigator(library, cap=2_000)
+    found, fewer = (navigator.call("search_sections", {"query": "valve", "limit": 10}) for navigator in (wide, narrow))
+    assert isinstance(found, SearchResults)
+    assert isinstance(fewer, SearchResults)
+    assert len(found.hits) == 10
+    assert 0 < len(fewer.hits) < 10
+    assert fewer.hits == found.hits[: len(fewer.hits)]
+    assert len(render(fewer)) <= 2_000
+
+
+@given(
+    name=st.sampled_from([tool.name for tool in TOOLS]) | st.text(max_size=20),
+    arguments=st.recursive(
+        _VALUES,
+        lambda inner: st.lists(inner, max_size=5) | st.dictionaries(_KEYS, inner, max_size=4),
+        max_leaves=8,
+    ),
+)
+@settings(max_examples=400, deadline=None)
+def test_no_arguments_raise(name: str, arguments: object) -> None:
+    """Whatever a model makes up."""
+    assert len(render(_navigator().call(name, arguments))) <= 2_000
+
+
+def test_one_navigator_serves_several_threads(library: Library) -> None:
+    """Calls in parallel lose nothing: what was shown is in `opened`."""
+    navigator = Navigator(library)
+    ids = [place.id for place in library.sections]
+    failures: list[BaseException] = []
+
+    def walk(seed: int) -> None:
+        try:
+            for id_ in random.Random(seed).sample(ids, len(ids)):
+                navigator.call("expand_sections", {"ids": [id_]})
+                navigator.call("search_sections", {"query": "water pump"})
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=walk, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert set(navigator.opened) == set(ids)
+
+
+_kept: list[Navigator] = []
+
+
+def _navigator() -> Navigator:
+    from mkdocs_roaming.library.library import library_from_markdown
+
+    if not _kept:
+        text = "# Pumps\n\nAll.\n\n## Bilge\n\n" + "Below the deck. " * 400 + "\n\n# Tides\n\nThey come.\n"
+        _kept.append(Navigator(library_from_markdown(text, name="Boats"), cap=2_000))
+    return _kept[0]

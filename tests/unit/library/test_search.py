@@ -1,0 +1,317 @@
+"""Search: what people type finds the section that holds it, whatever they type."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.snippets import snippet
+from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.text.tokenizer import parse_query
+
+SERVER = """\
+# Server
+
+It listens on port 8124.
+
+## Drain it
+
+Call `harbour.server.drain_window()` or pass `--drain-window 30s`.
+
+## Timeouts
+
+An `HTTPServerTimeout` is raised after ten seconds.
+
+## Versions
+
+Since v1.12.3 it speaks TLS 1.3.
+"""
+GAUGES = """\
+# Gauges
+
+A gauge measures the tide.
+
+## Calibrate
+
+Calibration takes an hour; see [how to drain it](https://docs.example/p/server/index.md#x).
+
+## Remove a gauge
+
+Press the red button.
+"""
+SPEECH = """\
+# Sprachen
+
+## Überlauf
+
+Der Überlauf läuft über die Straße.
+
+## 潮位
+
+潮位計を設定する。
+
+## Ελληνικά
+
+Η στάθμη της θάλασσας.
+"""
+PAGES = [("server/", SERVER), ("gauges/", GAUGES), ("langs/", SPEECH)]
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES).library()
+
+
+def titles(library: Library, text: str, **options: object) -> list[str]:
+    return [hit.place.section.title for hit in Search(library).find(text, **options)]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("drain_window", "Drain it"),
+        ("--drain-window", "Drain it"),
+        ("drainWindow", "Drain it"),
+        ("drain window", "Drain it"),
+        ("harbour.server.drain_window()", "Drain it"),
+        ("server.drain_window", "Drain it"),
+        ("ServerTimeout", "Timeouts"),
+        ("httpservertimeout", "Timeouts"),
+        ("v1.12.3", "Versions"),
+        ("1.12.3", "Versions"),
+        ("1.12", "Versions"),
+        ("8124", "Server"),
+        ("how do I calibrate gauges?", "Calibrate"),
+        ("recalibrate", "Calibrate"),
+        ("callibration", "Calibrate"),
+        ("what erases it?", "Remove a gauge"),
+        ("überlauf", "Überlauf"),
+        ("ueberlauf strasse Überlauf", "Überlauf"),
+        ("UBERLAUF", "Überlauf"),
+        ("潮位", "潮位"),
+        ("設定", "潮位"),
+        ("潮", "潮位"),
+        ("θαλασσας", "Ελληνικά"),
+        ("the and of timeouts", "Timeouts"),
+        ("which", None),
+    ],
+)
+def test_a_section_is_found_by_what_stands_in_it(library: Library, text: str, title: str | None) -> None:
+    """Words in any form and script, identifiers and versions whole and in part, misspelt or meant otherwise."""
+    assert titles(library, text, limit=1) == ([title] if title else [])
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "🛟", "...", "-", '"', "***", "()", "\ud800", "\n\t"])
+def test_a_text_without_words_finds_nothing(library: Library, text: str) -> None:
+    """Without complaint."""
+    assert titles(library, text) == []
+
+
+ODD = [
+    *(
+        'gauge" OR "tide',
+        "gauge AND (tide",
+        "NEAR(gauge tide)",
+        "title:gauge*",
+        "^gauge -tide + {a b}: x",
+        "' gauge --",
+    ),
+    *("gauge\0tide", "gauge; DROP TABLE sections", "gauge 🌊" * 10, "gauge\ud800", "𝔤𝔞𝔲𝔤𝔢 " * 99),
+    *("gauge tide " * 10_000, "a" * 100_000 + " gauge", "gauge " + "x_y." * 30_000),
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_whatever_people_type_is_a_question(library: Library, text: str) -> None:
+    """Search syntax, SQL, control characters and a hundred kilobytes are words like any others."""
+    hits = Search(library).find(text)
+    assert all(hit.place.section.title for hit in hits)
+    if "gauge" in text[:100]:
+        assert "Gauges" in [hit.place.section.title for hit in hits]
+
+
+@given(text=st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_no_text_fails(text: str) -> None:
+    """And no hit comes twice, nor out of order."""
+    hits = _search().find(text, limit=50)
+    assert len({hit.place.id for hit in hits}) == len(hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(hit.score > 0 and "\n" not in hit.snippet and len(hit.snippet) <= 200 for hit in hits)
+
+
+def test_an_address_or_an_id_finds_its_section_first(library: Library) -> None:
+    """Whatever else holds these characters."""
+    place = library.sections.resolve("gauges/#") or next(iter(library.sections))
+    for text in (place.id, "gauges.md", f" {library.sections.url(place)} "):
+        assert Search(library).find(text)[0].place.id == place.id
+
+
+def test_equal_sections_come_as_they_stand_on_the_site(make_site: Callable) -> None:
+    """The same question gives the same order every time."""
+    library = make_site([(f"p{at}/", "# Tide\n\nThe same text.\n") for at in range(9)]).library()
+    order = [hit.place.page.path for hit in Search(library).find("tide text")]
+    assert order == [f"p{at}/" for at in range(9)]
+
+
+def test_only_what_may_be_found_is_counted(library: Library) -> None:
+    """`within` leaves sections out before the limit is reached."""
+    found = titles(library, "gauge tide calibrate drain", limit=2, within=lambda place: place.page.path == "server/")
+    assert found
+    assert set(found) <= {"Server", "Drain it", "Timeouts", "Versions"}
+    assert titles(library, "gauge", limit=0) == []
+
+
+def test_pages_rank_by_their_best_section(library: Library) -> None:
+    """Each once."""
+    assert [page.path for page in Search(library).pages("timeout of a gauge", limit=5)] == ["server/", "gauges/"]
+
+
+def test_the_words_of_a_link_find_the_section_it_leads_to(make_site: Callable) -> None:
+    """Though it never uses them itself."""
+    library = make_site(
+        [
+            ("a/", "# Start\n\nFirst [moor a buoy](https://docs.example/p/b/index.md#fasten).\n"),
+            ("b/", "# Ropes\n\nAll of them.\n\n## Fasten\n\nTie a knot.\n"),
+            ("c/", "# Log\n\nA buoy was seen.\n"),
+        ]
+    ).library()
+    assert set(titles(library, "moor")) == {"Fasten", "Start"}
+
+
+@pytest.mark.parametrize("title", ["Release notes", "Changelog", "What's new", "Änderungen", "変更履歴"])
+def test_a_change_log_stands_behind_what_it_tells_of(make_site: Callable, title: str) -> None:
+    """Who asks how a thing works is led to it, not to the release that brought it; who asks for a version, there."""
+    log = f"# {title}\n\n## Middleware\n\nVersion 2.1 has middleware.\n"
+    guide = "# Guide\n\n## Middleware in use\n\nPut your middleware into the list; each middleware wraps the next.\n"
+    search = Search(make_site([("log/", log), ("guide/", guide)]).library())
+    assert search.find("how does middleware work")[0].place.page.path == "guide/"
+    assert search.find("middleware in which version")[0].place.page.path == "log/"
+    assert search.find("middleware in 2.1")[0].place.page.path == "log/"
+
+
+def test_ranking_can_be_changed(make_site: Callable) -> None:
+    """Without titles, the section that says a word most often is first."""
+    library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
+    assert titles(library, "tide") == ["Tide", "Other"]
+    text = Weights(title=0.0, keywords=0.0, page=0.0, full_title_bonus=0.0)
+    assert [hit.place.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
+
+
+def test_a_section_with_all_the_words_comes_before_one_that_repeats_some(make_site: Callable) -> None:
+    """A title of one word that is asked for does not outweigh the answer to the whole question."""
+    pages = [
+        ("a/", "# Gauge\n\nIt measures.\n"),
+        ("b/", "# Care\n\nRinse it under the tap and dry it, so that the gauge stays clean.\n"),
+        *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
+    ]
+    library = make_site(pages).library()
+    asked = "how often should I rinse and dry a gauge"
+    assert titles(library, asked, limit=2) == ["Care", "Gauge"]
+    lenient = Search(library, weights=Weights(coverage_penalty=0.0)).find(asked, limit=2)
+    assert [hit.place.section.title for hit in lenient] == ["Gauge", "Care"]
+
+
+def test_a_link_may_be_kept_from_the_index(make_site: Callable) -> None:
+    """So what is asked by its words can be measured; the page that it stands on still says them."""
+    first = "# Start\n\nFirst [Moor a buoy](https://docs.example/p/b/index.md#fasten).\n"
+    library = make_site([("a/", first), ("b/", "# Ropes\n\nAll.\n\n## Fasten\n\nTie a knot.\n")]).library()
+    fasten = library.sections.resolve("b/#fasten")
+    search = Search(library, excluded_links={("moor a buoy", fasten.id)})
+    assert [hit.place.section.title for hit in search.find("moor")] == ["Start"]
+
+
+def test_a_page_that_cannot_be_read_is_found_by_what_the_manifest_knows(make_site: Callable) -> None:
+    """Its titles and openings; the rest of the site is found as ever."""
+    site = make_site(PAGES)
+    files = {path: text.encode() for path, text in site.files.items() if not path.startswith("gauges")}
+    library = Library(site.manifest, MemoryReader(files, where="memory"))
+    hit = Search(library).find("calibrate")[0]
+    assert hit.place.section.title == "Calibrate"
+    assert "Calibration takes an hour" in hit.snippet
+    assert titles(library, "8124") == ["Server"]
+
+
+def test_the_language_of_the_site_decides_on_stems(make_site: Callable) -> None:
+    """German words are found in their other forms on a German site."""
+    pages = [("a/", "# Häfen\n\nDie Pegel werden jährlich geprüft.\n"), ("b/", "# Prüfer\n\nNichts.\n")]
+    library = make_site(pages, site=Site("Hafen", "https://docs.example/p/", language="de")).library()
+    assert titles(library, "jährliche")[0] == "Häfen"
+
+
+def test_threads_search_at_once(library: Library) -> None:
+    """The index is built once, and every thread gets what one alone gets."""
+    search = Search(library)
+    texts = ["drain window", "gauge tide", "timeout", "潮位", "version 1.12"]
+    alone = {text: [hit.place.id for hit in Search(library).find(text)] for text in texts}
+    wrong: list[object] = []
+
+    def ask(seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(30):
+            text = draw.choice(texts)
+            try:
+                if [hit.place.id for hit in search.find(text)] != alone[text]:
+                    wrong.append(text)
+            except BaseException as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("markdown", "asked", "expected"),
+    [
+        ("## Title\n\nShort text.\n", "text", "Short text."),
+        ("## Title\n\nA [link](https://x.example/y) and `code`, **bold**.\n", "link", "A link and code, bold."),
+        ("Text\n\n```sh\nebb <id> --now\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "", "Text ebb <id> --now a b 1 2"),
+        ("> [!NOTE]\n> Mind <kbd>Ctrl</kbd>\n\n- one\n- two\n", "two", "Mind Ctrl one two"),
+    ],
+)
+def test_a_snippet_is_plain_text_on_one_line(markdown: str, asked: str, expected: str) -> None:
+    """Without the heading, which stands above it, and without marks."""
+    assert snippet(markdown, parse_query(asked)) == expected
+
+
+def test_a_snippet_shows_where_the_words_stand_together() -> None:
+    """The window with the most different words, begun at a sentence or a word, within its length."""
+    filler = "Nothing of interest stands here at all. " * 30
+    text = f"# T\n\n{filler}The tide is named once. {filler}The tide turns the gauge. {filler}"
+    shown = snippet(text, parse_query("gauge tide"))
+    assert "…The tide turns the gauge." in shown
+    assert len(shown) <= 200
+    assert shown.endswith("…")
+    assert snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
+
+
+_kept: list[Search] = []
+
+
+def _search() -> Search:
+    if not _kept:
+        _kept.append(Search(library_from_markdown("".join(text for _, text in PAGES), name="Docs")))
+    return _kept[0]
+
+
+def test_a_word_of_the_same_meaning_does_not_outweigh_the_word_itself() -> None:
+    """Where most sections hold the word, so that it tells hardly anything, its section still stands before others."""
+    said = [
+        "# Valves\n\n## Check the weather\n\nTests of the weather: check it.\n",
+        "## Validators\n\nA validator guards a valve.\n",
+        *(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
+    ]
+    found = Search(library_from_markdown("\n".join(said), name="Site", url="https://docs.example/")).find("validators")
+    assert found[0].place.section.title == "Validators"

@@ -1,0 +1,108 @@
+"""Opening a section: within its cap, nothing lost between the parts, and what stays closed listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS, expand_section, render_expansion
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+
+
+def all_parts(places: SectionIndex, place: SectionRef, read: Callable[[SectionRef], str], cap: int):
+    first = expand_section(places, place, read, cap=cap)
+    return [first, *(expand_section(places, place, read, cap=cap, part=part) for part in range(2, first.parts + 1))]
+
+
+@pytest.mark.parametrize("cap", [2000, 3000, MAX_EXPANSION_CHARS])
+def test_parts_joined_are_everything_or_list_it(shape, cap: int) -> None:
+    """Of each section at hand: no part is above the cap, and all text is shown or its section is listed, once."""
+    library = shape.library()
+    places = library.sections
+    for place in list(places)[:: max(1, len(places) // 25)]:
+        parts = all_parts(places, place, library.text, cap)
+        assert all(len(render_expansion(part)) <= cap for part in parts)
+        assert [part.part for part in parts] == list(range(1, len(parts) + 1))
+        assert {part.parts for part in parts} == {len(parts)}
+        shown: dict[str, str] = {}
+        for part in parts:
+            for piece in part.shown:
+                shown[piece.id] = shown.get(piece.id, "") + piece.text
+        below = [place, *places.descendants(place)]
+        assert list(shown) == [other.id for other in below if other.id in shown]
+        assert all(text == library.text(other) for id_, text in shown.items() if (other := places.get(id_)))
+        listed = [entry.id for part in parts for entry in part.listed]
+        assert len(listed) == len(set(listed))
+        hidden = {other.id for id_ in listed if (top := places.get(id_)) for other in (top, *places.descendants(top))}
+        assert hidden.isdisjoint(shown)
+        assert hidden | set(shown) == {other.id for other in below}
+
+
+def test_a_small_page_opens_whole_with_its_subsections(make_site: Callable) -> None:
+    """Its text is the page's Markdown as it stands, its neighbours are named, and nothing is listed."""
+    text = "# Pumps\n\nAll of them.\n\n## Bilge\n\nBelow.\n\n### Valve\n\nTurn it.\n\n## Deck\n\nAbove.\n"
+    library = make_site([("a/", "# Anchors\n\nTwo.\n"), ("b/", text), ("c/", "# Chains\n\nLong.\n")]).library()
+    opened = expand_section(library.sections, library.sections.resolve("b/"), library.text)
+    assert opened.text == text
+    assert (opened.part, opened.parts, opened.listed) == (1, 1, ())
+    assert opened.breadcrumb == ("Pumps",)
+    assert opened.url == "https://docs.example/p/b/"
+    assert (opened.before.title, opened.after.title) == ("Anchors", "Chains")
+    assert [piece.id for piece in opened.shown] == [place.id for place in library.sections if place.page.path == "b/"]
+    shown = render_expansion(opened)
+    assert text in shown
+    assert "Before: [" in shown
+
+
+def test_what_does_not_fit_is_listed_with_its_size(make_site: Callable) -> None:
+    """The own text comes first, then what fits; the rest by id, title, tokens, and how many are inside."""
+    long = "word " * 2000
+    text = f"# Top\n\nShort.\n\n## Small\n\nFits.\n\n## Large\n\n{long}\n\n### Inner\n\n{long}\n"
+    library = make_site([("a/", text)]).library()
+    opened = expand_section(library.sections, library.sections.resolve("a/"), library.text, cap=4000)
+    assert opened.text == "# Top\n\nShort.\n\n## Small\n\nFits.\n\n"
+    assert [(entry.title, entry.inside) for entry in opened.listed] == [("Large", 1)]
+    assert f"] Large (~{opened.listed[0].tokens} tokens, +1 inside)" in render_expansion(opened)
+    assert opened.parts == 1
+
+
+def test_a_long_text_is_cut_between_blocks_and_paged(make_site: Callable) -> None:
+    """A paragraph is not cut while there is a blank line to cut at; a part beyond the last gives the last."""
+    text = "# Log\n\n" + "".join(f"Entry {at}: the valve was turned.\n\n" for at in range(400))
+    library = make_site([("a/", text)]).library()
+    place = library.sections.resolve("a/")
+    parts = all_parts(library.sections, place, library.text, 3000)
+    assert "".join(part.text for part in parts) == text
+    assert all(part.text.startswith(("# Log", "Entry ")) for part in parts)
+    assert expand_section(library.sections, place, library.text, cap=3000, part=99) == parts[-1]
+    assert expand_section(library.sections, place, library.text, cap=3000, part=-1) == parts[0]
+
+
+@given(title=st.text(min_size=1, max_size=3000), text=st.text(max_size=9000), cap=st.integers(1800, 5000))
+@settings(max_examples=60, deadline=None)
+def test_no_title_and_no_text_gets_past_the_cap(title: str, text: str, cap: int) -> None:
+    """Whatever the page holds: breadcrumb, address and neighbours leave room for text."""
+    from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+    from mkdocs_roaming.manifest.models import Page, Site
+    from mkdocs_roaming.manifest.sections import split_sections
+
+    texts = dict.fromkeys(("a/", "b/"), f"# T\n\n{text}\n\n## U\n\n{text}\n")
+    written = [PublishedPage(Page(path, path), page, split_sections(page)) for path, page in texts.items()]
+    manifest = build_manifest(Site("Docs", "https://docs.example/" + "x" * 400 + "/"), written)
+    pages = tuple(
+        replace(page, title=title, sections=tuple(replace(section, title=title) for section in page.sections))
+        for page in manifest.pages
+    )
+    places = SectionIndex(replace(manifest, pages=pages))
+
+    def read(place: SectionRef) -> str:
+        data = texts[place.page.path].encode("utf-8", "surrogatepass")
+        return data[place.section.start : place.section.end].decode("utf-8", "replace")
+
+    for place in places:
+        for part in all_parts(places, place, read, cap):
+            assert len(render_expansion(part)) <= cap

@@ -1,0 +1,268 @@
+"""The manifest: written, read back, checked; ids and aliases over a site's life."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, PublishedPage, build_manifest, sort_by_nav
+from mkdocs_roaming.manifest.io import (
+    compute_manifest_digest,
+    dump_manifest,
+    load_manifest,
+    read_schema,
+    validate_manifest,
+    with_digest,
+)
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.sections import hash_id, split_sections
+
+URL = "https://docs.example/p/"
+GUIDE = (
+    "# Guide\n\nHow to begin.\n\n## Install\n\nRun the installer with `--quiet`.\n\n## Remove\n\nDelete the folder.\n"
+)
+API = "# API\n\nSee [install](https://docs.example/p/guide/index.md#install).\n\n## Ports\n\nIt listens on 8124.\n"
+
+
+def made(
+    pages: dict[str, str],
+    nav: tuple[NavItem, ...] = (),
+    previous: PreviousSite | None = None,
+    warned: list[str] | None = None,
+) -> Manifest:
+    written = [
+        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path))
+        for path, text in pages.items()
+    ]
+    warn = (lambda message: None) if warned is None else warned.append
+    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
+
+
+def before(manifest: Manifest, pages: dict[str, str]) -> PreviousSite:
+    return PreviousSite(
+        manifest, lambda page, section: pages[page.path].encode()[section.start : section.end].decode("utf-8")
+    )
+
+
+def ids(manifest: Manifest) -> dict[str, str]:
+    return {section.title: section.id for section in manifest.sections()}
+
+
+def test_a_manifest_comes_back_as_it_was_written() -> None:
+    """Nothing is lost between dump and load, and the same site gives the same bytes."""
+    manifest = made(
+        {"guide/": GUIDE, "api/": API}, (NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))
+    )
+    text = dump_manifest(manifest)
+    assert load_manifest(text) == with_digest(manifest)
+    assert dump_manifest(load_manifest(text)) == text
+    assert validate_manifest(text) == []
+
+
+def test_the_digest_counts_everything() -> None:
+    """A changed title changes the manifest's digest; a digest that doesn't fit is found."""
+    data = json.loads(dump_manifest(made({"guide/": GUIDE})))
+    assert data["digest"] == compute_manifest_digest(data)
+    data["pages"][0]["title"] = "Other"
+    assert validate_manifest(json.dumps(data)) == ["digest: does not fit the rest of the manifest"]
+
+
+def test_unknown_fields_are_ignored_and_higher_versions_refused() -> None:
+    """A manifest of a later release opens while its version is the same, and is refused by name when it isn't."""
+    data = json.loads(dump_manifest(made({"guide/": GUIDE})))
+    data["later"] = data["pages"][0]["later"] = {"x": 1}
+    assert load_manifest(json.dumps(data)).pages[0].title == "Guide"
+    data["version"] = 2
+    with pytest.raises(ManifestError, match=r"version 2, this reads up to 1; upgrade"):
+        load_manifest(json.dumps(data))
+
+
+def broken() -> Iterator[tuple[str, object]]:
+    yield "not json", "{"
+    yield "no manifest", "[]"
+    yield "no pages", '{"version": 1}'
+    base = json.loads(dump_manifest(made({"guide/": GUIDE})))
+    for name, path, value in (
+        ("pages no list", ("pages",), {"a": 1}),
+        ("id leads out", ("pages", 0, "sections", 0, "id"), "../../x"),
+        ("id too short", ("pages", 0, "sections", 0, "id"), "abc"),
+        ("page's id another", ("pages", 0, "id"), "00000000"),
+        ("end beyond", ("pages", 0, "sections", 0, "end"), 10**9),
+        ("start negative", ("pages", 0, "sections", 0, "start"), -1),
+        ("start a text", ("pages", 0, "sections", 0, "start"), "0"),
+        ("title a number", ("pages", 0, "title"), 7),
+        ("keywords mixed", ("pages", 0, "sections", 0, "keywords"), ["a", 1]),
+        ("no sections", ("pages", 0, "sections"), []),
+        ("bytes true", ("pages", 0, "bytes"), True),
+        ("page's url a script", ("pages", 0, "url"), "javascript:alert(1)"),
+        ("site's url data", ("site", "url"), "data:text/html,x/"),
+    ):
+        data = json.loads(json.dumps(base))
+        at = data
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = value
+        yield name, json.dumps(data)
+    deep = json.loads(json.dumps(base))
+    inner: dict[str, object] = {"title": "x"}
+    for _ in range(200):
+        inner = {"title": "x", "id": "00000000", "children": [inner]}
+    deep["nav"] = [inner]
+    yield "nav too deep", json.dumps(deep)
+
+
+@pytest.mark.parametrize(("name", "text"), list(broken()), ids=lambda value: value if len(str(value)) < 20 else "")
+def test_a_broken_manifest_is_refused_in_one_line(name: str, text: str) -> None:
+    """Whatever is wrong with a manifest, the reader gets one line that names the place."""
+    with pytest.raises(ManifestError) as caught:
+        load_manifest(text, where="x.json")
+    assert str(caught.value).startswith("x.json: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_schema_is_published_json() -> None:
+    """The schema is valid JSON Schema, so any client can check a manifest."""
+    import jsonschema
+
+    jsonschema.Draft202012Validator.check_schema(json.loads(read_schema()))
+
+
+def test_links_between_sections_are_ids() -> None:
+    """A link to a heading of another page is the id of that section."""
+    manifest = made({"guide/": GUIDE, "api/": API})
+    links = next(section.links for section in manifest.sections() if section.title == "API")
+    assert links == (ids(manifest)["Install"],)
+
+
+def test_the_nav_holds_groups_pages_links_and_orphans() -> None:
+    """Pages that the nav doesn't name stand under “More”; outside links stay; empty groups go."""
+    nav = (
+        NavItem("Start", children=(NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))),
+        NavItem("Empty", children=(NavItem("Gone", "gone/"),)),
+    )
+    manifest = made({"guide/": GUIDE, "api/": API}, nav)
+    start, more = manifest.nav
+    assert (start.id, [child.title for child in start.children]) == (hash_id("nav:Start"), ["Guide", "Forum"])
+    assert start.children[1].url == "https://f.example/"
+    assert (more.title, [child.page for child in more.children]) == (MORE_GROUP, ["api/"])
+
+
+def test_pages_follow_the_nav() -> None:
+    """Pages stand in the order of the nav, those that it doesn't name last."""
+    site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
+    pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
+    assert [page.path for page in sort_by_nav(site, pages)] == ["b/", "a/", "c/"]
+
+
+def test_a_renamed_heading_answers_to_its_old_id() -> None:
+    """The id of a heading that was renamed still opens it, found by the text below."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    new = made({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=before(first, old))
+    place = SectionIndex(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_a_rewritten_section_answers_to_its_old_id() -> None:
+    """A renamed section whose text changed a little is matched by its words."""
+    text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
+    old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
+    first = made(old)
+    new = made({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=before(first, old))
+    place = SectionIndex(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_a_moved_page_answers_to_its_old_ids() -> None:
+    """A page at a new address keeps its old ids as aliases; aliases of aliases are carried on."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    moved = {"start/": GUIDE}
+    second = made(moved, previous=before(first, old))
+    third_pages = {"begin/": GUIDE}
+    third = made(third_pages, previous=before(second, moved))
+    for manifest in (second, third):
+        place = SectionIndex(manifest).get(ids(first)["Remove"])
+        assert place is not None
+        assert place.section.title == "Remove"
+
+
+def test_a_heading_that_becomes_repeated_keeps_its_old_id() -> None:
+    """When a second “Install” appears, the id of the first one still opens the first one."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    new = made({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=before(first, old))
+    place = SectionIndex(new).get(ids(first)["Install"])
+    assert place is not None
+    assert place.position == 1
+
+
+def test_an_alias_that_is_a_living_id_is_dropped_with_a_warning() -> None:
+    """An old id never opens two sections: the living one wins, and the build says so."""
+    old = {"guide/": GUIDE}
+    first = made(old)
+    renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
+    second = made(renamed, previous=before(first, old))
+    warned: list[str] = []
+    both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
+    third = made(both, previous=before(second, renamed), warned=warned)
+    place = SectionIndex(third).get(ids(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Install"
+    assert len(warned) == 1
+    assert ids(first)["Install"] in warned[0]
+
+
+def test_addresses_name_sections() -> None:
+    """A section is named by id, page path and anchor, source and anchor, or its URL."""
+    manifest = made({"guide/": GUIDE, "api/": API})
+    page = replace(manifest.pages[0], source="guide.md")
+    page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
+    places = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
+    wanted = ids(manifest)["Install"]
+    for address in (wanted, "guide/#install", "/guide#install", "guide.md#install", f"{URL}guide/#install"):
+        found = places.resolve(address)
+        assert found is not None, address
+        assert found.id == wanted
+    assert places.resolve("guide/#nowhere") is None
+    assert places.resolve("https://elsewhere.example/guide/") is None
+
+
+def test_without_html_anchors_are_slugs() -> None:
+    """`guide.md#install` opens a section of Markdown that nobody rendered."""
+    places = SectionIndex(made({"guide/": GUIDE}))
+    found = places.resolve("guide/#install")
+    assert found is not None
+    assert found.section.title == "Install"
+
+
+def test_a_breadcrumb_of_somebody_elses_manifest_stays_on_its_line() -> None:
+    """Whatever made it: no title turns round or breaks the line that it stands on, nor what follows it there."""
+    made_well = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+    (page,), (start,) = made_well.pages, made_well.nav
+    sections = tuple(replace(entry, title=f"{entry.title}\u202e\n") for entry in page.sections)
+    turned = replace(page, title="\u2067Guide\x1b", sections=sections)
+    places = SectionIndex(replace(made_well, pages=(turned,), nav=(replace(start, title="Sta\u2029rt"),)))
+    place = places.get(ids(made_well)["Install"])
+    assert place is not None
+    assert places.breadcrumb(place) == ("Sta rt", "Guide", "Install")
+
+
+def test_breadcrumbs_and_neighbours() -> None:
+    """A section knows the way to it, and what stands before and behind it."""
+    manifest = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+    places = SectionIndex(manifest)
+    place = places.resolve(ids(manifest)["Install"])
+    assert place is not None
+    assert places.breadcrumb(place) == ("Start", "Guide", "Install")
+    first, behind = places.neighbours(place)
+    assert first is None
+    assert behind is not None
+    assert behind.section.title == "Remove"

@@ -1,0 +1,169 @@
+"""The outline: within its budget, only growing with it, and every section to be found from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import NavItem
+from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outlines
+from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+BUDGETS = [200, 201, 300, 700, 1700, 4000, 12000, 200000]  # any next one is tried below
+_MARK = re.compile(r"( \+\d+ inside| <!-- \+\d+ inside -->)$")
+_REST = re.compile(r"^\s*\[[0-9a-f]{8}\+\] \d+ more|^<!-- \d+ more - ")
+
+
+def lines_of(text: str) -> list[str]:
+    """Give the outline's lines without what tells of closed ones."""
+    return [_MARK.sub("", line) for line in text.splitlines() if not _REST.match(line)]
+
+
+@pytest.mark.parametrize("style", ["compact", "comment"])
+def test_an_outline_keeps_to_its_budget_and_a_larger_one_only_adds_lines(
+    shape, style: Literal["compact", "comment"]
+) -> None:
+    """Never above the budget; what a smaller budget shows, a larger one shows too, in the same order."""
+    places = SectionIndex(shape.manifest)
+    smaller: list[str] = []
+    for budget in BUDGETS:
+        text = render_outline(places, budget=budget, style=style)
+        assert estimate_tokens(text) <= budget
+        larger = lines_of(text)
+        rest = iter(larger)
+        assert all(line in rest for line in smaller), f"{budget} dropped a line"
+        smaller = larger
+    assert text == render_outline(places, budget=BUDGETS[-1], style=style)
+    if style == "compact":
+        assert set(re.findall(r"\[([0-9a-f]{8})\]", text)) >= {place.id for place in places}
+
+
+@given(budget=st.integers(200, 9000), more=st.integers(0, 400), size=st.integers(1, 60), heads=st.integers(0, 70))
+@settings(max_examples=60, deadline=None)
+def test_no_budget_is_ever_passed(budget: int, more: int, size: int, heads: int) -> None:
+    """For any budget from 200 up, and any next one, on sites of many sizes."""
+    places = _sized(size, heads)
+    smaller, larger = render_outline(places, budget=budget), render_outline(places, budget=budget + more)
+    assert estimate_tokens(smaller) <= budget
+    assert estimate_tokens(larger) <= budget + more
+    rest = iter(lines_of(larger))
+    assert all(line in rest for line in lines_of(smaller))
+
+
+@given(title=st.text(min_size=1, max_size=300), opening=st.text(max_size=400), budget=st.integers(200, 600))
+@settings(max_examples=80, deadline=None)
+def test_titles_in_any_script_keep_to_the_budget_too(title: str, opening: str, budget: int) -> None:
+    """A line is cut before it outgrows the smallest outline, and stays one line whatever its title holds."""
+    from dataclasses import replace
+
+    base = _sized(3, 1).manifest
+    page = base.pages[0]
+    sections = tuple(
+        replace(section, title=title, opening=opening, keywords=(title,) * 10) for section in page.sections
+    )
+    places = SectionIndex(replace(base, pages=(replace(page, sections=sections), *base.pages[1:])))
+    text = render_outline(places, budget=budget)
+    assert estimate_tokens(text) <= budget
+    assert f"[{page.id}] " in text
+    assert all(re.match(r"\s*\[[0-9a-f]{8}\+?\] |\[id\]", line) for line in text.split("\n")[:-1])
+
+
+def test_the_same_manifest_gives_the_same_outline_byte_for_byte(shape) -> None:
+    """So a prompt that begins with it stays cached."""
+    assert render_outline(SectionIndex(shape.manifest)) == render_outline(SectionIndex(shape.manifest))
+
+
+def test_a_branch_may_be_a_group_a_page_a_section_or_what_follows_a_line(make_site: Callable) -> None:
+    """Each shows its own lines, and nothing from elsewhere."""
+    nav = [NavItem("Guide", children=(NavItem("A", path="a/"), NavItem("B", path="b/"))), NavItem("C", path="c/")]
+    text = "# {0}\n\nText.\n\n## {0} one\n\nText.\n\n### {0} deep\n\nText.\n\n## {0} two\n\nText.\n"
+    site = make_site([(path, text.format(path[0].upper())) for path in ("a/", "b/", "c/")], nav)
+    places = SectionIndex(site.manifest)
+
+    def titles(branch: str) -> list[str]:
+        return re.findall(r"^\s*\[[0-9a-f]{8}\] (.*?) —", render_outline(places, branch=branch), re.MULTILINE)
+
+    group = site.manifest.nav[0].id
+    page = places.get_page("b/")
+    assert group is not None
+    assert page is not None
+    assert "Guide" in render_outline(places, branch=group)
+    assert titles(group) == ["A", "A one", "A deep", "A two", "B", "B one", "B deep", "B two"]
+    assert titles(page.id) == ["B", "B one", "B deep", "B two"]
+    assert titles(page.sections[1].id) == ["B one", "B deep"]
+    assert titles(page.sections[1].id + "+") == ["B one", "B deep", "B two"]
+    assert titles(page.id + "+") == titles(page.id)
+    assert titles(places.manifest.pages[0].id + "+") == titles(group)
+
+
+def test_what_follows_a_line_comes_in_reading_order() -> None:
+    """`[id+] 30 more` opened shows those thirty before anything else."""
+    places = _sized(60, 30)
+    text = render_outline(places, budget=400)
+    rest = re.search(r"\[([0-9a-f]{8})\+\] (\d+) more", text)
+    assert rest is not None
+    opened = render_outline(places, budget=400, branch=rest[1] + "+")
+    order = [place.id for place in places]
+    shown = re.findall(r"\[([0-9a-f]{8})\] ", opened)
+    at = order.index(rest[1])
+    assert shown == order[at : at + len(shown)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "branch"), [(199, None), (0, None), (-5, None), (8000, "ffffffff"), (8000, "+"), (8000, "")]
+)
+def test_too_small_a_budget_and_an_unknown_branch_are_refused(budget: int, branch: str | None) -> None:
+    """In one line that says what is right."""
+    with pytest.raises(UsageError, match=r"at least 200 tokens|take an id from the outline"):
+        render_outline(_sized(2, 1), budget=budget, branch=branch)
+
+
+def test_an_alias_opens_the_branch_of_the_section_it_became(make_site: Callable) -> None:
+    """An old id is as good as the new one."""
+    from dataclasses import replace
+
+    manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
+    page = manifest.pages[0]
+    aliased = replace(page.sections[1], aliases=("0000aaaa",))
+    places = SectionIndex(replace(manifest, pages=(replace(page, sections=(page.sections[0], aliased)),)))
+    assert render_outline(places, branch="0000aaaa") == render_outline(places, branch=aliased.id)
+
+
+@pytest.mark.parametrize("budget", [60, 200, 700, 2500])
+def test_the_outlines_of_some_pages_share_a_budget(budget: int) -> None:
+    """Every page gets fewer lines before any page gets none."""
+    pages = _sized(10, 60).manifest.pages
+    text = render_page_outlines(pages, budget=budget)
+    assert estimate_tokens(text) <= budget
+    if budget >= 700:
+        assert all(f"[{page.id}]" in text for page in pages)
+    assert render_page_outlines(pages[:1], budget=OUTLINE_BUDGET).count("\n") == 40
+
+
+_sites: dict[tuple[int, int], SectionIndex] = {}
+
+
+def _sized(pages: int, headings: int) -> SectionIndex:
+    """Give a site of so many pages with so many headings each, made once."""
+    from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+    from mkdocs_roaming.manifest.models import Page, Site
+    from mkdocs_roaming.manifest.sections import split_sections
+
+    if (pages, headings) not in _sites:
+        text = "".join(
+            f"\n{'#' * (2 + at % 3)} Step {at} of many\n\nTurn the valve {at} times.\n" for at in range(headings)
+        )
+        written = [
+            PublishedPage(Page(f"p{at}/", f"Page {at}"), page, split_sections(page))
+            for at in range(pages)
+            for page in [f"# Page {at}\n\nAbout part {at}.\n{text}"]
+        ]
+        _sites[pages, headings] = SectionIndex(build_manifest(Site("Docs", "https://docs.example/"), written))
+    return _sites[pages, headings]

@@ -1,0 +1,299 @@
+"""Sections are slices of the page: nothing is lost, nothing is doubled, and ids stay."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mkdocs_roaming.manifest.models import Heading
+from mkdocs_roaming.manifest.sections import IdAllocator, github_slug, hash_id, split_sections
+from mkdocs_roaming.text.markdown import MAX_OPENING_CHARS, parse_headings_commonmark, scan_headings
+
+POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
+LINES = st.sampled_from(
+    [
+        *("# A", "## B", "### C", "text", "", "```", "````", "~~~", "> # quoted", "- # item", "  # indented"),
+        *("    # code", "Setext", "===", "---", "<div>", "</div>", "| a |", "|---|", "###### six", "####### seven"),
+        *(
+            "#no",
+            "#\tTab",
+            "\u2028# sep",
+            "é # ü",
+            "\x0b# vt",
+            "# \x85 next",
+            "1. # one",
+            "# ",
+            "## closed ##",
+            "\\# esc",
+        ),
+    ]
+)
+
+
+def joined(markdown: str) -> str:
+    data = markdown.encode()
+    return b"".join(data[section.start : section.end] for section in split_sections(markdown)).decode()
+
+
+@given(st.lists(LINES, max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
+@settings(max_examples=300)
+def test_slices_joined_are_the_file(lines: list[str], end: str) -> None:
+    """Whatever stands on a page, its slices put together are the page, byte for byte."""
+    markdown = "# Title" + end + end.join(lines)
+    assert joined(markdown) == markdown
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_split(text: str) -> None:
+    """No text is too odd: after a title, every character lands in exactly one section."""
+    markdown = "# Title\n\n" + text.encode("utf-8", "replace").decode()
+    assert joined(markdown) == markdown
+
+
+@given(st.lists(LINES, max_size=30))
+@settings(max_examples=300)
+def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
+    """A `#` in a fence, an HTML block, a quote or a list is no section."""
+    markdown = "# Title\n\n" + "\n".join(lines)
+    wanted = [
+        int(token.tag[1])
+        for token in MarkdownIt("commonmark").enable("table").parse(markdown)
+        if token.type == "heading_open" and token.level == 0
+    ]
+    assert [section.level for section in split_sections(markdown)] == wanted
+
+
+MORE_LINES = st.one_of(
+    LINES,
+    st.sampled_from(
+        [
+            *(
+                "- a",
+                "  b",
+                "   ```",
+                "  ~~~",
+                "> ```",
+                "1. ```",
+                "   # three",
+                "\t# tab",
+                "* * *",
+                "***",
+                "<b>x</b>",
+                "</p>",
+            ),
+            *(
+                "<!-- c",
+                "-->",
+                "<pre>",
+                "</pre>",
+                "<https://x.example/>",
+                "[a]: /u",
+                "'title",
+                "===",
+                "``` a`b",
+                "`````",
+            ),
+            *(
+                "a | b",
+                "- | -",
+                "#",
+                "## #",
+                "# a #b",
+                "# a#",
+                "#\ta\t#\t",
+                "    - deep",
+                "    ```",
+                "  ## ind",
+                "+",
+                "=",
+                "-",
+            ),
+        ]
+    ),
+)
+
+
+@given(st.lists(MORE_LINES, max_size=24))
+@settings(max_examples=1500)
+@example(["- a", "   ```", "| a |", "==="])
+@example(["- a", "", "   ```", "=x", "==="])
+def test_the_quick_reading_is_commonmarks(lines: list[str]) -> None:
+    """Where headings are read line by line, they are those that markdown-it finds: places, levels and titles."""
+    markdown = "\n".join(lines)
+    quick = scan_headings(markdown)
+    if quick is not None:
+        slow = parse_headings_commonmark(markdown)
+        assert [(mark.line, mark.level, mark.title) for mark in quick] == [
+            (mark.line, mark.level, mark.title) for mark in slow
+        ]
+
+
+def test_the_pointer_belongs_to_no_section() -> None:
+    """The line that points to llms.txt is no part of the page's first section."""
+    sections = split_sections(POINTER + "# Title\n\ntext\n")
+    assert sections[0].start == len(POINTER)
+
+
+def test_text_before_the_title_is_kept() -> None:
+    """Text above the first heading belongs to the page's own section, if it isn't the pointer."""
+    sections = split_sections("Hello.\n\n# Title\n\ntext\n")
+    assert (sections[0].start, sections[0].title) == (0, "Title")
+
+
+def test_front_matter_is_cut() -> None:
+    """Front matter is not read as text, nor its last line as a setext underline."""
+    markdown = "---\ntitle: x\n---\n# Title\n"
+    assert split_sections(markdown)[0].start == markdown.index("# Title")
+
+
+def test_a_page_without_headings_is_one_section() -> None:
+    """A text without any heading is one section, named as the caller says."""
+    (section,) = split_sections("Just text.\n", title="Notes")
+    assert (section.title, section.level, section.end) == ("Notes", 1, 11)
+
+
+def test_offsets_are_bytes() -> None:
+    """Offsets count bytes, so any client can slice the file as it was fetched."""
+    markdown = "# Zürich\n\nGrüße 東京\n\n## Ende\n\nß\n"
+    last = split_sections(markdown)[-1]
+    assert markdown.encode()[last.start : last.end].decode() == "## Ende\n\nß\n"
+
+
+def test_titles_are_plain_text() -> None:
+    """A title shows the words of its heading, with code kept and markup gone."""
+    titles = [section.title for section in split_sections("# The `port` *option* & [more](x.md)\n\n## a\\_b &amp; c\n")]
+    assert titles == ["The port option & more", "a_b & c"]
+
+
+def test_the_anchor_names_the_section() -> None:
+    """Ids are made of the path and the heading's anchor, so other edits leave them alone."""
+    headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
+    sections = split_sections("# Install\n\n## From source\n", headings=headings)
+    assert IdAllocator().allocate_page("guide/install/", sections) == [
+        hash_id("guide/install/#"),
+        hash_id("guide/install/#source"),
+    ]
+
+
+def test_a_repeated_heading_is_named_after_its_parent() -> None:
+    """Two sections called “Examples” keep their ids when they change places."""
+    one = split_sections("# T\n\n## A\n\n### Examples\n\n## B\n\n### Examples\n")
+    other = split_sections("# T\n\n## B\n\n### Examples\n\n## A\n\n### Examples\n")
+    assert [section.name for section in one] == ["", "a", "a/examples", "b", "b/examples"]
+    assert sorted(section.name for section in one) == sorted(section.name for section in other)
+
+
+def test_a_twice_repeated_name_is_numbered() -> None:
+    """Repeated headings below one parent are told apart by their order."""
+    assert [section.name for section in split_sections("# T\n\n## X\n\n## X\n\n## X\n")] == ["", "/x", "/x~2", "/x~3"]
+
+
+def test_anchors_are_matched_by_words_where_headings_differ() -> None:
+    """A heading that only the page has does not shift the anchors of those that follow."""
+    headings = [Heading(1, "T", "t"), Heading(4, "Only there", "x"), Heading(2, "A", "a"), Heading(3, "B", "b")]
+    sections = split_sections("# T\n\n## A\n\n## New\n\n### B\n", headings=headings)
+    assert [section.anchor for section in sections] == ["t", "a", None, "b"]
+
+
+def test_thousands_of_repeated_headings_have_names_of_their_own() -> None:
+    """However often a heading is repeated, every section is named, in order."""
+    names = [section.name for section in split_sections("# T\n\n" + "## X\n\n" * 20_000)]
+    assert (names[1], names[2], names[-1]) == ("/x", "/x~2", "/x~20000")
+    assert len(set(names)) == 20_001
+
+
+def test_an_id_survives_other_edits() -> None:
+    """Adding, moving and editing other sections leaves a section's id as it was."""
+    before = split_sections("# T\n\n## Keep\n\ntext\n\n## Go\n")
+    after = split_sections("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
+    assert IdAllocator().allocate_page("p/", before)[1] == IdAllocator().allocate_page("p/", after)[2]
+
+
+def test_forced_collisions_are_resolved_the_same_way_every_time() -> None:
+    """With only sixteen ids for twelve sections, all are different and the same in every build."""
+
+    def ids() -> list[str]:
+        tiny = IdAllocator(lambda key: hash_id(key)[:1])
+        return [tiny.new(f"page/#section-{at}") for at in range(12)]
+
+    assert ids() == ids()
+    assert len(set(ids())) == 12
+
+
+def test_the_opening_is_plain_and_short() -> None:
+    """An opening shows the first ~100 characters of text, without markup, cut at a word."""
+    (section,) = split_sections("# T\n\n> [!NOTE]\n> The **port** is `8124`. " + "Longer and longer. " * 20)
+    assert section.opening.startswith("The port is 8124. Longer")
+    assert len(section.opening) <= MAX_OPENING_CHARS
+    assert section.opening.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("inline", "shown"),
+    [
+        ('The **port** is `a*b*c`, see [`x_y`](https://a/b_(c).md#d "t").', "The port is a*b*c, see x_y."),
+        ("![a *b*](c.png) [![d](e)](f) <kbd>Ctrl</kbd> &amp; <me@x.example>", "a *b* d Ctrl & me@x.example"),
+        ("snake_case __bold__ _em_ \\*star\\* arr[0] `` ` `` ~~no~~", "snake_case bold em *star* arr[0] ` no"),
+        ("- [x] done[^1]\n- [ ] open", "[x] done [ ] open"),
+        ("[^1]: A note.\n\nText.", "A note. Text."),
+        ("One\\\nTwo <https://x.example/y>", "One Two https://x.example/y"),
+    ],
+)
+def test_openings_read_as_they_are_shown(inline: str, shown: str) -> None:
+    """An opening is what a reader sees: words of links and images, code as written, no footnote marks."""
+    assert split_sections(f"# T\n\n{inline}\n")[0].opening == shown
+
+
+def test_a_section_without_text_opens_with_its_first_child() -> None:
+    """A bare heading shows what its first subsection says."""
+    sections = split_sections("# T\n\n## A\n\n### B\n\nHello there.\n")
+    assert [section.opening for section in sections] == ["Hello there."] * 3
+
+
+def test_links_are_found_outside_of_code() -> None:
+    """A section knows what it links to; links in code are no links."""
+    (section,) = split_sections("# T\n\n[a](https://x/a.md#b) <https://x/c>\n\n```\n[no](https://x/no)\n```\n")
+    assert section.targets == ("https://x/a.md#b", "https://x/c")
+
+
+def test_slugs_are_githubs() -> None:
+    """Where a page has no HTML, anchors are spelled as GitHub spells them."""
+    assert [github_slug(text) for text in ("What's new?", "A  B", "snake_case", "Über 5.2")] == [
+        "whats-new",
+        "a--b",
+        "snake_case",
+        "über-52",
+    ]
+
+
+@pytest.mark.slow
+def test_the_examples_of_commonmark_are_split_as_it_reads_them(tmp_path: Path) -> None:
+    """On every example of the CommonMark spec, headings and levels are those that markdown-it finds at the top."""
+    wanted = importlib.metadata.version("markdown-it-py")
+    command = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"markdown-it-py=={wanted}"]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("the spec's examples come with markdown-it-py's source, which cannot be downloaded here")
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
+        name = next(name for name in source.getnames() if name.endswith("test_cmark_spec/commonmark.json"))
+        file = source.extractfile(name)
+        assert file is not None
+        examples = json.load(file)
+    assert len(examples) > 600
+    for each in examples:
+        text = "# Title\n\n" + each["markdown"]
+        tokens = MarkdownIt("commonmark").parse(text)
+        tops = [token for token in tokens if token.type == "heading_open" and token.level == 0]
+        assert [section.level for section in split_sections(text)] == [int(token.tag[1]) for token in tops], each[
+            "example"
+        ]
+        assert joined(text) == text

@@ -1,0 +1,149 @@
+"""Rules in a file, published with `roaming index`: what is resolved, and what stops the build."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import Manifest, RuleCondition, RuleEntry
+
+FAULTS = yaml.safe_load((Path(__file__).parents[2] / "golden" / "rules" / "faults.yml").read_text("utf-8"))
+PAGES = {
+    "index.html": "<h1>Home</h1><p>Welcome to the boat.</p>",
+    "guide/install/index.html": '<h1>Install</h1><p>Run it.</p><h2 id="quiet-mode">Quiet mode</h2><p>Use hush.</p>',
+    "guide/use/index.html": '<h1>Use</h1><p>Row.</p><h2 id="ports">Ports</h2><p>Port is left.</p>',
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A built site that knows no sources."""
+    for name, body in PAGES.items():
+        file = tmp_path / "site" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        html = f'<html lang="en"><head><title>Boat</title></head><body><main>{body}</main></body></html>'
+        file.write_text(html, "utf-8")
+    return tmp_path / "site"
+
+
+def index(site: Path, rules: str) -> Result:
+    file = site.parent / "rules.yml"
+    file.write_text(rules, "utf-8")
+    arguments = ["index", str(site), "--url", "https://boat.example/", "--no-html", "--rules", str(file)]
+    return CliRunner().invoke(main, arguments)
+
+
+def published(site: Path, rules: str) -> Manifest:
+    result = index(site, rules)
+    assert result.exit_code == 0, result.stderr
+    text = (site / "roaming/manifest.json").read_text("utf-8")
+    assert validate_manifest(text) == []
+    return load_manifest(text)
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["note"])
+def test_what_could_not_work_stops_the_build(site: Path, case: dict[str, str]) -> None:
+    """The message names file and line and the nearest that exists; nothing is written."""
+    result = index(site, case["rules"])
+    assert result.exit_code == 1
+    name = str(site.parent / "rules.yml")
+    assert result.stderr.strip() == f"roaming: {case['says']}".replace("FILE", name)
+    assert not (site / "roaming").exists()
+
+
+def test_rules_are_published_as_ids(site: Path) -> None:
+    """Whatever a rule names a section by, the manifest has its id; phrases keep their spelling, in one form."""
+    manifest = published(
+        site,
+        """
+        - name: by every kind of address
+          when: {any: ["  move   from 3.x ", "ｓｅｔｕｐ"], all: boat, page: [guide/*, /]}
+          open:
+            - guide/install.md#quiet-mode
+            - guide/install/#quiet-mode
+            - https://boat.example/guide/install/#quiet-mode
+            - https://boat.example/guide/use/index.md
+            - "guide/*#port*"
+            - /
+        - when: {always: true}
+          open: guide/*
+        """,
+    )
+    places = SectionIndex(manifest)
+
+    def id_of(address: str) -> str:
+        place = places.resolve(address)
+        assert place is not None
+        return place.id
+
+    install, use, home = id_of("guide/install/"), id_of("guide/use/"), manifest.pages[0].id
+    opens = (id_of("guide/install/#quiet-mode"), use, id_of("guide/use/#ports"), home)
+    first, second = manifest.rules
+    assert first == RuleEntry(
+        RuleCondition(any=("move from 3.x", "setup"), all=("boat",), pages=(install, use, home)),
+        opens,
+        "by every kind of address",
+    )
+    assert second == RuleEntry(RuleCondition(always=True), (install, use))
+    assert manifest.rules_mode == "each"
+
+
+def test_an_id_opens_its_section(site: Path) -> None:
+    """An id may be written as it stands in the outline."""
+    manifest = published(site, "[]")
+    quiet = manifest.pages[1].sections[1].id
+    assert published(site, f"[{{when: {{any: hush}}, open: '{quiet}'}}]").rules[0].open == (quiet,)
+
+
+def test_the_mode_is_published(site: Path) -> None:
+    """`rules_mode: pool` stands in the manifest; without rules there is none."""
+    rules = "rules_mode: pool\nrules:\n- {when: {any: hush}, open: guide/*}\n"
+    assert published(site, rules).rules_mode == "pool"
+    data = json.loads((site / "roaming/manifest.json").read_text("utf-8"))
+    assert (data["rules_mode"], [*data["rules"][0]]) == ("pool", ["when", "open"])
+
+
+def test_two_builds_with_rules_are_byte_identical(site: Path) -> None:
+    """The same rules give the same bytes; other rules another digest."""
+    one = published(site, "[{when: {any: hush}, open: guide/*}]")
+    first = (site / "roaming/manifest.json").read_bytes()
+    published(site, "[{when: {any: hush}, open: guide/*}]")
+    assert (site / "roaming/manifest.json").read_bytes() == first
+    assert published(site, "[{when: {any: loud}, open: guide/*}]").digest != one.digest
+
+
+def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
+    """More sections than any answer could hold are a fault."""
+    many = "".join(f'<h2 id="part-{at}">Part {at}</h2><p>Text.</p>' for at in range(70))
+    page = site / "guide/use/index.html"
+    page.write_text(page.read_text("utf-8").replace("</main>", f"{many}</main>"), "utf-8")
+    result = index(site, "[{when: {any: hush}, open: 'guide/use/#part-*'}]")
+    assert "opens 70 sections, of which no answer has room for more than a few; narrow the glob" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "cannot be read"),
+        ("a: [", "no YAML"),
+        ('!!int ""', "no YAML"),
+        ("!!timestamp x", "no YAML"),
+        ("- " * 5000, "no YAML"),
+        ("just text", "`rules` is the text “just text”"),
+    ],
+)
+def test_a_file_that_holds_no_rules_is_named(site: Path, text: str | None, says: str) -> None:
+    """One line, no traceback."""
+    file = site.parent / "other.yml"
+    if text is not None:
+        file.write_text(text, "utf-8")
+    result = CliRunner().invoke(main, ["index", str(site), "--url", "https://boat.example/", "--rules", str(file)])
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert f"{file}: {says}" in result.stderr

@@ -1,0 +1,136 @@
+"""Large sites are published without being held in memory: the bytes are those of the short way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages, load_skeleton, validate_manifest
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.sections import split_sections
+from mkdocs_roaming.publish.files import DiskDict, write_chunks_atomically
+from mkdocs_roaming.text.keywords import extract_keywords
+
+TEXT = "# Page {at}\n\nThe “gauge” of page {at} says café, \\ and 潮位.\n\n## Part\n\nSee [the next](https://d.example/p{to}/).\n"
+
+
+def _manifest(pages: int) -> Manifest:
+    site = Site("Tides", "https://d.example/", nav=(NavItem("All", children=(NavItem("Zero", "p0/"),)),))
+    texts = [TEXT.format(at=at, to=(at + 1) % pages) for at in range(pages)]
+    return build_manifest(
+        site,
+        [PublishedPage(Page(f"p{at}/", f"Page {at}"), text, split_sections(text)) for at, text in enumerate(texts)],
+    )
+
+
+@pytest.mark.parametrize("pages", [0, 1, 700])
+def test_a_manifest_is_written_page_by_page(pages: int, tmp_path: Path) -> None:
+    """It is one line of JSON whose digest is that of its canonical form, however many pages it has."""
+    manifest = _manifest(pages) if pages else replace(_manifest(1), pages=(), nav=())
+    text = dump_manifest(manifest)
+    data = json.loads(text)
+    assert text == json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+    told = data.pop("digest")
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert told == "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+    assert validate_manifest(text) == []
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_manifest_is_read_without_what_takes_most_room(indent: int | None, tmp_path: Path) -> None:
+    """Pages alone, or with bare sections: what is left is what `load` gives; so too where others wrote the file."""
+    text = dump_manifest(_manifest(700))
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(json.loads(text), indent=indent) if indent else text, "utf-8")
+    whole = load_manifest(text)
+    assert load_pages(file) == tuple(replace(page, sections=()) for page in whole.pages)
+    bare = tuple(
+        replace(
+            page,
+            sections=tuple(replace(section, opening="", keywords=(), links=()) for section in page.sections),
+        )
+        for page in whole.pages
+    )
+    assert (load_skeleton(file).site, load_skeleton(file).pages) == (whole.site, bare)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{}", "no version and pages"),
+        ('{"version":9,"pages":[]}', "upgrade mkdocs-roaming"),
+        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"0', "not JSON"),
+        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[7]}', "no list of objects"),
+        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"07f3277d"}]}', "pages/0: no"),
+    ],
+)
+def test_a_broken_manifest_is_told_of(text: str, says: str, tmp_path: Path) -> None:
+    """Whichever way it is read, the error names the file and what is wrong with it."""
+    file = tmp_path / "manifest.json"
+    file.write_text(text, "utf-8")
+    for read in (load_pages, load_skeleton):
+        with pytest.raises(ManifestError, match=says) as error:
+            read(file)
+        assert str(file) in str(error.value)
+
+
+def test_a_large_file_is_left_alone_where_it_is_the_same(tmp_path: Path) -> None:
+    """Written in pieces, replaced where a byte differs, shorter and longer included; else its time stays."""
+    file = tmp_path / "below" / "large.txt"
+    for pieces, written in (
+        ([b"one ", b"two"], True),
+        ([b"one", b" two"], False),
+        ([b"one ", b"twa"], True),
+        ([b"one ", b"twa", b"!"], True),
+        ([b"one"], True),
+        ([], True),
+    ):
+        assert write_chunks_atomically(file, partial(iter, pieces)) is written
+        assert file.read_bytes() == b"".join(pieces)
+    assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
+
+
+def test_keywords_counted_on_disk_are_the_same(tmp_path: Path) -> None:
+    """What is counted may lie in memory or aside: the words are the same, and nothing stays on the disk."""
+    texts = [f"The pump_{at % 7} of {at} harbours, Tide-{at % 5}, 潮位計 and café." for at in range(60)]
+    shown = [f"pump {at}" for at in range(60)]
+    aside = extract_keywords(iter(texts), shown=iter(shown), aside=tmp_path)
+    assert aside == extract_keywords(texts, shown=shown)
+    assert any(aside)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shelf_is_a_dict_on_disk(tmp_path: Path) -> None:
+    """Values come back as they were, the last one given; keys keep their order; no file has a name."""
+    with DiskDict[Page](tmp_path) as shelf:
+        for at in range(20):
+            shelf[f"p{at}"] = Page(f"p{at}/", "First", article="x" * at)
+        shelf["p3"] = Page("p3/", "Second", markdown="# \ud800")
+        del shelf["p4"]
+        assert list(shelf) == [f"p{at}" for at in range(20) if at != 4]
+        assert (shelf["p3"].title, shelf["p3"].markdown) == ("Second", "# \ud800")
+        assert shelf["p19"].article == "x" * 19
+        assert "p4" not in shelf
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_whole_changes_nothing(tmp_path: Path) -> None:
+    """A file whose pieces end in an error stays as it was, and nothing lies beside it."""
+    file = tmp_path / "large.txt"
+    write_chunks_atomically(file, lambda: iter([b"before"]))
+
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        write_chunks_atomically(file, pieces)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("large.txt", b"before")]

@@ -1,0 +1,115 @@
+"""What a conversation remembers: signed, small, and good for as long as it says."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.serve.conversation_token import MAX_TOKEN_CHARS, TokenSigner, Turn, make_turn, restore_memory
+
+SIGNER = TokenSigner(b"a key")
+TURN = Turn("Which port?", "It is 8642 [^2ebf9271].", ("5f4feca3", "2ebf9271"), "sha256:0123456789abcdef")
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3_000)
+ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
+
+
+def test_a_turn_comes_back_as_it_was() -> None:
+    """What is signed is what is read."""
+    assert SIGNER.read(SIGNER.sign(TURN)) == TURN
+
+
+@given(texts, texts, ids)
+def test_a_turn_has_at_most_two_kibibytes(question: str, answer: str, opened: list[str]) -> None:
+    """Whatever was asked and answered, in whatever script: it is cut until it fits, and can be read again."""
+    signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64))
+    assert len(signed) <= MAX_TOKEN_CHARS
+    read = SIGNER.read(signed)
+    assert read is not None
+    assert (len(read.question) <= 300, len(read.answer) <= 500) == (True, True)
+    assert question.startswith(read.question.removesuffix("…"))
+
+
+def test_no_half_of_a_citation_is_left_at_the_end() -> None:
+    """Where the answer is cut, its last citation is whole or not there."""
+    for length in range(480, 500):
+        read = SIGNER.read(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9)))
+        assert read is not None
+        assert read.answer.count("[^") == read.answer.count("[^2ebf9271]")
+
+
+@given(st.data())
+def test_no_bit_of_a_turn_can_be_changed(data: st.DataObject) -> None:
+    """One flipped bit, in what is said or in the signature, and it is nobody's turn."""
+    payload, mark = (base64.urlsafe_b64decode(part + "==") for part in SIGNER.sign(TURN).split("."))
+    whole = bytearray(payload + mark)
+    at = data.draw(st.integers(0, len(whole) * 8 - 1))
+    whole[at // 8] ^= 1 << at % 8
+    forged = b".".join(map(base64.urlsafe_b64encode, (whole[: len(payload)], whole[len(payload) :])))
+    assert SIGNER.read(forged.decode().replace("=", "")) is None
+
+
+@given(st.one_of(st.text(max_size=200), st.from_regex(r"\A[A-Za-z0-9_-]{0,200}(\.[A-Za-z0-9_-]{0,100}){0,3}\Z")))
+def test_whatever_else_a_client_sends_is_no_turn(text: str) -> None:
+    """Nothing is raised, nothing believed."""
+    assert SIGNER.read(text) is None
+
+
+def test_a_turn_of_another_key_is_none() -> None:
+    """Another server, or this one after a start without a key of its own."""
+    assert TokenSigner(b"another key").read(SIGNER.sign(TURN)) is None
+
+
+def test_a_turn_expires() -> None:
+    """What is too old is forgotten."""
+    now = [1_000.0]
+    signer = TokenSigner(b"a key", seconds=60, clock=lambda: now[0])
+    signed = signer.sign(TURN)
+    now[0] += 59
+    assert signer.read(signed) == TURN
+    now[0] += 3
+    assert signer.read(signed) is None
+
+
+def test_the_sections_cited_count_most() -> None:
+    """Of the sections that were open, the first cited comes last: it is the one that stays open longest."""
+    turn = make_turn("?", "!", ["aaaaaaaa", "bbbbbbbb", "cccccccc"], ["bbbbbbbb", "dddddddd"], "")
+    assert turn.opened == ("aaaaaaaa", "cccccccc", "dddddddd", "bbbbbbbb")
+
+
+@pytest.fixture
+def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tuple[SectionIndex, dict[str, str]]:
+    """The site after *Server* was renamed and *Logs* left, and the ids that its sections had before."""
+    before = make_site(pages).manifest
+    was = {section.title: section.id for page in before.pages for section in page.sections}
+    gone = [(path, text.replace("## Server", "## Network").partition("## Logs")[0]) for path, text in pages]
+    manifest = make_site(gone).manifest
+    aliased = [
+        replace(
+            page,
+            sections=tuple(
+                replace(one, aliases=(was["Server"],)) if one.title == "Network" else one for one in page.sections
+            ),
+        )
+        for page in manifest.pages
+    ]
+    return SectionIndex(replace(manifest, pages=tuple(aliased))), was
+
+
+def test_turns_of_an_older_site_live_on(renamed: tuple[SectionIndex, dict[str, str]]) -> None:
+    """A section with a new id is known by its old one, in the answer too; one that is gone is forgotten."""
+    places, was = renamed
+    now = next(place.id for place in places if place.section.title == "Network")
+    answer = f"Port 8642 [^{was['Server']}]. Logs go [^{was['Logs']}]."
+    signed = SIGNER.sign(Turn("Which port?", answer, (was["Logs"], was["Server"]), "sha256:0"))
+    memory = restore_memory([signed, "forged"], SIGNER, places)
+    assert memory.opened == (now,)
+    assert memory.history[0].answer == f"Port 8642 [^{now}]. Logs go ."
+    assert memory.dropped == 1

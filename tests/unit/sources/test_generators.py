@@ -1,0 +1,84 @@
+"""`roaming index` on what other generators build: pages, titles, nav and anchors are those that readers see.
+
+Each folder of tests/golden/sites holds a small site in the shape of one generator, and what is to be made of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.io import load_manifest
+from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.manifest.models import Manifest, NavEntry
+
+SITES = Path(__file__).parents[2] / "golden/sites"
+URL = "https://docs.example/ebb/"
+
+
+def told(manifest: Manifest) -> dict[str, Any]:
+    """Give what a manifest says, as expected.yml has it."""
+    site = manifest.site
+
+    def nav(entries: tuple[NavEntry, ...]) -> list[Any]:
+        return [
+            {entry.title: entry.page} if not entry.children else {entry.title: entry.page, "below": nav(entry.children)}
+            for entry in entries
+        ]
+
+    return {
+        "site": {"name": site.name, "url": site.url, "language": site.language},
+        "nav_source": manifest.nav_source,
+        "nav": nav(manifest.nav),
+        "pages": {
+            page.path: [f"{'#' * part.level} {part.title} {{#{part.anchor or ''}}}" for part in page.sections]
+            for page in manifest.pages
+        },
+    }
+
+
+@pytest.fixture
+def indexed(tmp_path: Path) -> Any:
+    """Indexes a copy of a generator's site."""
+
+    def run(name: str) -> Path:
+        shutil.copytree(SITES / name / "pages", tmp_path / name)
+        warnings: list[str] = []
+        index_site(tmp_path / name, IndexOptions(url=URL), warn=warnings.append)
+        assert warnings == []
+        return tmp_path / name
+
+    return run
+
+
+@pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
+def test_a_generators_site_is_read_as_its_readers_see_it(indexed: Any, name: str) -> None:
+    """Site, nav, pages, titles and anchors are the expected ones, and all that is published holds together."""
+    folder = indexed(name)
+    expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
+    assert told(load_manifest((folder / "roaming/manifest.json").read_bytes())) == expected
+    found = validate_site(open_library(folder))
+    assert (found.faults, found.notes) == ((), ())
+
+
+@pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
+def test_a_generators_page_reads_well(indexed: Any, name: str) -> None:
+    """Code keeps its language, warnings are marked, the theme's own matter is gone, links lead to Markdown."""
+    folder = indexed(name)
+    (page,) = (
+        page for page in load_manifest((folder / "roaming/manifest.json").read_bytes()).pages if page.title == "Install"
+    )
+    text = (folder / page.markdown).read_text("utf-8")
+    commands = page.markdown.replace("guide/install", "reference/cli")
+    assert "\n# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n" in text
+    assert "## From a package\n\n```sh\napt install ebb\n```\n\n> [!" in text
+    assert "> A gauge of 2009 has no room for it.\n" in text
+    assert text.endswith(f"## From source\n\nSee [the command]({URL}{commands}#ebb-read).\n")

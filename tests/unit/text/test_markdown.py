@@ -1,0 +1,79 @@
+"""Titles, descriptions and openings on lines among others: none of them turns its line round or breaks it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+
+OPENS = {"LRE": "PDF", "RLE": "PDF", "LRO": "PDF", "RLO": "PDF", "LRI": "PDI", "RLI": "PDI", "FSI": "PDI"}
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Install",
+        "دليل التثبيت (v2.1)",
+        "מדריך \u200f(RFC 9110)\u200e",
+        "می\u200cخواهم",  # Persian, with a non-joiner
+        "क्\u200dष",  # Devanagari, with a joiner
+        "Family 👨\u200d👩\u200d👧",
+        "The word \u2067עברית\u2069 in a sentence",
+        "An \u202bاقتباس\u202c inside",
+        "\u2066a \u202bب\u202c c\u2069",
+        "Zero\u200bwidth\u2060and\ufeffsoft\u00adhyphen",
+    ],
+)
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    """Arabic, Hebrew, Persian and Indic words, emoji, and quotations whose direction is closed again."""
+    assert to_single_line(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("safe\u202efdp.exe", "safefdp.exe"),
+        ("a\u202db\u202c c", "ab c"),
+        ("\u202bopen", "open"),
+        ("\u2067open", "open"),
+        ("closed\u202c\u2069 only", "closed only"),
+        ("\u202ba\u202eb\u202cc\u202c", "\u202babc\u202c"),
+        ("\u2067a\u202bb\u2069c\u202c", "\u2067ab\u2069c"),
+        ("\u202ba\u2067b\u202cc", "abc"),
+        ("two\nlines\u2028three\x85four\x0bfive", "two lines three four five"),
+        ("bell\x07 nul\0 esc\x1b[31m del\x7f csi\x9b", "bell nul esc[31m del csi"),
+        ("half \ud83d of it", "half of it"),
+    ],
+)
+def test_what_would_turn_or_break_a_line_goes(text: str, line: str) -> None:
+    """Overrides, directions that are not closed, control characters, line ends, halves of characters."""
+    assert to_single_line(text) == line
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from(TURNING + "ab ש\n\0"), st.characters())), st.integers(1, 12))
+def test_no_line_goes_on_in_a_direction_that_a_title_began(text: str, most: int) -> None:
+    """Whatever the text, and wherever it is cut: every direction ends within it, and a second time changes nothing."""
+    for line in (to_single_line(text), truncate_at_word(to_single_line(text), most)):
+        assert _left_open(line) == []
+        assert to_single_line(line) == line
+        assert not any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in line)
+
+
+def _left_open(line: str) -> list[str]:
+    """Give what is open at the end of a line, and what is closed without having been opened."""
+    opened: list[str] = []
+    for mark in line:
+        kind = unicodedata.bidirectional(mark)
+        assert kind not in ("LRO", "RLO")
+        if kind in OPENS:
+            opened.append(OPENS[kind])
+        elif kind in ("PDF", "PDI"):
+            if not opened or opened[-1] != kind:
+                return [kind]
+            opened.pop()
+    return opened
