@@ -167,7 +167,7 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
             _gather(child, pieces, depth + 1)
             if not "".join(pieces[start:]).endswith("\n"):
                 pieces.append("\n")
-        elif tag in ("write_code_span", "a") and ROLES[tag, classes] == "skip":
+        elif tag in ("span", "a") and ROLES[tag, classes] == "skip":
             pass
         else:
             _gather(child, pieces, depth + 1)

@@ -167,7 +167,7 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 
 
-_MARKED = frozenset({"code span", "image", "math", "note reference", "write_quotation", "write_tag"})
+_MARKED = frozenset({"code span", "image", "math", "note reference", "quotation", "tag"})
 
 
 """Roles that are written with a mark in front, wherever they stand."""
@@ -194,7 +194,7 @@ def _after(element: Element) -> str:
         following = element.getnext()
         if following is None:
             parent = element.getparent()
-            if parent is None or ROLES[parent.tag, parent.get("class")] not in ("write_span", "text"):
+            if parent is None or ROLES[parent.tag, parent.get("class")] not in ("span", "text"):
                 return ""
             element = parent
         elif (role := ROLES[following.tag, following.get("class")]) in _MARKED:
