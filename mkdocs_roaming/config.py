@@ -45,16 +45,12 @@ from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
 from mkdocs_roaming.embeddings.client import (
     CONFIG_FIELDS,
-    QUERY_TIMEOUT,
     EmbeddingsConfig,
-    QueryEmbedder,
-    create_embeddings_client,
     parse_embeddings_config,
 )
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.hybrid import Finder, HybridSearch
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Finder, Search
 
 FILE = "roaming.toml"
 
@@ -113,6 +109,9 @@ class Settings:
         """
         if self.embeddings is None or self.search == "lexical":
             return Search
+        from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder, create_embeddings_client
+        from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
+
         endpoint = create_embeddings_client(self.embeddings, environ, seconds=5 * QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(endpoint, prefix=self.embeddings.query_prefix, on_warning=tell)
         return lambda library: HybridSearch(Search(library), queries)

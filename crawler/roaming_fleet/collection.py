@@ -15,9 +15,8 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
-from mkdocs_roaming.library.hybrid import Finder
 from mkdocs_roaming.library.library import Library, open_library
-from mkdocs_roaming.library.search import Hit, Search
+from mkdocs_roaming.library.search import Finder, Hit, Search
 from roaming_fleet.bucket_reader import open_bucket_for_reading
 from roaming_fleet.buckets.base import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError

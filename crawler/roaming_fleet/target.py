@@ -15,8 +15,8 @@ from mkdocs_roaming.cli.common import NOTHING_FOUND, hit_as_json, open_lib, prin
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.library.hybrid import Finder
     from mkdocs_roaming.library.library import Library
+    from mkdocs_roaming.library.search import Finder
     from roaming_fleet.collection import Collection, OpenSite, RankedSite
 
 

@@ -38,10 +38,9 @@ from mkdocs_roaming.cli.output import (
     usage_line,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.library.hybrid import Finder
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 
 

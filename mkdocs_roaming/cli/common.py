@@ -19,8 +19,8 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.library.hybrid import Finder
     from mkdocs_roaming.library.library import Library
+    from mkdocs_roaming.library.search import Finder
     from mkdocs_roaming.manifest.lookup import SectionRef
 
 

@@ -17,8 +17,8 @@ from mkdocs_roaming.cli.common import LIBRARY
 if TYPE_CHECKING:
     from roaming_fleet.collection import Collection
 
-    from mkdocs_roaming.library.hybrid import Finder
     from mkdocs_roaming.library.library import Library
+    from mkdocs_roaming.library.search import Finder
 
 
 @click.command()

@@ -23,10 +23,9 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.evals.metrics import SEARCH_LIMIT, EvalResult, TrailStep, result_from_events
 from mkdocs_roaming.evals.questions import Question
-from mkdocs_roaming.library.hybrid import Finder, HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.search import parse_query
+from mkdocs_roaming.library.search import Finder, parse_query
 from mkdocs_roaming.library.tools import MAX_IDS, ExpandResult, OutlineResult, render
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms, occurs_in
@@ -230,7 +229,7 @@ class Ranking:
         """Give the first sections that search finds."""
         if question.ask not in self._found:
             self._found[question.ask] = [hit.place for hit in self.search.find(question.ask, limit=MAX_RANK)]
-            if isinstance(self.search, HybridSearch) and self.search.words_only(question.ask):
+            if self.search.words_only(question.ask):
                 self.by_words.add(question.ask)
         return self._found[question.ask]
 

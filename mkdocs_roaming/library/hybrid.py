@@ -304,12 +304,6 @@ class HybridSearch:
         return truncate_at_word(strip_markdown(own[min(near.window, len(own) - 1)]), SNIPPET_CHARS)
 
 
-Finder = Search | HybridSearch
-
-
-"""What finds sections: by words, or by meaning too."""
-
-
 def fuse_scores(
     by_words: Mapping[str, float], by_meaning: Mapping[str, float], meaning: float = VECTOR_WEIGHT
 ) -> dict[str, float]:

@@ -11,9 +11,8 @@ from fnmatch import fnmatchcase
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library import tools as given
-from mkdocs_roaming.library.hybrid import Finder, HybridSearch
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Hit, Search
+from mkdocs_roaming.library.search import Finder, Hit, Search
 from mkdocs_roaming.library.tools import (
     MAX_HITS,
     MAX_IDS,
@@ -243,7 +242,7 @@ class Navigator:
             if left < 0:
                 break
             hits.append(entry)
-        words_only = isinstance(self.search, HybridSearch) and self.search.words_only(query)
+        words_only = self.search.words_only(query)
         return SearchResults(query[:_QUERY], tuple(hits), words_only)
 
     def drop(self, ids: Iterable[str]) -> None:

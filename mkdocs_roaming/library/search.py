@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, islice
+from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, asks_about_changes, merge_matches
@@ -60,6 +61,30 @@ class Weights:
     guess: float = 0.7
     synonym: float = 0.2
     history: float = 0.65
+
+
+class Finder(Protocol):
+    """Finds sections: `Search` by words, `HybridSearch` by words and vectors."""
+
+    library: Library
+
+    def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
+        """Return the best sections for a query, best first; `within` filters them."""
+        ...
+
+    def pages(
+        self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None
+    ) -> list[PageEntry]:
+        """Return the pages with the best sections, best first."""
+        ...
+
+    def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
+        """Return all sections that contain one of the words, with their scores, best first."""
+        ...
+
+    def words_only(self, query: str) -> bool:
+        """Return whether the query was searched by words although vectors are configured."""
+        ...
 
 
 class Search:
@@ -122,6 +147,10 @@ class Search:
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Give every section that holds one of the words, and its score, best first."""
         return list(self._ranked(words))
+
+    def words_only(self, query: str) -> bool:
+        """Return False: no vectors are configured, so none are missing."""
+        return False
 
     def _ranked(self, words: Sequence[Word], first: int = 0) -> Iterator[tuple[SectionRef, float]]:
         """Give what `rank` gives; the first so many before the rest is put in order, which few ask for."""

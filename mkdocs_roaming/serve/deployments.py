@@ -20,11 +20,11 @@ from roaming_fleet.buckets.base import BucketError, is_bucket_url
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer._threads import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.library.hybrid import Finder, HybridSearch
+from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library, open_library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.serve.problems import ProblemError

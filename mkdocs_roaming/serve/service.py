@@ -16,9 +16,8 @@ from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS, answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.retry import ModelError
-from mkdocs_roaming.library.hybrid import Finder
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.serve.cache import (
     AnswerCache,
     InFlightAnswers,

@@ -24,9 +24,8 @@ import uvicorn
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.library.hybrid import Finder
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
