@@ -1,12 +1,42 @@
-"""What is known of each language: folding, stems, stop words, and what an apostrophe ties to a word."""
+"""Language data: word lists from `data/<language>.toml`, case folding, stemming, stop words and clitics.
+
+Word lists are data, not code, so that translators can contribute them. A file is named after the language's code without
+a region (`de.toml`) and may hold any of the tables below; a language without a file or a table falls back to an empty
+list. Files are read once, when a list is first used.
+
+To add a table:
+
+1. Add it to `data/en.toml` and to the other languages, under a key of its own or in a `[section]` named after the
+   package that uses it (`[lint]`). Start it with a comment that says what the words are for. A word list is a literal
+   multi-line string of words separated by white space, a phrase list an array of strings:
+
+       [lint]
+       # Titles that fit any section.
+       empty_titles = ["overview", "more information"]
+       # Words that start an instruction.
+       imperatives = '''
+       click open press run
+       '''
+
+2. Read it where it is used, not at import time. Loaders are cached, so no copy is needed:
+
+       load_words(language, "lint.imperatives")      # frozenset[str]
+       load_phrases(language, "lint.empty_titles")   # tuple[str, ...], in the order of the file
+       load_table(language, "lint", LintWords)       # a dataclass or msgspec.Struct; None without such a table
+
+`tests/unit/text/test_languages.py` checks that every file can be read.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 from unicodedata import decimal, normalize
+
+T = TypeVar("T")
 
 MAX_TERM_LENGTH = 100
 """No term has more characters."""
@@ -14,6 +44,56 @@ MAX_TERM_LENGTH = 100
 COMBINING_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 COMBINING_MARKS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 """Accents, Hebrew points and Arabic vowels: what folding takes off, as a regular expression's set."""
+
+
+@cache
+def load_words(language: str, name: str) -> frozenset[str]:
+    """Return the words of a list, for example `load_words("de", "stop_words")`."""
+    return frozenset((load_table(language, name, str) or "").split())
+
+
+@cache
+def load_phrases(language: str, name: str) -> tuple[str, ...]:
+    """Return the phrases of a list in the order of the file."""
+    return load_table(language, name, tuple[str, ...]) or ()
+
+
+@cache
+def load_table(language: str, name: str, kind: type[T]) -> T | None:
+    """Return a value of a language's file as `kind`, or None if the file or the value does not exist.
+
+    Args:
+        language: Language tag; a region is ignored.
+        name: Key in the file, with dots between nested tables: `negation.prefixes`.
+        kind: Type that msgspec can convert to, such as `str`, `tuple[str, ...]` or a dataclass.
+
+    Raises:
+        ValueError: The value has another type; the message names the file and the key.
+    """
+    import msgspec
+
+    code = base_language(language)
+    value: Any = _read_file(code)
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if value is None:
+        return None
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"text/data/{code}.toml: {name}: {error}") from None
+
+
+@cache
+def _read_file(code: str) -> Mapping[str, Any]:
+    import pkgutil
+    import tomllib
+
+    try:
+        data = pkgutil.get_data(__package__, f"data/{code}.toml") if code.isalpha() else None
+    except FileNotFoundError:
+        return {}
+    return tomllib.loads(data.decode("utf-8")) if data else {}
 
 
 @lru_cache(64)
@@ -48,8 +128,7 @@ def is_stop_word(folded: str, code: str) -> bool:
     """Tell whether a folded word says little about a question."""
     if code == "ja" and _HIRAGANA.fullmatch(folded):
         return folded not in _JAPANESE_NEGATIONS  # grammar, nearly always; names are written in other scripts
-    known = _STOP_WORDS["en"] if folded.isascii() and code in _NOT_LATIN else _STOP_WORDS.get(code, frozenset())
-    return folded in known
+    return folded in load_words("en" if folded.isascii() and code in _NOT_LATIN else code, "stop_words")
 
 
 def strip_clitics(word: str, code: str) -> str:
@@ -124,41 +203,5 @@ def _stemmer(name: str) -> Callable[[str], str] | None:
     return stem
 
 
-# Negations stand in none of these lists, nor do words that name a thing in some documentation ("off", "up", "get").
-_STOP_WORDS = {
-    code: frozenset(words.split())
-    for code, words in {
-        "en": """
-            a about am an and any are as at be been being but by can could did do does doing done for from had has
-            have having he her here him his how i if in into is it its may me might mine must my of on or our ours
-            please shall she should so some such than that the their them then there these they this those to us
-            want was we were what when where which who whom whose why will with would you your yours
-        """,
-        "de": """
-            aber als am an auch auf aus bei beim bin bis bist da damit dann das dass dein deine dem den denn der des
-            dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer eines
-            er es euch euer fur gibt hat habe haben hier ich ihr ihre im in ist ja kann kannst konnen man mein meine
-            meinem meinen meiner mich mir mit mochte muss mussen nach ob oder sein seine sich sie sind so soll
-            sollen sollte um und uns unser unsere vom von wann warum was welche welcher welches wenn wer werden wie
-            wieso will wir wird wo wozu wurde zu zum zur
-        """,
-        "fr": """
-            a ai as au aux avec avoir ce ces cet cette ceci cela ca comment dans de des dois doit du elle elles
-            en est et etre eux fait faire faut il ils je la le les leur leurs lui ma mais me mes moi mon
-            notre nous on ont ou par peut peux pour pourquoi puis quand que quel quelle quelles quels qui quoi
-            sa se ses si son sont suis sur ta te tes toi ton tu un une veux vos votre vous y
-        """,
-        "es": """
-            a al algo como con cual cuales cuando cuanto de debe debo del desde donde e el ella ellas ellos en entre
-            era es esa ese eso esta estan estar estas este esto estos estoy fue ha hacer hago han hasta hay la las
-            le les lo los me mi mis muy o para pero por porque puede puedo que quien quiero se ser si sobre son soy
-            su sus tambien te tengo ti tiene tu tus un una uno unos y ya yo
-        """,
-        "zh": """
-            什么 什麼 怎么 怎麼 怎样 怎樣 如何 为何 為何 哪里 哪裡 哪个 哪個 可以 是否 能否 请问 請問 我们 我們 你们
-            你們 这个 這個 那个 那個 么样 么办
-        """,
-    }.items()
-}
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _JAPANESE_NEGATIONS = frozenset({"ない", "なく", "なし", "せん", "ずに"})

@@ -223,7 +223,7 @@ def test_forced_collisions_are_resolved_the_same_way_every_time() -> None:
 
     def ids() -> list[str]:
         tiny = IdAllocator(lambda key: hash_id(key)[:1])
-        return [tiny.new(f"page/#section-{at}") for at in range(12)]
+        return [tiny.allocate(f"page/#section-{at}") for at in range(12)]
 
     assert ids() == ids()
     assert len(set(ids())) == 12
