@@ -263,8 +263,8 @@ def test_no_text_makes_a_second_line(comment: str, page: str) -> None:
 def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
     """Four processes at once, with files that turn over meanwhile: every line is whole, none is lost."""
     script = (
-        "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import Lines\n"
-        "log = Lines(Path(sys.argv[1]), most_bytes=65_536, kept=30)\n"
+        "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
+        "log = JsonLinesFile(Path(sys.argv[1]), most_bytes=65_536, kept=30)\n"
         "for at in range(500): assert log.write({'by': int(sys.argv[2]), 'at': at, 'x': 'y' * (at % 700)})\n"
     )
     file = tmp_path / "log"
@@ -311,8 +311,8 @@ def test_a_full_disk_stops_nobody(caplog: pytest.LogCaptureFixture, tmp_path: Pa
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     """Where the disk takes only half a line, the next one begins on a line of its own."""
     script = (
-        "import resource, sys; from pathlib import Path; from mkdocs_roaming.serve.log import Lines\n"
-        "log = Lines(Path(sys.argv[1])); hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+        "import resource, sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
+        "log = JsonLinesFile(Path(sys.argv[1])); hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (150, hard))\n"
         "print([log.write({'at': at, 'text': 'x' * 80}) for at in range(2)])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +83,15 @@ def test_the_sections_cited_count_most() -> None:
     """Of the sections that were open, the first cited comes last: it is the one that stays open longest."""
     turn = make_turn("?", "!", ["aaaaaaaa", "bbbbbbbb", "cccccccc"], ["bbbbbbbb", "dddddddd"], "")
     assert turn.opened == ("aaaaaaaa", "cccccccc", "dddddddd", "bbbbbbbb")
+
+
+@pytest.fixture
+def pages() -> list[tuple[str, str]]:
+    """Return the documentation of Kettle as pages of a site."""
+    titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
+    parts = (Path(__file__).parents[2] / "golden/answer/kettle.md").read_text("utf-8").split("\n# ")
+    texts = {part.lstrip("# ").partition("\n")[0]: "# " + part.lstrip("# ").strip() + "\n" for part in parts}
+    return [(path, texts[title]) for title, path in titles.items()]
 
 
 @pytest.fixture
