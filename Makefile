@@ -1,17 +1,21 @@
-# make demo    build the sample site, print its outline and two answered questions
-# make test    install what the tests need and run them
-# make check   everything: tests, slow proofs, types, style, import rules
+# make install  create .venv with all development dependencies
+# make demo     build the sample site, print its outline and two answered questions
+# make test     run the tests except the slow ones
+# make lint     check style, types and import rules
+# make check    lint, and all tests including the slow ones
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: demo test check site clean browser azurite
+.PHONY: install demo test lint check site clean browser azurite
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
 	@$(BIN)/roaming $(1)
 endef
+
+install: $(INSTALLED)
 
 demo: site
 	$(call show,outline sample_site/site --budget 900)
@@ -26,35 +30,37 @@ demo: site
 	  'less sample_site/site/llms.txt'
 
 test: $(INSTALLED) browser
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2
 
-check: $(INSTALLED) browser azurite
+lint: $(INSTALLED)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest -q -m "slow or not slow"
+
+check: lint browser azurite
+	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml
 
 $(INSTALLED): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11.5 or newer is needed here, for pymdown-extensions; name one: make PYTHON=python3.12" if sys.version_info < (3, 11, 5) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("pymdown-extensions needs Python 3.11.5 or newer. Choose one: make PYTHON=python3.12" if sys.version_info < (3, 11, 5) else 0)'
 	@echo "Installing into .venv"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt uv
 	@$(BIN)/uv pip install -q -c constraints.txt --group dev -e .
 	@touch $@
 
-# The tests of pages in a browser need Chromium; where it cannot be installed they are skipped.
+# Browser tests need Chromium; they are skipped where it cannot be installed.
 browser:
 	@if ! { command -v chromium || command -v chromium-browser || test "$$CHROMIUM"; } >/dev/null; then \
 	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "Installing Chromium" \
 	  && { $(APT_CHROMIUM) || { apt-get update -qq >/dev/null 2>&1 && $(APT_CHROMIUM); }; } \
-	  || echo "No Chromium, and it cannot be installed here: browser tests are skipped"; \
+	  || echo "Chromium is missing and cannot be installed: browser tests are skipped"; \
 	fi
 
-# The slow tests of Azure need its emulator, from npm; where it cannot be installed they are skipped.
+# The slow Azure tests need Azurite from npm; they are skipped where it cannot be installed.
 azurite: $(INSTALLED)
 	@cd tests && ../$(BIN)/python -m fleet.azure_server || true
 

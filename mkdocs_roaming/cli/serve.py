@@ -104,7 +104,7 @@ def _store_app(collection: Collection, serving: AppConfig) -> ASGIApp:
 def _check_packages() -> None:
     missing = [name for name in ("limits", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
-        raise UsageError(f"serving needs the package {missing[0]}; pip install 'mkdocs-roaming[ask]'")
+        raise UsageError(f"serving needs the package {missing[0]}; pip install 'mkdocs-roaming[serve]'")
 
 
 def _check_path(lib: str) -> None:

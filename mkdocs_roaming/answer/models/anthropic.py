@@ -373,7 +373,7 @@ class AnthropicModel:
             import anthropic
             import httpx2
         except ImportError:
-            raise UsageError(f"{model} needs the anthropic package: pip install mkdocs-roaming[ask]") from None
+            raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
         if ttl not in ("5m", "1h"):
             raise UsageError(f"a prompt cache lives for 5m or 1h, not {ttl!r}")
         self.name = model

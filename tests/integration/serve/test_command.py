@@ -422,7 +422,7 @@ def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> No
         timeout=20,
     )
     assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
-    assert "pip install 'mkdocs-roaming[ask]'" in result.stderr
+    assert "pip install 'mkdocs-roaming[serve]'" in result.stderr
 
 
 def test_what_speaks_mcp_is_loaded_with_the_first_call(folder: Path) -> None:
