@@ -505,7 +505,9 @@ def test_without_its_package_the_way_to_it_is_told() -> None:
         "except Exception as error: print(type(error).__name__, error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "UsageError claude-haiku-5-5 needs the anthropic package: pip install 'mkdocs-roaming[claude]'"
+    assert (
+        said.strip() == "UsageError claude-haiku-5-5 needs the anthropic package: pip install 'mkdocs-roaming[claude]'"
+    )
 
 
 def test_the_package_is_imported_only_when_it_is_needed() -> None:
