@@ -39,8 +39,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
 from mkdocs_roaming.embeddings.client import (

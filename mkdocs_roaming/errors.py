@@ -5,7 +5,7 @@ RoamingError
 ├── PublishError        a site cannot be published
 │   └── ConversionError     one page's HTML cannot become Markdown
 ├── ManifestError       a manifest is not one, is broken, or is from a newer version
-├── ModelError          a model cannot answer (in answer/models/failures.py, with what it says of trying again)
+├── ModelError          a language model cannot reply
 └── LibraryError        a published site cannot be opened or read
     ├── NoManifest          there is a site, but it publishes no manifest
     └── WrongSlice          a section's text does not fit its digest
@@ -35,6 +35,24 @@ class ConversionError(PublishError):
 
 class ManifestError(RoamingError):
     """A manifest is not one, is broken, or is from a newer version."""
+
+
+class ModelError(RoamingError):
+    """A language model cannot reply.
+
+    Attributes:
+        retryable: Whether the same request may succeed in a moment.
+        retry_after: The pause in seconds that the provider asks for, if any.
+        unbilled: Whether the request was refused before any token was read or written.
+    """
+
+    def __init__(
+        self, message: str, *, retryable: bool = False, retry_after: float | None = None, unbilled: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.unbilled = unbilled
 
 
 class LibraryError(RoamingError):

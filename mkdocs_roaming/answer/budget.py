@@ -14,6 +14,9 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import UsageError
 
 MILLION = 1_000_000
+SMALL_SITE_TOKENS = 8_000
+"""A site with fewer estimated tokens is read whole: this is the size of an outline."""
+
 _LONGEST = 86_400.0  # seconds: without an end nothing would be a deadline
 
 

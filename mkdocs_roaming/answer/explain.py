@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.conversation import Conversation, check_question
 from mkdocs_roaming.answer.events import Reference
-from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS, read_small_site
+from mkdocs_roaming.answer.loop import read_small_site
 from mkdocs_roaming.answer.models.base import UserTurn
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import RulesResult, apply_rules, rules_share

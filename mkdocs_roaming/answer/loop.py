@@ -15,7 +15,7 @@ import anyio.lowlevel
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
-from mkdocs_roaming.answer.budget import Budget, Deadline, DeadlineExceededError, Prices
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Deadline, DeadlineExceededError, Prices
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
 from mkdocs_roaming.answer.events import (
@@ -55,7 +55,7 @@ from mkdocs_roaming.library.tools import TOOLS, SearchResults, ToolError, ToolOu
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-__all__ = ["SMALL_SITE_TOKENS", "Budget", "Exchange", "Prices", "answer"]
+__all__ = ["Budget", "Exchange", "Prices", "answer"]
 
 
 class StopAnswer(Exception):  # noqa: N818 -- no error: it is how an answer stops early
@@ -100,12 +100,6 @@ _LONGEST = 1_000  # ours end with the cure
 
 # MERGED mkdocs_roaming.answer.whole:
 # A small site, whole: what fits into a prompt need not be looked for.
-
-
-SMALL_SITE_TOKENS = 8_000
-
-
-"""The estimated tokens below which a site is read whole: the size of an outline."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.baseline import answer_without_docs
-from mkdocs_roaming.answer.budget import Budget, Deadline, DeadlineExceededError
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Deadline, DeadlineExceededError
 from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import Event, summarize
-from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS, StopAnswer, answer, stop_from_error
+from mkdocs_roaming.answer.loop import StopAnswer, answer, stop_from_error
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop
 from mkdocs_roaming.answer.trace import RecordedReply, Trace, compute_digest, dump_traces, to_json
 from mkdocs_roaming.library.navigator import Navigator

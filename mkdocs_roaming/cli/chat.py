@@ -16,10 +16,9 @@ import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Reference
-from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Model
 from mkdocs_roaming.answer.replay import Recording
 from mkdocs_roaming.answer.trace import Trace, check_writable, write_atomically, write_trace

@@ -10,12 +10,12 @@ from functools import partial
 from time import monotonic
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarize
-from mkdocs_roaming.answer.loop import SMALL_SITE_TOKENS, answer
+from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.models.retry import ModelError
+from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.serve.cache import (
@@ -65,7 +65,7 @@ class TrackedModel:
             async for part in parts:
                 yield part
         except ModelError as error:
-            self.refused = error.unspent
+            self.refused = error.unbilled
             raise
         finally:
             close = getattr(parts, "aclose", None)

@@ -40,7 +40,6 @@ from mkdocs_roaming.answer.models.base import (
     split_expansion,
 )
 from mkdocs_roaming.answer.models.retry import (
-    ModelError,
     error_for_connection,
     error_for_format,
     error_for_interruption,
@@ -48,7 +47,7 @@ from mkdocs_roaming.answer.models.retry import (
     is_unbilled,
     stream_with_retries,
 )
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, Tool, ToolError, render
 
 Block = dict[str, Any]
@@ -435,14 +434,14 @@ class AnthropicModel:
             failure = error_for_status(
                 self._service, error.status_code, error.type or "", error.api_message or "", wait
             )
-            failure.again = failure.again and error.status_code == 200  # else the SDK has tried again already
-            failure.unspent = is_unbilled(error.status_code)
+            failure.retryable = failure.retryable and error.status_code == 200  # else the SDK has tried again already
+            failure.unbilled = is_unbilled(error.status_code)
             return failure
         if isinstance(error, anthropic.APIConnectionError):
             failure = error_for_connection(
                 self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error
             )
-            failure.again = False
+            failure.retryable = False
             return failure
         if isinstance(error, self._httpx2.TransportError):
             return error_for_interruption(self._service)

@@ -32,7 +32,6 @@ from mkdocs_roaming.answer.models.base import (
     split_expansion,
 )
 from mkdocs_roaming.answer.models.retry import (
-    ModelError,
     error_for_connection,
     error_for_format,
     error_for_interruption,
@@ -40,6 +39,7 @@ from mkdocs_roaming.answer.models.retry import (
     is_unbilled,
     stream_with_retries,
 )
+from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.tools import ExpandResult, Tool, ToolOutput, render
 from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 
@@ -443,7 +443,7 @@ class OpenAIModel:
         failure = error_for_status(
             self._service, response.status_code, kind, message, parse_retry_after(response.headers)
         )
-        failure.unspent = is_unbilled(response.status_code)
+        failure.unbilled = is_unbilled(response.status_code)
         return failure
 
 

@@ -10,18 +10,7 @@ import anyio
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.models.base import Part, Usage
-from mkdocs_roaming.errors import RoamingError
-
-
-class ModelError(RoamingError):
-    """A model cannot answer. `again` tells that it may in a moment, `wait` how long its provider asks to wait.
-
-    `unspent` tells that it was refused before any token was read or written.
-    """
-
-    def __init__(self, message: str, *, again: bool = False, wait: float | None = None, unspent: bool = False) -> None:
-        super().__init__(message)
-        self.again, self.wait, self.unspent = again, wait, unspent
+from mkdocs_roaming.errors import ModelError
 
 
 def error_for_status(
@@ -31,7 +20,9 @@ def error_for_status(
     what, cure = _why(service, status, service.redact(kind), message.lower(), wait)
     told = service.redact(message)
     passing = what in (_TOO_MANY, _OVERLOADED) or what.startswith(_FAILED) or status in (408, 409)
-    return ModelError(f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", again=passing, wait=wait)
+    return ModelError(
+        f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", retryable=passing, retry_after=wait
+    )
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
@@ -39,7 +30,7 @@ def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
     why = type(error).__name__
     cure = f"start the server or check the network and {service.base_name}"
     what = f"{service.model}: {service.address} cannot be reached ({why}); {cure}"
-    return ModelError(what, again=True, unspent=why in _UNCONNECTED)
+    return ModelError(what, retryable=True, unbilled=why in _UNCONNECTED)
 
 
 def is_unbilled(status: int) -> bool:
@@ -49,7 +40,9 @@ def is_unbilled(status: int) -> bool:
 
 def error_for_interruption(service: ApiConfig) -> ModelError:
     """Give the error for a reply that ends before it is whole."""
-    return ModelError(f"{service.model}: the connection broke off in the middle of the reply; ask again", again=True)
+    return ModelError(
+        f"{service.model}: the connection broke off in the middle of the reply; ask again", retryable=True
+    )
 
 
 def error_for_format(service: ApiConfig, what: str) -> ModelError:
@@ -127,7 +120,7 @@ async def stream_with_retries(
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> AsyncGenerator[Part, None]:
     """Stream an attempt at a reply, or another one after a pause: as long as the provider asks, else a growing one."""
-    tried, unspent = 0, True
+    tried, unbilled = 0, True
     while True:
         heard = False
         try:
@@ -137,10 +130,10 @@ async def stream_with_retries(
                     yield part
             return
         except ModelError as error:
-            error.unspent = unspent = unspent and error.unspent
-            if heard or not error.again or tried >= retries or (error.wait or 0.0) > patience:
+            error.unbilled = unbilled = unbilled and error.unbilled
+            if heard or not error.retryable or tried >= retries or (error.retry_after or 0.0) > patience:
                 raise
-            pause = _pause(tried) if error.wait is None else error.wait
+            pause = _pause(tried) if error.retry_after is None else error.retry_after
         tried += 1
         await sleep(pause)
 

@@ -412,10 +412,10 @@ def test_nor_does_it_hold_the_program() -> None:
     """What still waits for a site when the answer is over is not waited for."""
     program = """
 import time, anyio
-from mkdocs_roaming.answer.budget import Deadline, OutOfTime
+from mkdocs_roaming.answer.budget import Deadline, DeadlineExceededError
 try:
     anyio.run(Deadline(0.05, time.monotonic).work, lambda: time.sleep(60))
-except OutOfTime:
+except DeadlineExceededError:
     print("out of time")
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)

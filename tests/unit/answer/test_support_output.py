@@ -1,16 +1,14 @@
-"""How support is shown: in HTML that nothing can break out of, and on terminals, with and without colour."""
+"""Support reports on terminals, with and without color."""
 
 from __future__ import annotations
 
 import re
 
 import click
-import lxml.html
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.support.check import check_support
-from mkdocs_roaming.answer.support.html import support_html
 from mkdocs_roaming.cli.output import support_lines
 
 DOCS = {"07f3277d": "The server listens on port 8000. Do not restart it before the drain has ended. Set `a<b>` to 5."}
@@ -20,42 +18,11 @@ ANSWER = (
 )
 
 
-def test_html_shows_each_mark_with_its_label() -> None:
-    """A paragraph for each, what is marked in `<mark>`, and what the sections say as text: not by colour alone."""
-    root = lxml.html.fromstring(support_html(check_support(ANSWER, DOCS)))
-    assert [mark.text_content() for mark in root.iter("mark")] == [
-        "8001 [the sections say: 8000]",
-        "Restart [the sections say: not restart]",
-        "Whales migrate thousands of miles every winter. [no section says this]",
-    ]
-    assert len(root.findall("p")) == 3
-    assert root.find_class("roaming-sentence")[0].get("data-section") == "07f3277d"
-
-
-def test_html_is_escaped_whatever_it_shows() -> None:
-    """Neither an answer nor a section gets an element, an attribute or a control character into the page."""
-    hostile = "Set `a<i>` to \"><script>alert(1)</script> \x1b[31m \ud800 & 5 'onload=x'."
-    docs = {'x" onclick="y': "Set `a<b>` to <script>alert(2)</script> & \"5\" 'onload=x'."}
-    html = support_html(check_support(hostile, docs))
-    root = lxml.html.fromstring(html)
-    assert {element.tag for element in root.iter()} <= {"div", "p", "span", "mark", "small", "br"}
-    assert {name for element in root.iter() for name in element.keys()} <= {  # noqa: SIM118 -- not a dict
-        "class",
-        "title",
-        "data-section",
-        "data-score",
-    }
-    assert "\x1b" not in html
-    html.encode()
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet=st.sampled_from("a1 <>&\"'`\n\t\x00\x1b\ud800😀.漢"), max_size=80))
-def test_all_of_an_answer_is_shown(answer: str) -> None:
-    """Nothing of the text is lost or doubled, in HTML and on a terminal; labels aside."""
+def test_support_lines_show_the_whole_answer_once(answer: str) -> None:
     found = check_support(answer, DOCS)
-    html = re.sub(r" <small.*?</small>", "", support_html(found))
-    shown = "".join(lxml.html.fromstring(html).itertext())
+    shown = re.sub(r"⟧\d+", "", click.unstyle(next(iter(support_lines(found)))))
     assert re.sub(r"[^\w]", "", shown) == re.sub(r"[^\w]", "", found.text)
 
 

@@ -500,8 +500,8 @@ def test_without_its_package_the_way_to_it_is_told() -> None:
     """One line, in a Python that does not have it."""
     code = (
         "import sys; sys.modules['anthropic'] = None\n"
-        "from mkdocs_roaming.answer.models.anthropic import Claude\n"
-        "try: Claude(key='x')\n"
+        "from mkdocs_roaming.answer.models.anthropic import AnthropicModel\n"
+        "try: AnthropicModel(key='x')\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
