@@ -35,7 +35,7 @@ def run(command: str, site: Path) -> str:
     return shown.replace(str(site), "sample_site/site").strip()
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/agents.md", "docs/asking.md", "docs/rules.md"])
+@pytest.mark.parametrize("file", ["README.md", "docs/guides/agents.md", "docs/guides/ask.md", "docs/guides/rules.md"])
 def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `$ roaming …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
     monkeypatch.chdir(tmp_path)
@@ -131,16 +131,16 @@ def test_every_option_of_the_plugin_is_documented() -> None:
 
 
 def test_everything_about_asking_is_documented() -> None:
-    """docs/asking.md names every option of `ask`, every setting, every command of `chat`."""
-    text = (ROOT / "docs/asking.md").read_text("utf-8")
+    """docs/guides/ask.md names every option of `ask`, every setting, every command of `chat`."""
+    text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
     wanted = [option for one in main.commands["ask"].params for option in one.opts if option.startswith("--")]
     wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for keys in TABLES.values() for key in keys]
     assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
 
 
 def test_the_python_that_is_shown_runs(sample: Path, tmp_path: Path) -> None:
-    """docs/asking.md's program prints what happens during an answer."""
-    (program,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
+    """docs/guides/ask.md's program prints what happens during an answer."""
+    (program,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/guides/ask.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "main.py").write_text(program.replace("sample_site/site", str(sample)), "utf-8")
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -149,17 +149,17 @@ def test_the_python_that_is_shown_runs(sample: Path, tmp_path: Path) -> None:
 
 
 def test_the_settings_that_are_shown_are_valid(tmp_path: Path) -> None:
-    """What docs/asking.md shows can be copied."""
-    (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/asking.md").read_text("utf-8"), re.M | re.S)
+    """What docs/guides/ask.md shows can be copied."""
+    (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/guides/ask.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "roaming.toml").write_text(block, "utf-8")
     assert load_settings(tmp_path / "roaming.toml").prices is not None
 
 
 def test_the_figures_that_readme_tells_were_measured() -> None:
-    """Each figure of README's table stands in docs/benchmarks.md, beside its command."""
+    """Each figure of README's table stands in docs/explanation/benchmarks.md, beside its command."""
     rows = (ROOT / "README.md").read_text("utf-8").split("## Measured")[1].split("\n## ")[0].splitlines()[4:]
     figures = {one for row in rows if row.startswith("|") for one in re.findall(r"\d+\.\d+", row)}
-    measured = (ROOT / "docs/benchmarks.md").read_text("utf-8")
+    measured = (ROOT / "docs/explanation/benchmarks.md").read_text("utf-8")
     assert len(figures) > 5
     assert [one for one in figures if one not in measured] == []
 
@@ -171,11 +171,11 @@ def test_every_command_is_documented() -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    """docs/architecture.md names each dependency."""
+    """docs/explanation/architecture.md names each dependency."""
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    text = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
     names = [re.split(r"[<>=!\[]", requirement)[0] for requirement in project["dependencies"]]
     assert [name for name in names if f"`{name}`" not in text] == []
 

@@ -52,7 +52,7 @@ def evaluate(
 ) -> None:
     """Put questions to a site and tell how well it is found.
 
-    QUESTIONS is a YAML file: docs/evaluating.md tells its form. Without --compare the model that `ask` would ask is
+    QUESTIONS is a YAML file: docs/guides/evaluate.md tells its form. Without --compare the model that `ask` would ask is
     asked. With --generate a first set is made: from headings, definitions, tables and code, or by --model.
     """
     own = {name: given.pop(name) for name in _OWN}

@@ -1,4 +1,4 @@
-"""What docs/crawling.md shows is what happens, seconds aside. UPDATE_DOCS=1 writes it there."""
+"""What docs/guides/crawl.md shows is what happens, seconds aside. UPDATE_DOCS=1 writes it there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
-FILE = Path(__file__).parents[2] / "docs" / "crawling.md"
+FILE = Path(__file__).parents[2] / "docs/guides/crawl.md"
 CONSOLE = re.compile(r"^```console\n(\$ roaming crawl .*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = "https://docs.ebbkeeper.example/"
 FAST = ("--allow-private", "--delay", "0", "--workers", "0", "--connections", "1")
@@ -48,9 +48,9 @@ def test_commands_print_what_is_shown(site: Any, sample: Path, tmp_path: Path, m
 
 
 def test_every_option_is_documented() -> None:
-    """docs/crawling.md names every option of `crawl`, and no other; those for many sites stand in docs/fleet.md."""
+    """docs/guides/crawl.md names every option of `crawl`, and no other; those for many sites stand in docs/guides/many-sites.md."""
     text = FILE.read_text("utf-8")
-    fleet = (FILE.parent / "fleet.md").read_text("utf-8")
+    fleet = (FILE.parent / "many-sites.md").read_text("utf-8")
     known = {option for one in main.commands["crawl"].params for option in one.opts if option.startswith("--")}
     settled = {"--output", "--name", "--description", "--workers"}  # told by --help alone
     settled |= {"--search", "--config"}  # told where search by meaning is

@@ -90,7 +90,7 @@ def fault(library: Library, question: Question) -> str:
 
 
 def written(questions: Made) -> str:
-    """Give the file: YAML as docs/evaluating.md tells it."""
+    """Give the file: YAML as docs/guides/evaluate.md tells it."""
     head = (
         f"# Questions to {' '.join(questions.site.split())}, {questions.by}.\n"
         "# They follow the docs' own words, which readers do not: figures on them are too good. Reword them, drop\n"

@@ -152,7 +152,7 @@ def test_each_language_has_its_own(page: Page, empty: Stage, widget: Widget) -> 
 
 def test_sections_light_up_in_the_sidebar(page: Page, empty: Stage, widget: Widget) -> None:
     """The example of the docs works as it stands: what was opened and cited is marked in Material's navigation."""
-    told = (Path(__file__).parents[3] / "docs" / "widget.md").read_text("utf-8")
+    told = (Path(__file__).parents[3] / "docs/guides/widget.md").read_text("utf-8")
     example = told[told.index("### Sections that light up") :]
     docs = empty.folder.parent / "docs"
     docs.mkdir()

@@ -159,8 +159,8 @@ def test_the_fronts_are_one_proxy() -> None:
 
 
 def test_every_limit_is_documented() -> None:
-    """docs/serving.md names each limit with its default, and each code of a refusal; what it shows is what is said."""
-    text = (ROOT / "docs/serving.md").read_text("utf-8")
+    """docs/guides/serve.md names each limit with its default, and each code of a refusal; what it shows is what is said."""
+    text = (ROOT / "docs/guides/serve.md").read_text("utf-8")
     table = text.split("## Limits")[1].split("A visitor is")[0]
     shown: dict[str, str] = {}
     for names, values in re.findall(r"(?m)^\| (`[^|]*) \| ([^|]*) \|", table):

@@ -1,4 +1,4 @@
-"""What docs/serving.md says of the endpoint is what it does."""
+"""What docs/guides/serve.md says of the endpoint is what it does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.serve.config import SERVE_KEYS
 from mkdocs_roaming.serve.openapi import OPERATIONS
 
-DOCS = Path(__file__).parents[3] / "docs" / "serving.md"
+DOCS = Path(__file__).parents[3] / "docs/guides/serve.md"
 CURL = re.compile(r"^```console\n(\$ curl .*?)^```$", re.MULTILINE | re.DOTALL)
 TOOLS = [name for name in ("bash", "curl", "cut", "grep", "jq") if shutil.which(name) is None]
 
@@ -70,7 +70,7 @@ def test_every_address_is_documented() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    """docs/serving.md names each key of `[serve]`."""
+    """docs/guides/serve.md names each key of `[serve]`."""
     text = DOCS.read_text("utf-8")
     assert [name for name in SERVE_KEYS if not re.search(rf"\b{name}\b", text)] == []
 

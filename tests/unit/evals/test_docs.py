@@ -1,4 +1,4 @@
-"""docs/evaluating.md shows what `roaming eval` prints."""
+"""docs/guides/evaluate.md shows what `roaming eval` prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .conftest import Roaming
 
-DOCS = Path(__file__).parents[3] / "docs" / "evaluating.md"
+DOCS = Path(__file__).parents[3] / "docs/guides/evaluate.md"
 QUESTIONS = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 LEFT_OUT = ("calls", "cited", "tokens", "seconds")
 

@@ -412,8 +412,8 @@ def test_model_that_is_configured_is_asked(questions: Path, roaming: Roaming) ->
 
 
 def test_every_option_is_documented() -> None:
-    """docs/evaluating.md names every option of `eval` and `diff`, and every key of a question."""
-    text = (Path(__file__).parents[3] / "docs/evaluating.md").read_text("utf-8")
+    """docs/guides/evaluate.md names every option of `eval` and `diff`, and every key of a question."""
+    text = (Path(__file__).parents[3] / "docs/guides/evaluate.md").read_text("utf-8")
     options = [one for name in ("eval", "diff") for option in main.commands[name].params for one in option.opts]
     wanted = [one for one in options if one.startswith("--") and one != "--output"] + [
         f"| `{key}` |" for key in QUESTION_KEYS
@@ -422,7 +422,7 @@ def test_every_option_is_documented() -> None:
 
 
 def test_example_of_the_docs_can_be_copied() -> None:
-    """The question file that docs/evaluating.md shows is one."""
-    text = (Path(__file__).parents[3] / "docs/evaluating.md").read_text("utf-8")
+    """The question file that docs/guides/evaluate.md shows is one."""
+    text = (Path(__file__).parents[3] / "docs/guides/evaluate.md").read_text("utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
     assert len(parse_questions(block, "docs").questions) == 2
