@@ -4,6 +4,7 @@ RoamingError
 ├── UsageError          what the caller asked for cannot be done as asked
 ├── PublishError        a site cannot be published
 │   └── ConversionError     one page's HTML cannot become Markdown
+├── PluginError         an entry point of another package cannot be loaded
 ├── ManifestError       a manifest is not one, is broken, or is from a newer version
 ├── ModelError          a language model cannot reply
 └── LibraryError        a published site cannot be opened or read
@@ -31,6 +32,10 @@ class PublishError(RoamingError):
 
 class ConversionError(PublishError):
     """One page's HTML cannot become Markdown."""
+
+
+class PluginError(RoamingError):
+    """An entry point of another package cannot be loaded."""
 
 
 class ManifestError(RoamingError):

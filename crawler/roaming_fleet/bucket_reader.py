@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, MAX_MARKDOWN_BYTES, MissingFileError, safe_path
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError, is_bucket_url
 
@@ -31,6 +32,14 @@ class BucketReader:
         """Give a file below the prefix."""
         return self._get(safe_path(path, self.where), MAX_MARKDOWN_BYTES)
 
+    def version(self) -> str:
+        """Return the tag of the manifest, another one after every upload; empty where there is none."""
+        try:
+            blobs = self._bucket.list(MANIFEST_PATH.rpartition("/")[0])
+            return next((blob.tag for blob in blobs if blob.path == MANIFEST_PATH), "")
+        except BucketError as error:
+            raise LibraryError(str(error)) from None
+
     def _get(self, path: str, cap: int) -> bytes:
         try:
             data = self._bucket.get(path)
@@ -41,6 +50,23 @@ class BucketReader:
         if len(data) > cap:
             raise LibraryError(f"{self.where}/{path}: more than {cap // 2**20} MB; refused")
         return data
+
+
+def open_bucket_site(where: str) -> Library:
+    """Open the site below a bucket's prefix.
+
+    Raises:
+        ManifestNotFoundError: There is no manifest below the prefix.
+        LibraryError: The bucket cannot be read.
+    """
+    reader = BucketReader(where)
+    try:
+        data = reader.manifest()
+    except MissingFileError:
+        raise ManifestNotFoundError(
+            f"{where}: publishes no {MANIFEST_PATH}; check the address, or crawl a site into it"
+        ) from None
+    return Library(load_manifest(data, where=f"{reader.where}/{MANIFEST_PATH}"), reader)
 
 
 def open_bucket_for_reading(where: str | Path) -> Bucket:

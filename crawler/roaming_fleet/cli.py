@@ -218,8 +218,7 @@ def _it(keys: list[str]) -> str:
 
 
 def _show_record(record: SiteRecord) -> None:
-    from mkdocs_roaming.cli.output import one_line
-    from roaming_fleet.collection import format_age
+    from mkdocs_roaming.cli.output import format_age, one_line
 
     entry = record.entry
     if entry is not None:

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
 from mkdocs_roaming.library.library import Library, open_library
 from mkdocs_roaming.library.search import Finder, Hit, Search
-from roaming_fleet.bucket_reader import open_bucket_for_reading
+from roaming_fleet.bucket_reader import open_bucket_for_reading, open_bucket_site
 from roaming_fleet.buckets.base import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
 from roaming_fleet.namespaces import SITE_KEY, add_namespace
@@ -202,7 +202,8 @@ class Collection:
 
     def plain(self, key: str) -> Library:
         """Give a site whose ids are its own, as it publishes them."""
-        return open_library(f"{self.where.rstrip('/')}/{key}")
+        where = f"{self.where.rstrip('/')}/{key}"
+        return open_bucket_site(where) if is_bucket_url(where) else open_library(where)
 
     def choose(self, question: str, limit: int = MAX_ANSWER_SITES) -> list[RankedSite]:
         """Give the sites that a question is about, best first, held against what their best sections say."""
@@ -318,16 +319,6 @@ def is_store(where: str) -> bool:
         if is_bucket_url(where):  # whoever took it for a site would say that it is none
             raise LibraryError(str(error)) from None
         return False
-
-
-def format_age(then: float, now: float | None = None) -> str:
-    """Give how long ago a time was, in words."""
-    seconds = max(0.0, (time.time() if now is None else now) - then)
-    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 _LOOKED_AT = 3  # of its best sections

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from roaming_fleet.target import StoreQuery, answer_candidates, namespace_answer, print_no_matching_site, print_site
 
 from mkdocs_roaming.cli.common import (
     AS_JSON,
@@ -23,12 +23,11 @@ from mkdocs_roaming.cli.common import (
     TRUST_RULES,
     open_lib,
     print_json,
+    site_as_json,
     warn,
 )
 
 if TYPE_CHECKING:
-    from roaming_fleet.collection import RankedSite
-
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models.base import Model
     from mkdocs_roaming.answer.replay import Recording
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.config import Settings
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.navigator import Navigator
+    from mkdocs_roaming.library.targets import Candidate, SiteInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -151,17 +151,18 @@ def ask(
     from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.replay import Recording
     from mkdocs_roaming.answer.trace import check_writable, write_trace
-    from mkdocs_roaming.cli.output import Trail, print_answer
+    from mkdocs_roaming.cli.output import Trail, format_age, one_line, print_answer
+    from mkdocs_roaming.library.targets import open_target
 
     options = resolve_options(given)
     model, budget = options.answering()
     if trace is not None:
         check_writable(trace)
 
-    def answered(asking: StoreQuery, budget: Budget) -> Trace:
+    def answered(asking: Candidate, budget: Budget) -> Trace:
         site = asking.site
         if site and not as_json:
-            print_site(site)
+            click.echo(f"Asking {site.key} ({one_line(site.title)}), crawled {format_age(site.crawled)}", err=True)
         recording = Recording(
             asking.question,
             options.navigator(asking.library),
@@ -174,20 +175,38 @@ def ask(
         anyio.run(_walk, recording, Trail(quiet=as_json, site=site.key if site else ""))
         return recording.trace()
 
-    site, recorded = _until_known(answer_candidates(lib, question, page, trust_rules=trust_rules), answered, budget)
+    candidates = open_target(lib, trust_rules=trust_rules).candidates(question, page, warn=warn)
+    site, recorded = _until_known(candidates, answered, budget)
     if recorded is None and not as_json:
-        print_no_matching_site(lib)
+        click.echo(f"roaming: {lib}: no site in it speaks of that; name one: `roaming ask {lib} 'SITE: …'`", err=True)
     elif trace is not None and recorded is not None:
         write_trace(trace, [recorded])
     result = recorded.answer if recorded else Answer("", "not_found", model.name)
     if as_json:
-        print_json(namespace_answer(site, asdict(result)))
+        print_json(_answer_as_json(asdict(result), site))
     elif recorded:
         print_answer(result)
     if result.state == "error":
         sys.exit(1)
     if not result.text or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
+
+
+def _answer_as_json(answer: dict[str, Any], site: SiteInfo | None) -> dict[str, Any]:
+    """Return the JSON of an answer; in an answer from a store every section id names its site."""
+    if site is None:
+        return answer
+    text = re.sub(r"\[\^([0-9a-f]{8})\]", rf"[^{site.key}:\1]", answer["text"])
+    return {**_namespace(answer, site.key), "text": text, **site_as_json(site)}
+
+
+def _namespace(data: Any, site: str) -> Any:
+    if isinstance(data, dict):
+        return {
+            name: f"{site}:{value}" if name in ("id", "section") and isinstance(value, str) else _namespace(value, site)
+            for name, value in data.items()
+        }
+    return [_namespace(one, site) for one in data] if isinstance(data, (list, tuple)) else data
 
 
 async def _walk(recording: Recording, trail: Trail) -> None:
@@ -197,10 +216,10 @@ async def _walk(recording: Recording, trail: Trail) -> None:
 
 
 def _until_known(
-    libraries: Iterable[StoreQuery], answered: Callable[[StoreQuery, Budget], Trace], budget: Budget
-) -> tuple[RankedSite | None, Trace | None]:
+    libraries: Iterable[Candidate], answered: Callable[[Candidate, Budget], Trace], budget: Budget
+) -> tuple[SiteInfo | None, Trace | None]:
     """Ask one library after the other until one knows, all of them within one budget; give the last, and its answer."""
-    last: tuple[RankedSite | None, Trace | None] = (None, None)
+    last: tuple[SiteInfo | None, Trace | None] = (None, None)
     left: Budget | None = budget
     for asking in libraries:
         if left is None:

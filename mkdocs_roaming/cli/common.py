@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Finder
+    from mkdocs_roaming.library.targets import SiteInfo
     from mkdocs_roaming.manifest.lookup import SectionRef
 
 
@@ -95,30 +96,12 @@ def _discard_output() -> None:
 
 
 def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
-    """Open what LIB names."""
-    from mkdocs_roaming.errors import ManifestNotFoundError
+    """Open the one site that LIB names."""
     from mkdocs_roaming.library.library import open_library
 
-    try:
-        library = open_library(lib)
-    except ManifestNotFoundError:
-        check_one_site(lib)
-        raise
+    library = open_library(lib)
     library.trusted = library.trusted or trust_rules
     return library
-
-
-def check_one_site(lib: str) -> None:
-    """Raise UsageError where LIB is a store of many sites."""
-    from roaming_fleet.collection import is_store
-
-    if is_store(lib):
-        raise store_given_error(lib)
-
-
-def store_given_error(lib: str) -> UsageError:
-    """Give what is raised where a store stands for one of its sites."""
-    return UsageError(f"{lib}: holds many sites; name one of them: {lib}/SITE (`roaming sites {lib}`)")
 
 
 def find_section(library: Library, address: str) -> SectionRef:
@@ -139,6 +122,11 @@ def hit_as_json(library: Library, place: SectionRef, score: float, snippet: str)
         "score": round(score, 4),
         "snippet": snippet,
     }
+
+
+def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
+    """Return the JSON fields that name a site of a store; none for a single site."""
+    return {"site": site.key, "crawled": site.crawled} if site else {}
 
 
 def print_json(data: Any) -> None:

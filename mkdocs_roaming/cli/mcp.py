@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from roaming_fleet.target import open_collection
 
 from mkdocs_roaming.cli.ask import CONFIG
 from mkdocs_roaming.cli.common import LIBRARY
 
 if TYPE_CHECKING:
-    from roaming_fleet.collection import Collection
-
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Finder
+    from mkdocs_roaming.library.targets import Store
 
 
 @click.command()
@@ -33,10 +31,11 @@ def mcp(lib: str, config: Path | None) -> None:
     import anyio
 
     from mkdocs_roaming.cli.common import search_factory
+    from mkdocs_roaming.library.targets import open_target
 
     search_of = search_factory(config)
-    collection = open_collection(lib, search_of, kept=_OPEN)
-    serve = partial(_offer_site, lib, search_of) if collection is None else partial(_offer_sites, collection)
+    store = open_target(lib, search=search_of, open_sites=_OPEN).store
+    serve = partial(_offer_site, lib, search_of) if store is None else partial(_offer_sites, store)
     # A thread waits for the next line of input, and Python would wait for that thread: Ctrl-C has to end it outright.
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -62,12 +61,10 @@ async def _offer_site(lib: str, search_of: Callable[[Library], Finder]) -> None:
         group.cancel_scope.cancel()
 
 
-async def _offer_sites(collection: Collection) -> None:
-    from roaming_fleet.tools import StoreNavigator
+async def _offer_sites(store: Store) -> None:
+    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-    from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS, make_server, serve_stdio
-
-    await serve_stdio(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS))
+    await serve_stdio(make_server(store.toolset, instructions=store.instructions))
 
 
 _OPEN = 8

@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from roaming_fleet.target import (
-    freshness_line,
-    open_collection,
-    resolve_branch,
-    resolve_sections,
-    search_sites,
-    site_as_json,
-)
 
 from mkdocs_roaming.cli.ask import CONFIG
 from mkdocs_roaming.cli.common import (
@@ -25,8 +17,8 @@ from mkdocs_roaming.cli.common import (
     NOTHING_FOUND,
     find_section,
     hit_as_json,
-    open_lib,
     print_json,
+    site_as_json,
 )
 
 
@@ -42,11 +34,12 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
     A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it; or an address of a
     page or a section. Of many sites it is a site, `<site>:<id>`, or an address; `roaming sites` lists them.
     """
-    from mkdocs_roaming.cli.output import sanitize
+    from mkdocs_roaming.cli.output import freshness_line, sanitize
+    from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.manifest.outline import render_outline as draw
     from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-    meant = resolve_branch(lib, branch)
+    meant = open_target(lib).resolve_branch(branch)
     text = draw(meant.library.sections, budget=budget, branch=meant.address or None, style=style)
     if as_json:
         told = {"digest": meant.library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
@@ -66,11 +59,12 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site. Of many sites, an
     address, or `<site>:` and any of the others.
     """
-    from mkdocs_roaming.cli.output import sanitize
+    from mkdocs_roaming.cli.output import freshness_line, sanitize
+    from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.manifest.expand import expand_section as open_section
     from mkdocs_roaming.manifest.expand import render_expansion
 
-    places = [(one, find_section(one.library, one.address)) for one in resolve_sections(lib, addresses)]
+    places = [(one, find_section(one.library, one.address)) for one in open_target(lib).resolve(addresses)]
     found = [
         (one.site, open_section(one.library.sections, place, one.library.text, part=part)) for one, place in places
     ]
@@ -93,17 +87,18 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
     """Search the sections; no model is asked, but for the question's vector where the settings name [embeddings]."""
     from mkdocs_roaming.cli.common import search_factory
     from mkdocs_roaming.cli.output import print_hits
+    from mkdocs_roaming.library.targets import open_target
 
-    search_of = search_factory(config)
-    if collection := open_collection(lib, search_of):
-        search_sites(collection, query, limit, as_json=as_json)
-        return
-    library = open_lib(lib)
-    hits = search_of(library).find(query, limit=limit)
+    hits = open_target(lib, search=search_factory(config)).search(query, limit)
     if as_json:
-        print_json([hit_as_json(library, hit.place, hit.score, hit.snippet) for hit in hits])
+        print_json(
+            [
+                {**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **site_as_json(one.site)}
+                for one in hits
+            ]
+        )
     elif hits:
-        print_hits(library, hits)
+        print_hits(hits)
     else:
         click.echo("Nothing found.", err=True)
     if not hits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,8 @@ from mkdocs_roaming.answer.loop import REOPEN_CALL
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
-from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.rules import RULES_CALL_ID as PINNED
-from mkdocs_roaming.library.search import Hit
+from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 NOT_FROM_THE_DOCS = "Not from the docs: what the model says by itself, unchecked and uncited."
@@ -223,14 +223,31 @@ def format_money(amount: float) -> str:
     return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.{1 - _exponent(amount)}f}"
 
 
-def print_hits(library: Library, hits: Sequence[Hit]) -> None:
-    """Print hits: id and breadcrumb, address, snippet."""
-    for hit in hits:
-        title = one_line(" › ".join(library.sections.breadcrumb(hit.place)))
-        click.echo(f"[{hit.place.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {one_line(library.sections.url(hit.place))}")
-        if hit.snippet:
-            click.echo(f"  {one_line(hit.snippet)}")
+def print_hits(hits: Sequence[TargetHit]) -> None:
+    """Print hits: id and breadcrumb, address, snippet; the age of the crawl if they are of a store."""
+    for found in hits:
+        sections, place = found.library.sections, found.hit.place
+        title = one_line(" › ".join(sections.breadcrumb(place)))
+        age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
+        click.echo(f"[{place.id}] {click.style(title, bold=True)}")
+        click.echo(f"  {one_line(sections.url(place))}{age}")
+        if found.hit.snippet:
+            click.echo(f"  {one_line(found.hit.snippet)}")
+
+
+def freshness_line(site: SiteInfo | None) -> str:
+    """Return the line above the text of a store's site that says when it was crawled; empty for a single site."""
+    return f"{site.key}, crawled {format_age(site.crawled)}\n" if site else ""
+
+
+def format_age(then: float, now: float | None = None) -> str:
+    """Return how long ago a time was: `3 hours ago`."""
+    seconds = max(0.0, (time.time() if now is None else now) - then)
+    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
 
 
 def sanitize(text: str) -> str:

@@ -12,17 +12,12 @@ from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
-from roaming_fleet.buckets.base import is_bucket_url
-from roaming_fleet.target import open_collection
 
 from mkdocs_roaming.cli.ask import model_options, resolve_options
 from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
-    from roaming_fleet.collection import Collection
-
-    from mkdocs_roaming.serve.app import AppConfig
     from mkdocs_roaming.serve.middleware import ASGIApp
 
 _OPEN = 16
@@ -61,6 +56,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     sites is listed, searched and opened, by agents too; questions are answered from one site.
     """
     _check_packages()
+    from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
     from mkdocs_roaming.serve.app import create_app
     from mkdocs_roaming.serve.config import ServeOptions, build_config, format_config
@@ -72,13 +68,15 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     _check_path(lib)
     way = AnswerConfig(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
     configured = build_config(ServeOptions(lib, **own), way, options.settings, os.environ)
-    collection = open_collection(lib, way.finding, kept=_OPEN, every=configured.serving.every)
-    if collection is None:
+    target = open_target(lib, search=way.finding, open_sites=_OPEN, refresh_seconds=configured.serving.every)
+    app: ASGIApp
+    if target.store is None:
         app = create_app(replace(configured.serving, taken=freeze_objects))
     else:
-        app = _store_app(collection, configured.serving)
+        _refuse_site_options(lib)
+        app = target.store.create_app(configured.serving.policy, key=configured.serving.key)
     if check_config:
-        for line in format_config(configured, options.settings, os.environ, answers=collection is None):
+        for line in format_config(configured, options.settings, os.environ, answers=target.store is None):
             click.echo(line)
         return
     _log_to_standard_error()
@@ -86,19 +84,16 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     run_server(app, configured.host, configured.port, drain=configured.drain, header_seconds=patience)
 
 
-def _store_app(collection: Collection, serving: AppConfig) -> ASGIApp:
-    """Give the endpoint of a store. Raises UsageError where options were given that say how one site is answered from.
+def _refuse_site_options(lib: str) -> None:
+    """Raise UsageError for options on the command line that configure the answers of one site.
 
-    In settings and environment they may stand for others that read the same.
+    In settings and environment they may be meant for other endpoints that read the same.
     """
-    from roaming_fleet.app import create_store_app
-
     context = click.get_current_context()
     for name in _OF_ONE_SITE:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
-            raise UsageError(f"--{option}: is about answers from one site; serve {collection.where}/SITE with it")
-    return create_store_app(collection, serving.policy, key=serving.key)
+            raise UsageError(f"--{option}: is about answers from one site; serve {lib}/SITE with it")
 
 
 def _check_packages() -> None:
@@ -111,8 +106,6 @@ def _check_path(lib: str) -> None:
     """Refuse a folder that isn't there: an address may come up later, a mistyped path will not."""
     from mkdocs_roaming.serve.redaction import strip_passwords
 
-    if "://" in lib and not lib.lower().startswith(("http://", "https://")) and not is_bucket_url(lib):
-        raise UsageError(f"{lib}: only http:// and https:// addresses, folders and Markdown files can be opened")
     try:
         urlsplit(lib)
     except ValueError as error:

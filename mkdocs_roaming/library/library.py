@@ -10,11 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
-
-from roaming_fleet.bucket_reader import BucketReader
-from roaming_fleet.buckets.base import is_bucket_url
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, ManifestNotFoundError, RoamingError
 from mkdocs_roaming.library.markdown_file import split_markdown_file
@@ -34,6 +31,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.sections import slice_digest
+from mkdocs_roaming.plugins import load_entry_points
 
 __all__ = ["PAGE_CACHE_BYTES", "Library", "library_from_markdown", "open_library"]
 
@@ -105,6 +103,14 @@ class Library:
         Raises LibraryError where it cannot be read.
         """
         return self._reader.manifest() if path == MANIFEST_PATH else self._reader.file(path, cache_key)
+
+    def version(self) -> str:
+        """Return a text that changes when the site publishes another manifest.
+
+        Raises:
+            LibraryError: The manifest cannot be read.
+        """
+        return self._reader.version()
 
     def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
         """Bring pages (all where None) nearer than one by one: llms-full.txt in one request, or several at once.
@@ -207,11 +213,30 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
         return _open_url(where)
-    if isinstance(where, str) and is_bucket_url(where):
-        return _open_objects(where)
     if isinstance(where, str) and "://" in where:
-        raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
+        return _open_site_with_plugins(where)
     return _open_path(Path(where))
+
+
+def open_with_plugins(where: str, **options: object) -> Any:
+    """Return what the first plugin of the group `roaming.libraries` opens, a `LibraryTarget`.
+
+    Raises:
+        LibraryError: No plugin knows the scheme of an address, or a plugin cannot read what it knows.
+
+    Returns:
+        The target, or None if `where` is a folder that no plugin knows.
+    """
+    for open_target in load_entry_points("roaming.libraries").values():
+        if (target := open_target(where, **options)) is not None:
+            return target
+    if "://" in where:
+        raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
+    return None
+
+
+def _open_site_with_plugins(where: str) -> Library:
+    return cast(Library, open_with_plugins(where).open_site())
 
 
 def library_from_markdown(markdown: str, *, name: str = "Markdown", url: str = "") -> Library:
@@ -247,6 +272,8 @@ def _open_folder(path: Path, manifest: Path | None = None) -> Library:
     try:
         data = reader.manifest() if manifest is None else read_file(manifest, MAX_MANIFEST_BYTES)
     except MissingFileError:
+        if manifest is None and (target := open_with_plugins(str(path))) is not None:
+            return cast(Library, target.open_site())
         raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_cure(path)}") from None
     return Library(load_manifest(data, where=str(manifest or path / MANIFEST_PATH)), reader)
 
@@ -258,20 +285,6 @@ def _folder_cure(path: Path) -> str:
     if any(file for pattern in ("*.html", "*/*.html") for file in path.glob(pattern)):
         return f"make one with `roaming index {path}`"
     return "build the site first, then name the folder that the build writes, such as site/"
-
-
-# A bucket's prefix
-
-
-def _open_objects(where: str) -> Library:
-    reader = BucketReader(where)
-    try:
-        data = reader.manifest()
-    except MissingFileError:
-        raise ManifestNotFoundError(
-            f"{where}: publishes no {MANIFEST_PATH}; check the address, or crawl a site into it"
-        ) from None
-    return Library(load_manifest(data, where=f"{reader.where}/{MANIFEST_PATH}"), reader)
 
 
 # An address

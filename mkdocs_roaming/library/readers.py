@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ class Reader(Protocol):
         """Give a Markdown file, its path below the site's root."""
         ...
 
+    def version(self) -> str:
+        """Return a text that changes with the manifest."""
+        ...
+
 
 class FolderReader:
     """A published site in a folder."""
@@ -61,6 +66,10 @@ class FolderReader:
             raise LibraryError(f"{self.where}: {path} leads out of the folder; it is not read")
         return read_file(found, MAX_MARKDOWN_BYTES)
 
+    def version(self) -> str:
+        """Return the digest of the manifest's bytes."""
+        return hashlib.sha256(self.manifest()).hexdigest()
+
 
 class MemoryReader:
     """Files that are already here."""
@@ -79,6 +88,10 @@ class MemoryReader:
         if path not in self.files:
             raise MissingFileError(f"{self.where}: no {path}")
         return self.files[path]
+
+    def version(self) -> str:
+        """Return the digest of the manifest's bytes."""
+        return hashlib.sha256(self._manifest).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,10 @@ class WebReader:
         return self.get(
             self.root + quote(path, safe=_SAFE) + (f"?v={cache_key}" if cache_key else ""), MAX_MARKDOWN_BYTES
         ).body
+
+    def version(self) -> str:
+        """Return the digest of the manifest's bytes."""
+        return hashlib.sha256(self.manifest()).hexdigest()
 
     def get(self, url: str, cap: int) -> WebResponse:
         """Fetch an address, at most `cap` bytes as they unpack, redirects followed."""

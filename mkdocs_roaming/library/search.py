@@ -87,6 +87,9 @@ class Finder(Protocol):
         ...
 
 
+SearchFactory = Callable[[Library], Finder]
+
+
 class Search:
     """Finds sections by words. The index is built on first use; reading is safe from several threads.
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion
@@ -282,7 +282,30 @@ _ALL_IDS = re.compile(r"(?:[0-9a-fA-F]{8}\+?\s+)+[0-9a-fA-F]{8}\+?")
 
 
 class Toolset(Protocol):
-    """What the three tools are called of: the navigator of a site, or of several."""
+    """The three tools over one site (`Navigator`) or over a store of many, with a memory of the open sections."""
+
+    @property
+    def name(self) -> str:
+        """The name of the site, or the number of sites."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """One or two sentences for the descriptions of the tools."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """A text that changes with the content."""
+        ...
+
+    def fork(self, cap: int) -> Self:
+        """Return tools over the same content with nothing opened, whose results have at most `cap` characters."""
+        ...
+
+    def call(self, name: str, arguments: object) -> ToolOutput:
+        """Call a tool by its name with a model's arguments."""
+        ...
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
         """Give the outline, or a closed branch of it."""

@@ -14,8 +14,6 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 import anyio
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import BucketError, is_bucket_url
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer._threads import run_in_thread
@@ -79,8 +77,8 @@ def open_change_detector(where: str | Path, library: Library, *, seconds: float 
     if text.lower().startswith(("http://", "https://")):
         direct = not library.is_published or urlsplit(text).path.endswith(".json")
         return _HttpChanges(text.partition("#")[0] if direct else library.where + MANIFEST_PATH, seconds)
-    if is_bucket_url(text):
-        return _BucketChanges(library.where)
+    if "://" in text:
+        return _VersionChanges(library)
     path = Path(where)
     return _FileChanges(path if path.is_file() else Path(library.where) / MANIFEST_PATH)
 
@@ -103,21 +101,17 @@ class _FileChanges:
         return digest
 
 
-class _BucketChanges:
-    def __init__(self, where: str) -> None:
-        self._where, self._seen = where, ""
+class _VersionChanges:
+    """Compares the library's own version: for sites that a plugin opens."""
+
+    def __init__(self, library: Library) -> None:
+        self._library, self._seen = library, ""
 
     def news(self) -> str | None:
-        try:
-            bucket = open_bucket(self._where)
-            now = next(
-                (kept.tag for kept in bucket.list(MANIFEST_PATH.rpartition("/")[0]) if kept.path == MANIFEST_PATH), ""
-            )
-            if now and now == self._seen:
-                return None
-            digest = _digest(bucket.get(MANIFEST_PATH))
-        except BucketError as error:
-            raise LibraryError(str(error)) from None
+        now = self._library.version()
+        if now and now == self._seen:
+            return None
+        digest = _digest(self._library.file(MANIFEST_PATH))
         self._seen = now
         return digest
 

@@ -15,7 +15,6 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.namespaces import NAMESPACED_ID
 from roaming_fleet.records import SiteRecord, write_record
-from roaming_fleet.target import StoreQuery
 
 from fleet.test_hostile_sites import shelve
 from fleet.test_sites_as_tools import _made
@@ -25,6 +24,7 @@ from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _until_known
 from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import Candidate
 
 
 @pytest.fixture(scope="module")
@@ -247,12 +247,12 @@ def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: 
     """What the first one took, the next one has not; where nothing is left, none is asked."""
     money: list[float] = []
 
-    def nobody_knows(asking: StoreQuery, budget: Budget) -> Any:
+    def nobody_knows(asking: Candidate, budget: Budget) -> Any:
         assert budget.cost is not None
         money.append(round(budget.cost, 6))
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
-    libraries = [StoreQuery(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
+    libraries = [Candidate(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
     _until_known(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
     assert money == asked
 

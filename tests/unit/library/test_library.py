@@ -66,7 +66,7 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
     )
     bare = tmp_path / "bare"
     bare.mkdir()
-    assert refusal(bare).startswith(f"NoManifest: {bare}: no roaming/manifest.json in this folder; ")
+    assert refusal(bare).startswith(f"ManifestNotFoundError: {bare}: no roaming/manifest.json in this folder; ")
     assert refusal(bare).endswith("; build the site first, then name the folder that the build writes, such as site/")
     (bare / "index.html").write_text("<title>x</title>")
     assert refusal(bare).endswith(f"make one with `roaming index {bare}`")
@@ -214,13 +214,15 @@ def test_a_site_that_cannot_be_opened_says_why_in_one_line(site, server, refused
     server.put({"llms.txt": "# Docs\n\n- [A](a.md)\n", "index.html": "<html>"}, "/indexed/")
     server.replies["/indexed/"] = reply(b"<!doctype html><p>Docs", headers={"Content-Type": "text/html"})
     said = refusal(server.url + "indexed/")
-    assert said.startswith("NoManifest: ")
+    assert said.startswith("ManifestNotFoundError: ")
     assert "has an llms.txt but publishes no roaming/manifest.json" in said
     assert f"crawl it with `roaming crawl {server.url}indexed/ -o DIR`" in said
     assert refusal(server.url + "indexed/llms.txt") == said
     for path in ("/app/", "/app/roaming/manifest.json", "/app/llms.txt"):
         server.replies[path] = reply(b"\n<!DOCTYPE html><p>Not found", headers={"Content-Type": "text/html"})
-    assert f"NoManifest: {server.url}app/: publishes no roaming/manifest.json; crawl it" in refusal(server.url + "app/")
+    assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in refusal(
+        server.url + "app/"
+    )
     assert "answered a web page where the manifest should be" in refusal(server.url + "app/roaming/manifest.json")
     assert "not found (404)" in refusal(server.url + "roaming/manifest.json")
     assert "not found (404)" in refusal(server.url + "gone/")

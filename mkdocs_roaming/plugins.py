@@ -1,0 +1,61 @@
+"""Extensions from other distributions, found by their entry points.
+
+| group | object |
+| --- | --- |
+| `roaming.commands` | a click command |
+| `roaming.libraries` | a `LibraryFactory`: opens a LIB argument, or returns None (see `library.targets`) |
+| `roaming.lint_rules` | a lint rule, or a list of them |
+| `roaming.models` | a factory of models |
+| `roaming.themes` | a theme: selectors and a table of classes |
+
+Listing the names of a group imports nothing; an object is imported when it is first loaded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from mkdocs_roaming.errors import PluginError
+
+
+def entry_point_names(group: str) -> tuple[str, ...]:
+    """Return the names in an entry-point group, sorted, without importing the objects."""
+    return tuple(sorted(_entry_points(group)))
+
+
+@cache
+def load_entry_point(group: str, name: str) -> Any:
+    """Import and return one object of an entry-point group.
+
+    Raises:
+        PluginError: The group has no such name, or the object cannot be imported.
+    """
+    found = _entry_points(group).get(name)
+    if found is None:
+        names = ", ".join(entry_point_names(group)) or "none"
+        raise PluginError(f"no entry point {name!r} in the group {group} (installed: {names}); install its package")
+    try:
+        return found.load()
+    except Exception as error:  # code of another distribution runs here: it may raise anything
+        package = found.dist.name if found.dist else found.module
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(
+            f"the plugin {name!r} of the package {package} ({group} = {found.value}) cannot be loaded: {reason}; "
+            f"update {package} or uninstall it"
+        ) from error
+
+
+def load_entry_points(group: str) -> dict[str, Any]:
+    """Import and return all objects of an entry-point group by name, sorted by name.
+
+    Raises:
+        PluginError: An object cannot be imported.
+    """
+    return {name: load_entry_point(group, name) for name in entry_point_names(group)}
+
+
+@cache
+def _entry_points(group: str) -> dict[str, metadata.EntryPoint]:
+    return {found.name: found for found in metadata.entry_points(group=group)}
