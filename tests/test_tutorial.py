@@ -80,7 +80,7 @@ def asks_and_is_answered(address: str) -> None:
     """The page brings the widget along, and the same address answers."""
     with urllib.request.urlopen(address) as page:
         assert b"<roaming-ask" in page.read()
-    body = json.dumps({"question": "How long does it go on without a network?"}).encode()
+    body = json.dumps({"question": "How long does it run without a network?"}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(f"{address}v1/ask", body, headers)) as answer:
         assert "14 days" in json.load(answer)["answer"]
