@@ -45,7 +45,7 @@ class Measured:
 def articles(site: Path) -> Iterator[tuple[str, str]]:
     """Give the pages of a built site and the HTML of their articles."""
     for file in sorted(site.rglob("*.html")):
-        article = find_article(file.read_bytes())
+        article = find_article(file.read_text("utf-8", "replace"))
         yield file.relative_to(site).as_posix(), etree.tostring(article, encoding="unicode", method="html")
 
 

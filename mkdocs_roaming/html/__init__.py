@@ -1,1 +1,1 @@
-"""Package."""
+"""Conversion of HTML pages to Markdown."""

@@ -1,107 +1,141 @@
-"""Code: blocks with their content to the byte, their language, their title; inline code with the links in it."""
+"""Code: blocks and inline code, their languages and titles."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mkdocs_roaming.html.blocks import write_group
 from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
-from mkdocs_roaming.html.themes import CODE_CLUTTER, LINE_NUMBERS, NO_LANGUAGE, find_language
-from mkdocs_roaming.html.visitor import ROLES, Element, Visitor, element_text
+from mkdocs_roaming.html.themes import Roles, split_names
+from mkdocs_roaming.html.visitor import Element, Visitor, element_text
+
+LANGUAGES = frozenset(
+    split_names(
+        "bash bat batch c console cpp cs csharp css csv dart diff django docker dockerfile elixir erlang fish go "
+        "graphql groovy haskell html http ini java javascript jinja jinja2 js json json5 jsonc jsx julia kotlin latex "
+        "less lua make makefile markdown matlab md mermaid nginx nix objc objectivec ocaml perl php powershell proto "
+        "protobuf pwsh py pycon pyi python python3 r rb regex rs rst ruby rust sass scala scss sh shell solidity sql "
+        "svelte svg swift terraform tex toml ts tsx typescript vb vim vue xml yaml yml zig zsh hcl"
+    )
+)
+"""Classes that name a language without a prefix, next to one of `_CODE_CLASSES`."""
+
+LanguageLookup = Callable[[str, str | None], str | None]
+"""Returns the language of code by its content and its title, None if it is unknown."""
+
+_PLAIN = frozenset(split_names("text txt plain plaintext none default nohighlight no-highlight raw notranslate"))
+_CODE_CLASSES = frozenset(
+    split_names("highlight codehilite sourcecode hljs prettyprint chroma shiki code literal-block")
+)
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|src-|brush:\s*)([^\s;{}]+)"
+    r"|(?:^|\s)highlight-(?!source|text)([A-Za-z0-9+#._-]+)"
+)
+_LINE_NUMBERS = frozenset(
+    split_names("linenos lineno linenodiv ln line-number line-numbers gutter lnt hljs-ln-numbers")
+)
+_CLUTTER = frozenset(split_names("button svg style script select textarea template noscript img"))
+"""Tags inside a code block that are not code."""
+_BACKTICKS = re.compile("`{3,}")
+_MAX_JOINED = 1_000
+"""Inline code of this length is not joined with the next one: the time would be quadratic."""
 
 
-def write_code_block(walk: Visitor, element: Element, out: list[str]) -> None:
+@lru_cache(maxsize=4096)
+def find_language(classes: str | None) -> str | None:
+    """Return the language that classes name: `""` for plain text, None if they name none."""
+    if not classes:
+        return None
+    if found := _LANGUAGE.search(classes):
+        name = (found[1] or found[2]).replace("`", "")
+        return "" if name.lower() in _PLAIN else name
+    tokens = classes.split()
+    if not _CODE_CLASSES.isdisjoint(token.lower() for token in tokens):
+        return next((token for token in tokens if token.lower() in LANGUAGES), None)
+    return None
+
+
+def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a code block."""
-    content = extract_code(element)
+    content = extract_code(element, visitor.roles)
     if not content.strip():
         return
-    language = _language(element)
+    context = visitor.context
+    language = _find_block_language(element)
     if language is None:
-        language = walk.language
+        language = context.language
     if language is None:
-        language = walk.source_language(content, walk.code_title)
-    out.append(format_fence(content, language or "", walk.code_title))
-    walk.code_title = None
+        language = visitor.source_language(content, context.code_title)
+    out.append(format_fence(content, language or "", context.code_title))
+    context.code_title = None
 
 
-def write_mermaid(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Write a diagram as the code that it is drawn from."""
-    content = extract_code(element)
+def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a diagram as its source code."""
+    content = extract_code(element, visitor.roles)
     if content.strip():
-        out.append(format_fence(content, "mermaid", None))
+        out.append(format_fence(content, "mermaid"))
 
 
-def write_code_wrapper(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Write what is around a code block: nothing, but it may tell the language and the title."""
+def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write the content of an element around a code block, which may name the language and the title."""
+    context = visitor.context
     language = find_language(element.get("class"))
-    before = walk.language, walk.code_title, walk.in_code
-    walk.in_code = True
-    if language is not None:
-        walk.language = language
-    write_group(walk, element, out)
-    walk.language, walk.code_title, walk.in_code = before
+    if language is None:
+        language = context.language
+    with visitor.within(language=language, code_title=context.code_title, in_code=True):
+        visitor.write_group(element, out)
 
 
-def write_signature(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Write what is around the signature of an API object: Python, if nobody says otherwise."""
-    with walk.within(language=find_language(element.get("class")) or "python"):
-        write_group(walk, element, out)
+def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write the content of an element around the signature of an API object: Python unless it says otherwise."""
+    with visitor.within(language=find_language(element.get("class")) or "python"):
+        visitor.write_group(element, out)
 
 
-def write_code_title(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Keep a code block's title for the block that follows."""
-    if not walk.in_code:
-        walk.blocks(element, out)
+def write_code_title(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Save the title of a code block for the block that follows."""
+    if not visitor.context.in_code:
+        visitor.write_blocks(element, out)
         return
     pieces: list[str] = []
-    _gather(element, pieces, 0)
-    walk.code_title = " ".join("".join(pieces).split()) or None
+    _gather_code(element, visitor.roles, pieces)
+    visitor.context.code_title = " ".join("".join(pieces).split()) or None
 
 
-def write_code_table(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Write a code block that stands in a table beside its line numbers."""
+def write_code_table(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a code block that is in a table next to its line numbers."""
     pres = list(element.iter("pre"))
-    if pres:
-        with walk.within(code_title=walk.code_title, in_code=True):
-            for cell in element.iter("th"):
-                if ROLES[cell.tag, cell.get("class")] == "code title":
-                    write_code_title(walk, cell, out)
-            write_code_block(walk, pres[-1], out)
-    else:
-        walk.block_writers["table"](walk, element, out)
+    if not pres:
+        visitor.block_writers["table"](visitor, element, out)
+        return
+    with visitor.within(code_title=visitor.context.code_title, in_code=True):
+        for cell in element.iter("th"):
+            if visitor.role(cell) == "code-title":
+                write_code_title(visitor, cell, out)
+        write_code_block(visitor, pres[-1], out)
 
 
-def format_fence(content: str, language: str, name: str | None) -> str:
-    """Give code as a fenced block, its fence longer than any in it."""
-    ticks = "```"
+def format_fence(content: str, language: str, title: str | None = None) -> str:
+    """Format code as a fenced block. The fence is longer than any in the code."""
+    fence = "```"
     if "```" in content:
-        ticks = "`" * (1 + max(len(run) for run in _TICKS.findall(content)))
+        fence = "`" * (1 + max(len(run) for run in _BACKTICKS.findall(content)))
     info = language
-    if name:
-        quoted = name.replace('"', "'").replace("`", "'")
-        info = f'{language} title="{quoted}"' if language else f' title="{quoted}"'
-    return f"{ticks}{info}\n{content}\n{ticks}"
+    if title:
+        quoted = title.replace('"', "'").replace("`", "'")
+        info = f'{language} title="{quoted}"'
+    return f"{fence}{info}\n{content}\n{fence}"
 
 
-def write_code_span(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write inline code; links in it stay links, around their part of the code."""
-    if not len(element):
-        _code_piece(walk, element.text or "", pieces)
-    elif not walk.in_link and element.find(".//a[@href]") is not None:
-        _linked_code(walk, element, pieces)
-    else:
-        _code_piece(walk, element_text(element), pieces)
-
-
-def extract_code(element: Element) -> str:
-    """Give the code of a `pre`, without line numbers and buttons, without its last line end."""
-    if _cluttered(element):
+def extract_code(element: Element, roles: Roles) -> str:
+    """Return the code of a `pre` element, without line numbers, buttons and the last line break."""
+    if _has_clutter(element):
         pieces: list[str] = []
-        _gather(element, pieces, 0)
+        _gather_code(element, roles, pieces)
         text = "".join(pieces)
     else:
         text = element_text(element)
@@ -112,17 +146,8 @@ def extract_code(element: Element) -> str:
     return text.removesuffix("\n")
 
 
-_TICKS = re.compile("`{3,}")
-
-
-_LONG = 1_000
-
-
-"""From this length on, inline code is not joined with what follows: joining many takes time."""
-
-
-def _language(element: Element) -> str | None:
-    """Give the language that a `pre`, or the `code` in it, names."""
+def _find_block_language(element: Element) -> str | None:
+    """Return the language that a `pre` element, or the `code` in it, names."""
     language = find_language(element.get("class"))
     if language is None and (code := next(element.iter("code"), None)) is not None:
         language = find_language(code.get("class"))
@@ -130,27 +155,27 @@ def _language(element: Element) -> str | None:
             language = code.get("data-lang") or code.get("data-language")
     if language is None:
         language = element.get("data-language") or element.get("data-lang") or element.get("lang")
-    return "" if language and language.lower() in NO_LANGUAGE else language
+    return "" if language and language.lower() in _PLAIN else language
 
 
-def _cluttered(element: Element) -> bool:
-    """Tell whether a `pre` holds more than code: line numbers show in its first line."""
-    if next(element.iter("br", "div", "td", *CODE_CLUTTER), None) is not None:
+def _has_clutter(element: Element) -> bool:
+    """Return whether a `pre` element holds more than code. Line numbers are visible in its first elements."""
+    if next(element.iter("br", "div", "td", *_CLUTTER), None) is not None:
         return True
-    for at, span in enumerate(element.iter("span", "a")):
-        if _numbers_lines(span.get("class")):
+    for index, span in enumerate(element.iter("span", "a")):
+        if _is_line_number(span.get("class")):
             return True
-        if at > 8:
+        if index > 8:
             break
     return False
 
 
 @lru_cache(maxsize=1024)
-def _numbers_lines(classes: str | None) -> bool:
-    return bool(classes) and not LINE_NUMBERS.isdisjoint((classes or "").split())
+def _is_line_number(classes: str | None) -> bool:
+    return bool(classes) and not _LINE_NUMBERS.isdisjoint((classes or "").split())
 
 
-def _gather(element: Element, pieces: list[str], depth: int) -> None:
+def _gather_code(element: Element, roles: Roles, pieces: list[str], depth: int = 0) -> None:
     if depth > 100:
         pieces.append(element_text(element))
         return
@@ -160,31 +185,38 @@ def _gather(element: Element, pieces: list[str], depth: int) -> None:
         tag = child.tag
         if tag == "br":
             pieces.append("\n")
-        elif not isinstance(tag, str) or tag in CODE_CLUTTER or (tag != "code" and _numbers_lines(classes)):
+        elif not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
             pass
         elif tag in ("div", "tr"):
             start = len(pieces)
-            _gather(child, pieces, depth + 1)
+            _gather_code(child, roles, pieces, depth + 1)
             if not "".join(pieces[start:]).endswith("\n"):
                 pieces.append("\n")
-        elif tag in ("span", "a") and ROLES[tag, classes] == "skip":
-            pass
-        else:
-            _gather(child, pieces, depth + 1)
+        elif tag not in ("span", "a") or roles[tag, classes] != "skip":
+            _gather_code(child, roles, pieces, depth + 1)
         pieces.append(child.tail or "")
+
+
+# Inline code
+
+
+def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write inline code. Links in it are kept around their part of the code."""
+    if len(element) and not visitor.context.in_link and element.find(".//a[@href]") is not None:
+        _write_linked_code(visitor, element, pieces)
+    else:
+        _write_code(visitor, _code_text(element), pieces)
 
 
 def _code_text(element: Element) -> str:
     return element_text(element) if len(element) else element.text or ""
 
 
-def _code_piece(walk: Visitor, text: str, pieces: list[str]) -> None:
-    if walk.plain is not None:
-        walk.plain.append(text)
-    if (
-        text and pieces and pieces[-1][-1:] == "`" and (before := parse_code_span(pieces[-1]))
-    ):  # they would not be read as two
-        if len(before) < _LONG:
+def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
+    visitor.record_plain(text)
+    if text and pieces and pieces[-1][-1:] == "`" and (before := parse_code_span(pieces[-1])):
+        # Adjacent code spans would be read as one with backticks in it.
+        if len(before) < _MAX_JOINED:
             pieces.pop()
             text = before + text
         else:
@@ -193,140 +225,131 @@ def _code_piece(walk: Visitor, text: str, pieces: list[str]) -> None:
         pieces.append(format_code_span(text))
 
 
-def _linked_code(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    _code_piece(walk, element.text or "", pieces)
+def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    _write_code(visitor, element.text or "", pieces)
     for child in element:
         href = child.get("href")
         if child.tag == "a" and href and not is_script_url(href):
             inner: list[str] = []
-            _code_piece(walk, _code_text(child), inner)
+            _write_code(visitor, _code_text(child), inner)
             if inner:
                 escape_exclamation_mark(pieces)
-                pieces.append(f"[{''.join(inner)}]({format_destination(walk.link(href.strip()))})")
+                pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
         elif len(child) and child.find(".//a[@href]") is not None:
-            _linked_code(walk, child, pieces)
+            _write_linked_code(visitor, child, pieces)
         else:
-            _code_piece(walk, _code_text(child), pieces)
-        _code_piece(walk, child.tail or "", pieces)
+            _write_code(visitor, _code_text(child), pieces)
+        _write_code(visitor, child.tail or "", pieces)
 
 
-# MERGED mkdocs_roaming.publish.fences:
-# The languages of code, looked up in the source of a page that lost them when it was rendered.
+# Languages that the rendered page has lost, read from the Markdown source
 
 
-LanguageLookup = Callable[[str, str | None], str | None]
+def source_language_lookup(source: str | None, article: Element, roles: Roles) -> LanguageLookup:
+    """Return a function that looks up languages in the Markdown source of a page, which is parsed on the first call."""
+    languages: dict[str, str] | None = None
 
-
-"""Gives the language of code by its content and its title, None where it isn't known."""
-
-
-def source_language_lookup(source: str | None, article: Element) -> LanguageLookup:
-    """Give what knows the languages that a source names; it reads the source when it is first asked."""
-    found: dict[str, str] | None = None
-
-    def language(content: str, title: str | None) -> str | None:
-        nonlocal found
+    def look_up(content: str, title: str | None) -> str | None:
+        nonlocal languages
         if source is None:
             return None
-        if found is None:
-            found = _languages(source, article)
-        return found.get(_key(content)) or (found.get(f"title={title}") if title else None)
+        if languages is None:
+            languages = _read_languages(source, article, roles)
+        return languages.get(_key(content)) or (languages.get(f"title={title}") if title else None)
 
-    return language
+    return look_up
 
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    """A fence of the source: its language, its code, and whether the code is only put in on rendering."""
+    """A fenced code block of the source."""
 
     language: str
     title: str | None
     key: str
-    filled: bool
+    included: bool
+    """Whether its code comes from another file or a macro."""
 
 
-_LINE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*(.*)$")
-
-
+_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*(.*)$")
 _INFO = re.compile(r"\{?\s*\.?(?:code(?:-block)?\}\s*)?([\w+#-]+)")
-
-
 _TITLE = re.compile(r"""\b(?:title|filename|linktitle)=(["'])(.*?)\1""")
+_INCLUDED = re.compile(r"-{1,}8<-{1,}|\{[%{]|^;-{2,}|<<<|\{!", re.MULTILINE)
 
 
-_FILLED = re.compile(r"-{1,}8<-{1,}|\{[%{]|^;-{2,}|<<<|\{!", re.MULTILINE)
-
-
-def _languages(source: str, article: Element) -> dict[str, str]:
-    """Give languages by the key of the code, and by the title for code that is put in on rendering."""
-    fences = list(_fences(source))
-    found: dict[str, str] = {}
+def _read_languages(source: str, article: Element, roles: Roles) -> dict[str, str]:
+    """Return languages by the key of the code, and by the title for code that is included."""
+    fences = list(_iter_fences(source))
+    languages: dict[str, str] = {}
     for fence in fences:
-        if fence.title and fence.filled and fence.language:
-            found.setdefault(f"title={fence.title}", fence.language)
-    _pair(fences, [_key(extract_code(pre)) for pre in article.iter("pre") if not _generated(pre)], found)
-    found.update({fence.key: fence.language for fence in fences if fence.language})
-    return found
+        if fence.title and fence.included and fence.language:
+            languages.setdefault(f"title={fence.title}", fence.language)
+    keys = [_key(extract_code(pre, roles)) for pre in article.iter("pre") if not _is_generated(pre)]
+    _match_included(fences, keys, languages)
+    languages.update({fence.key: fence.language for fence in fences if fence.language})
+    return languages
 
 
-def _generated(pre: Element) -> bool:
-    """Tell whether code comes from an API's docstrings, not from the page's source."""
-    return any("doc-object" in (around.get("class") or "") for around in pre.iterancestors("div"))
+def _is_generated(pre: Element) -> bool:
+    """Return whether code comes from the docstrings of an API, not from the page's source."""
+    return any("doc-object" in (parent.get("class") or "") for parent in pre.iterancestors("div"))
 
 
-def _pair(fences: Sequence[_Fence], keys: Sequence[str], found: dict[str, str]) -> None:
-    """Pair code that is put in on rendering with what stands at its place on the page.
+def _match_included(fences: Sequence[_Fence], keys: Sequence[str], languages: dict[str, str]) -> None:
+    """Match included code with the code at its place on the page.
 
-    Code that is alike in both tells where the page and its source run side by side; what is left between two such
-    places is paired only if there is as much of it on both sides.
+    Code that is equal in the source and on the page marks common positions. Included code between two of them is
+    matched only if there is as much of it on both sides.
     """
-    places: dict[str, list[int]] = {}
-    for at, key in enumerate(keys):
-        places.setdefault(key, []).append(at)
+    positions: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        positions.setdefault(key, []).append(position)
     waiting: list[_Fence] = []
     last = -1
     for fence in [*fences, None]:
-        if fence is not None and fence.filled:
+        if fence is not None and fence.included:
             waiting.append(fence)
             continue
-        at = len(keys)
-        if fence is not None and not (following := [at for at in places.get(fence.key, ()) if at > last]):
-            if fence.key:  # an empty one is rendered as something else
-                waiting.clear()
-            continue
+        position = len(keys)
         if fence is not None:
-            at = following[0]
-        if waiting and at - last - 1 == len(waiting):
-            found.update({key: filled.language for key, filled in zip(keys[last + 1 : at], waiting, strict=True)})
+            following = next((found for found in positions.get(fence.key, ()) if found > last), None)
+            if following is None:
+                if fence.key:  # an empty one is rendered as something else
+                    waiting.clear()
+                continue
+            position = following
+        if waiting and position - last - 1 == len(waiting):
+            between = keys[last + 1 : position]
+            languages.update({key: included.language for key, included in zip(between, waiting, strict=True)})
         waiting.clear()
-        last = at
+        last = position
 
 
-def _fences(source: str) -> Iterable[_Fence]:
-    """Give the fences of a Markdown source, however deep they are indented."""
+def _iter_fences(source: str) -> Iterator[_Fence]:
+    """Yield the fenced code blocks of a Markdown source, at any indentation."""
     marker = info = ""
     code: list[str] = []
     for line in source.splitlines():
-        match = _LINE.match(line)
+        match = _FENCE.match(line)
         if not marker:
             if match and "`" not in match[2]:
                 marker, info, code = match[1], match[2], []
         elif match and match[1].startswith(marker) and not match[2].strip():
             text = "\n".join(code)
             title = _TITLE.search(info)
-            yield _Fence(_name(info), title[2] if title else None, _key(text), _FILLED.search(text) is not None)
+            included = _INCLUDED.search(text) is not None
+            yield _Fence(_parse_language(info), title[2] if title else None, _key(text), included)
             marker = ""
-            # A fence within a longer one is code of a page that shows how to write it, and may be rendered too.
-            if len(match[1]) > 3:
-                yield from _fences(text)
+            if len(match[1]) > 3:  # a page may show a fence as code, and render the same fence
+                yield from _iter_fences(text)
         else:
             code.append(line)
 
 
-def _name(info: str) -> str:
+def _parse_language(info: str) -> str:
     match = _INFO.match(info)
     name = match[1] if match and "=" not in info.split(" ")[0] else ""
-    return "" if name.lower() in NO_LANGUAGE else name
+    return "" if name.lower() in _PLAIN else name
 
 
 def _key(code: str) -> str:

@@ -1,4 +1,4 @@
-"""Rendered HTML of one page to Markdown that says the same, by one walk of its tree."""
+"""Conversion of an article's HTML to Markdown."""
 
 from __future__ import annotations
 
@@ -6,26 +6,76 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import admonitions as callouts
-from mkdocs_roaming.html import api_docs as objects
-from mkdocs_roaming.html import blocks, code, inline, tables
-from mkdocs_roaming.html import footnotes as notes
-from mkdocs_roaming.html import inline as hyperlinks
-from mkdocs_roaming.html import math as formula
-from mkdocs_roaming.html import media as pictures
-from mkdocs_roaming.html.code import source_language_lookup
+from mkdocs_roaming.html import admonitions, api_docs, blocks, code, footnotes, inline, math, media, tables
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.escape import escape_text, format_heading
-from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Visitor
+from mkdocs_roaming.html.themes import ThemeSet, load_themes
+from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Output, Visitor
 from mkdocs_roaming.manifest.models import Heading
+
+BLOCK_WRITERS: dict[str, BlockWriter] = {
+    "admonition": admonitions.write_admonition,
+    "admonition-title": admonitions.write_admonition_title,
+    "api-heading": api_docs.write_api_heading,
+    "block-link": inline.write_block_link,  # not a role: a link that contains blocks
+    "caption": blocks.write_caption,
+    "code": code.write_code_block,
+    "code-table": code.write_code_table,
+    "code-title": code.write_code_title,
+    "code-wrapper": code.write_code_wrapper,
+    "definitions": api_docs.write_definition_list,
+    "display-math": math.write_display_math,
+    "file-tree": blocks.write_file_tree,
+    "footnotes": footnotes.collect_footnotes,
+    "group": Visitor.write_group,
+    "heading": blocks.write_heading,
+    "line-block": blocks.write_line_block,
+    "list": blocks.write_list,
+    "mermaid": code.write_mermaid,
+    "pager": blocks.write_pager,
+    "quote": blocks.write_quote,
+    "rubric": blocks.write_rubric,
+    "rule": blocks.write_rule,
+    "signature": code.write_signature,
+    "table": tables.write_table,
+    "tabs": admonitions.write_tabs,
+}
+
+INLINE_WRITERS: dict[str, InlineWriter] = {
+    "classifier": inline.write_classifier,
+    "code-span": code.write_code_span,
+    "emoji": media.write_emoji,
+    "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
+    "footnote-label": footnotes.write_footnote_label,
+    "footnote-reference": footnotes.write_footnote_reference,
+    "image": media.write_image,
+    "input": inline.write_checkbox,
+    "labels": inline.write_inline_labels,
+    "line-break": inline.write_line_break,
+    "link": inline.write_link,
+    "math": math.write_math,
+    "media": media.write_media,
+    "permalink": inline.write_permalink,
+    "quotation": inline.write_quotation,
+    "script": math.write_script,
+    "self-link": inline.write_self_link,
+    "skip": inline.write_nothing,
+    "spaced": inline.write_spaced,
+    "span": inline.write_span,
+    "strike": inline.emphasis_writer("strike", "~~", "del"),
+    "strong": inline.emphasis_writer("strong", "**", "strong"),
+    "tag": inline.write_tag,
+    "text": inline.write_span,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedArticle:
-    """A page as Markdown: `# Title` first, one line end last. `headings` are those of its top level, in order."""
+    """An article as Markdown: `# Title` first, with one final line break."""
 
     markdown: str
     headings: tuple[Heading, ...]
+    """The headings that are not nested in lists, quotes or the like, in order."""
 
 
 def convert(
@@ -35,92 +85,49 @@ def convert(
     link: Callable[[str], str] = str,
     image: Callable[[str], str] = str,
     source: str | None = None,
+    themes: ThemeSet | None = None,
 ) -> ConvertedArticle:
-    """Give an article's HTML as Markdown.
+    """Convert an article to Markdown.
 
-    `title` stands where the article has no title of its own. `link` and `image` give the address to write for an
-    attribute. `source` is the Markdown that the page was rendered from; it is asked for the languages of code only.
+    Args:
+        article: The HTML, or its tree, which is not changed.
+        title: The title to write if the article has none of its own.
+        link: Maps the target of a link to the address to write.
+        image: Maps the source of an image to the address to write.
+        source: The Markdown that the page was rendered from, used only to restore the languages of code.
+        themes: The themes in use (default: `load_themes()`).
+
+    Raises:
+        ConversionError: The page is nested too deeply for the remaining call stack.
     """
     root = parse_body(article) if isinstance(article, str) else article
-    walk = Visitor(BLOCKS, INLINES, link, image, source_language_lookup(source, root))
+    themes = themes or load_themes()
+    lookup = code.source_language_lookup(source, root, themes.roles)
+    visitor = Visitor(BLOCK_WRITERS, INLINE_WRITERS, themes, link=link, image=image, source_language=lookup)
     try:
-        walk.block(root, walk.top)
+        visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:
-        raise ConversionError("the page nests too deep here: convert it with fewer callers around") from error
-    return _assembled(walk, title)
+        raise ConversionError(
+            "the page is nested too deeply: call the converter from fewer nested functions"
+        ) from error
+    return _assemble(visitor.output, title)
 
 
-BLOCKS: dict[str, BlockWriter] = {
-    "callout": callouts.write_admonition,
-    "callout title": callouts.write_admonition_title,
-    "caption": blocks.write_caption,
-    "code": code.write_code_block,
-    "code table": code.write_code_table,
-    "code title": code.write_code_title,
-    "code wrapper": code.write_code_wrapper,
-    "definitions": objects.write_definition_list,
-    "display math": blocks.write_display_math,
-    "file tree": blocks.write_file_tree,
-    "group": blocks.write_group,
-    "heading": blocks.write_heading,
-    "line block": blocks.write_line_block,
-    "list": blocks.write_list,
-    "mermaid": code.write_mermaid,
-    "notes": notes.collect_footnotes,
-    "object heading": objects.write_object_heading,
-    "pager": blocks.write_pager,
-    "quote": blocks.write_quote,
-    "rubric": blocks.write_rubric,
-    "rule": blocks.write_rule,
-    "signature": code.write_signature,
-    "table": tables.write_table,
-    "tabs": callouts.write_tabs,
-}
-
-INLINES: dict[str, InlineWriter] = {
-    "apart": inline.write_spaced,
-    "break": inline.write_line_break,
-    "card": hyperlinks.write_card,
-    "classifier": inline.write_classifier,
-    "code span": code.write_code_span,
-    "emoji": pictures.write_emoji,
-    "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
-    "image": pictures.write_image,
-    "input": inline.write_checkbox,
-    "labels": inline.write_inline_labels,
-    "link": hyperlinks.write_anchor,
-    "math": formula.write_math,
-    "media": pictures.write_media,
-    "note label": notes.write_footnote_label,
-    "note reference": notes.write_footnote_reference,
-    "permalink": hyperlinks.write_permalink,
-    "quotation": inline.write_quotation,
-    "script": formula.write_script,
-    "self link": hyperlinks.write_self_link,
-    "skip": inline.write_nothing,
-    "span": inline.write_span,
-    "strike": inline.emphasis_writer("strike", "~~", "del"),
-    "strong": inline.emphasis_writer("strong", "**", "strong"),
-    "tag": inline.write_tag,
-    "text": inline.write_span,
-}
-
-
-def _assembled(walk: Visitor, title: str) -> ConvertedArticle:
-    """Put the title first, the footnotes where they are used, and further titles a level lower."""
+def _assemble(output: Output, title: str) -> ConvertedArticle:
+    """Put the title first, footnotes at the end of their sections, and further titles one level lower."""
     plain = " ".join(title.split()) or "Untitled"
     headings = [Heading(1, plain, None)]
-    parts = [format_heading(1, escape_text(plain)), *walk.top]
-    for at, heading in walk.marks:
-        if at == walk.title:
-            headings[0], parts[0] = heading, parts[at + 1]
+    parts = [format_heading(1, escape_text(plain)), *output.blocks]
+    for index, heading in output.headings:
+        if index == output.title:
+            headings[0], parts[0] = heading, parts[index + 1]
             continue
         if heading.level == 1:
             heading = Heading(2, heading.text, heading.anchor)
-            parts[at + 1] = "#" + parts[at + 1]
+            parts[index + 1] = "#" + parts[index + 1]
         headings.append(heading)
-    if walk.title is not None:
-        parts[walk.title + 1] = ""
-    for at, definitions in notes.place_footnotes(walk).items():
-        parts[at + 1 : at + 2] = ["\n\n".join((*definitions, *filter(None, parts[at + 1 : at + 2])))]
+    if output.title is not None:
+        parts[output.title + 1] = ""
+    for index, definitions in footnotes.place_footnotes(output).items():
+        parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(headings))

@@ -1,4 +1,4 @@
-"""A page's HTML as a tree: the article in it, the words that a reader sees."""
+"""HTML documents: parsing, the metadata of a page, and the article in it."""
 
 from __future__ import annotations
 
@@ -9,131 +9,107 @@ from collections import Counter
 from lxml import etree
 
 from mkdocs_roaming.html.escape import is_lint_switch
-from mkdocs_roaming.html.themes import TAG_ROLES, article_selectors, excerpt_selector
-from mkdocs_roaming.html.visitor import ROLES, Element, element_text
+from mkdocs_roaming.html.themes import TAG_ROLES, Roles, ThemeSet, compile_selector, load_themes
+from mkdocs_roaming.html.visitor import Element, element_text
+
+_GROUPS = re.compile(
+    r"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
+    re.ASCII | re.IGNORECASE,
+)
+_TAGS = re.compile(r"<[^>]*>")
+_LARGE = 50_000
+_TOO_MANY_ATTRIBUTES = re.compile(
+    r"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
+    re.ASCII | re.IGNORECASE,
+)
+"""A tag with so many attributes that parsing is slow: the parser compares each attribute with all others."""
+_WORD = re.compile(r"\w+")
+_SITE_NAME_IN_TITLE = re.compile(r" [-|–—] (?!.* [-|–—] ).*")
+_POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
-def parse_body(html: str | bytes) -> Element:
-    """Give the body of a page, or of a part of one, as a tree."""
-    data = _bytes(html)
-    root, deep = _parsed(data)
-    if deep:  # lxml stops there: leave out what only groups, and if that doesn't do, all but the text
-        root, deep = _parsed(_GROUPS.sub(b" ", data))
-        if deep:
-            root, _ = _parsed(_TAGS.sub(b" ", data))
+def parse_body(html: str) -> Element:
+    """Parse a page, or a part of one, and return its body.
+
+    Any text can be parsed. Comments are dropped, and groups (or all tags) that are nested too deeply for lxml.
+    """
+    text = html.replace("\0", "\ufffd")
+    if len(text) > _LARGE:
+        text = _TOO_MANY_ATTRIBUTES.sub(r"<\1>", text)
+    root, too_deep = _parse(text)
+    if too_deep:
+        root, too_deep = _parse(_GROUPS.sub(" ", text))
+        if too_deep:
+            root, _ = _parse(_TAGS.sub(" ", text))
     if root is None:
         return etree.Element("body")
     body = next(root.iterchildren("body"), None)
     return body if body is not None else root
 
 
-def find_article(page: str | bytes | Element) -> Element:
-    """Give the article of a page of any theme, without the theme's own matter in it."""
-    ours = isinstance(page, (str, bytes))
-    root = parse_body(page) if isinstance(page, (str, bytes)) else page
-    for article in (element for find in article_selectors() for element in find(root) if element_text(element).strip()):
-        article = article if ours else copy.deepcopy(article)
-        _without_chrome(article)
-        if _says_something(article):
-            _headings_first(article)
-            return article
-    return root if ours else copy.deepcopy(root)
-
-
-def count_visible_words(html: str | Element) -> Counter[str]:
-    """Count the words that a reader of the page sees."""
-    root = parse_body(html) if isinstance(html, str) else html
-    words = Counter(_words(root))
-    for unseen in root.iter("script", "style", "svg", "template", "title"):
-        words.subtract(_words(unseen))
-    return +words
-
-
-_GROUPS = re.compile(
-    rb"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
-    re.IGNORECASE,
-)
-
-
-_LARGE = 50_000
-
-
-_OVERLOADED = re.compile(
-    rb"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
-    re.IGNORECASE,
-)
-
-
-"""A tag with so many attributes that the time of the parser, which compares each with all others, shows."""
-
-
-_TAGS = re.compile(rb"<[^>]*>")
-
-
-_WORD = re.compile(r"\w+")
-
-
-_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
-
-
-def _bytes(html: str | bytes) -> bytes:
-    if isinstance(html, bytes):
-        html = _decoded(html)
-    if "\0" in html:
-        html = html.replace("\0", "\ufffd")
-    data = html.encode("utf-8", "replace")
-    return _OVERLOADED.sub(rb"<\1>", data) if len(data) > _LARGE else data
-
-
-def _decoded(html: bytes) -> str:
-    try:
-        return html.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        named = _CHARSET.search(html[:4096])
-        try:
-            return html.decode(named[1].decode("ascii") if named else "cp1252", "replace")
-        except LookupError:
-            return html.decode("cp1252", "replace")
-
-
-def _parsed(data: bytes) -> tuple[Element | None, bool]:
-    if not data.strip():
+def _parse(text: str) -> tuple[Element | None, bool]:
+    """Return the root, None if there is none, and whether lxml dropped elements that are nested too deeply."""
+    if not text.strip():
         return None, False
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:
         return None, False
     return root, any("depth" in entry.message for entry in parser.error_log)
 
 
-def _without_chrome(article: Element) -> None:
-    unseen = [found for found in article.iter() if ROLES[found.tag, found.get("class")] == "skip"]
-    for element in [
-        found for found in unseen if not (isinstance(found, etree._Comment) and is_lint_switch(found.text))
-    ]:
-        parent = element.getparent()
-        if element is article or parent is None:
+def parse_document(text: str) -> Element:
+    """Parse a whole page, including its comments.
+
+    Raises:
+        lxml.etree.ParserError: The page is empty.
+    """
+    # Plain elements: the element classes of lxml.html cost a fifth of the time that a page takes.
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
+    tree = etree.fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser)
+    if tree is None:
+        raise etree.ParserError("Document is empty")
+    return tree
+
+
+def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element:
+    """Return the article of a page without permalinks, edit buttons and the like, or the whole page if it has none.
+
+    Args:
+        page: The HTML, or its tree, which is not changed.
+        themes: The themes in use (default: `load_themes()`).
+    """
+    themes = themes or load_themes()
+    root = parse_body(page) if isinstance(page, str) else page
+    for article in (found for selector in themes.articles for found in compile_selector(selector)(root)):
+        if not element_text(article).strip():
             continue
-        if element.tag != "nav" and TAG_ROLES.get(element.tag) == "skip":
-            continue  # a button may be a tab's label, a script a formula
-        if element.tail:
-            before = element.getprevious()
-            if before is not None:
-                before.tail = (before.tail or "") + element.tail
-            else:
-                parent.text = (parent.text or "") + element.tail
-            element.tail = None
-        parent.remove(element)
+        if not isinstance(page, str):
+            article = copy.deepcopy(article)
+        _remove_skipped(article, themes.roles)
+        if _has_visible_text(article, themes.roles):
+            _move_post_metadata(article)
+            return article
+    return root if isinstance(page, str) else copy.deepcopy(root)
 
 
-def _says_something(article: Element) -> bool:
-    """Tell whether a reader sees text in it: not in buttons and scripts alone."""
+def _remove_skipped(article: Element, roles: Roles) -> None:
+    """Remove elements with the role `skip`, except tags that may have a use within the article."""
+    for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
+        if element is article or (isinstance(element, etree._Comment) and is_lint_switch(element.text)):
+            continue
+        if element.tag == "nav" or TAG_ROLES.get(element.tag) != "skip":  # a button may be the label of a tab
+            remove_element(element)
+
+
+def _has_visible_text(article: Element, roles: Roles) -> bool:
+    """Return whether an article has text, apart from buttons and scripts."""
     walker = etree.iterwalk(article, events=("start", "end"))
     for event, element in walker:
         if event == "end":
             text = element.tail if element is not article else None
-        elif ROLES[element.tag, element.get("class")] in ("skip", "script"):
+        elif roles[element.tag, element.get("class")] in ("skip", "script"):
             walker.skip_subtree()
             continue
         else:
@@ -143,9 +119,12 @@ def _says_something(article: Element) -> bool:
     return False
 
 
-def _headings_first(article: Element) -> None:
-    """Put what tells of a post's date behind its heading: before it, it would end the section of the post before."""
-    for content in excerpt_selector()(article):
+def _move_post_metadata(article: Element) -> None:
+    """Move the date and the author of each post in a list behind its heading.
+
+    They come before the heading, so they would belong to the section of the previous post.
+    """
+    for content in compile_selector(_POST_CONTENT)(article):
         heading, head = next(iter(content), None), content.getprevious()
         if heading is None or head is None or (content.text or "").strip() or TAG_ROLES.get(heading.tag) != "heading":
             continue
@@ -153,80 +132,69 @@ def _headings_first(article: Element) -> None:
         heading.addnext(head)
 
 
-def _words(element: Element) -> list[str]:
+def count_visible_words(html: str | Element) -> Counter[str]:
+    """Count the words of a page that its reader sees."""
+    root = parse_body(html) if isinstance(html, str) else html
+    words = Counter(_find_words(root))
+    for hidden in root.iter("script", "style", "svg", "template", "title"):
+        words.subtract(_find_words(hidden))
+    return +words
+
+
+def _find_words(element: Element) -> list[str]:
     return _WORD.findall(" ".join(str(text) for text in element.itertext()).casefold())
 
 
-# MERGED mkdocs_roaming.site_page:
-# What a page's HTML says of itself: its title, its address, what it is about.
-
-
-def decode_page(data: bytes) -> str:
-    """Give a page's text to be read: UTF-8 as nearly all are, else what the page says or looks like."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        from bs4.dammit import UnicodeDammit  # only for those few pages
-
-        return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
-
-
-def parse_document(text: str) -> etree._Element:
-    """Give a page's tree; raises ParserError or ValueError where there is none in it."""
-    # Plain elements: to give each its class, as lxml.html does, takes a fifth of the time that a page is read in.
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
-    tree = etree.fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser)
-    if tree is None:
-        raise etree.ParserError("Document is empty")
-    return tree
-
-
-def find_own_elements(tree: etree._Element) -> list[etree._Element]:
-    """Give the elements that a build of ours has written into a page; none of them is the page itself."""
-    return tree.findall(".//*[@data-roaming]")
-
-
-def remove_element(element: etree._Element) -> None:
-    """Take an element out of its tree, with all that is in it; the text behind it stays."""
+def remove_element(element: Element) -> None:
+    """Remove an element from its tree and keep its tail."""
     parent, before = element.getparent(), element.getprevious()
     if parent is None:
         return
-    if before is not None:
-        before.tail = (before.tail or "") + (element.tail or "")
-    else:
-        parent.text = (parent.text or "") + (element.tail or "")
-    element.tail = None
+    if element.tail:
+        if before is not None:
+            before.tail = (before.tail or "") + element.tail
+        else:
+            parent.text = (parent.text or "") + element.tail
+        element.tail = None
     parent.remove(element)
 
 
-def extract_title(tree: etree._Element) -> str:
-    """Give the page's title, without the site's name behind it."""
-    return re.sub(r" [-|–—] (?!.* [-|–—] ).*", "", extract_string(tree, "//head/title")).strip() or "Untitled"
+# Metadata
 
 
-def extract_site_name(tree: etree._Element) -> str:
-    """Give the site's name, as the page says or as its title ends."""
-    named = extract_string(tree, "//meta[@property='og:site_name']/@content")
-    last = re.split(r" [-|–—] ", extract_string(tree, "//head/title"))[-1].strip()
-    return named or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx says so unless it is told otherwise
+def find_own_elements(tree: Element) -> list[Element]:
+    """Return the elements that an earlier build of this package has added to a page, such as the widget."""
+    return tree.findall(".//*[@data-roaming]")
 
 
-def extract_canonical_url(tree: etree._Element) -> str:
-    """Give the address that the page says is its own, `""` where it says none."""
-    return extract_string(tree, "//link[@rel='canonical']/@href")
+def extract_title(tree: Element) -> str:
+    """Return the title of a page without the name of the site."""
+    return _SITE_NAME_IN_TITLE.sub("", _extract_string(tree, "//head/title")).strip() or "Untitled"
 
 
-def extract_meta(tree: etree._Element, name: str) -> str:
-    """Give a `<meta>` by its name, `""` where there is none."""
-    return extract_string(tree, f"//meta[@name='{name}']/@content")
+def extract_site_name(tree: Element) -> str:
+    """Return the name of the site, from the page's metadata or the end of its title."""
+    name = _extract_string(tree, "//meta[@property='og:site_name']/@content")
+    last = re.split(r" [-|–—] ", _extract_string(tree, "//head/title"))[-1].strip()
+    return name or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx appends this by default
 
 
-def has_site_description(tree: etree._Element) -> bool:
-    """Tell whether the description is the site's: MkDocs writes it on every page that has none of its own."""
+def extract_canonical_url(tree: Element) -> str:
+    """Return the canonical URL of a page, `""` if it names none."""
+    return _extract_string(tree, "//link[@rel='canonical']/@href")
+
+
+def extract_meta(tree: Element, name: str) -> str:
+    """Return the content of a `<meta>` element, `""` if there is none."""
+    return _extract_string(tree, f"//meta[@name='{name}']/@content")
+
+
+def has_site_description(tree: Element) -> bool:
+    """Return whether the description of a page may be the site's: MkDocs writes it on pages that have none."""
     generator = extract_meta(tree, "generator").lower()
     return "mkdocs" in generator or "zensical" in generator
 
 
-def extract_string(tree: etree._Element, path: str) -> str:
-    """Give the text of the first thing at an XPath, on one line."""
+def _extract_string(tree: Element, path: str) -> str:
+    """Return the text of the first match of an XPath on one line."""
     return " ".join(str(tree.xpath(f"string({path})")).split())

@@ -1,37 +1,65 @@
-"""Text as Markdown that says the same: escapes where they are needed, and only there."""
+"""Escaping and formatting of Markdown: text, code spans, links and headings.
+
+The escapes are minimal: text that Markdown cannot misread stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
 
 LINE_STARTERS = frozenset("#-+>=:|[0123456789")
+"""Characters that have a meaning only at the beginning of a line."""
 
-
-"""What a line begins with that means something at its beginning only."""
-
-
+_INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]")
 _SPECIAL = re.compile("[\\\\`*_\\[\\]<&~$\u200b\u00ad\ufeff\u2060]")
-
+_ALWAYS = r"""
+    \\(?=[!-/:-@\[-`{-~]|$)      # a backslash that would escape the next character, or break the line
+  | `
+  | (?<!\s)\* | \*(?!\s)         # a star between spaces is only a star
+  | (?<!\w)_++ | _++(?!\w)       # so is an underscore within a word
+  | <(?=[A-Za-z/!?]|$)
+  | &(?=\#?\w+;)
+  | ~(?=~) | (?<=~)~
+"""
+_RISKY = re.compile(_ALWAYS + r"| \[(?=\^) | ^\[(?=[ xX]\]) | \](?=\()", re.VERBOSE)
+_RISKY_IN_LINK = re.compile(_ALWAYS + r"| [\[\]]", re.VERBOSE)
+_DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
+_LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
+_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
+_LINK_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
+_CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))#+$")
+_NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
+_TICKS = re.compile("`+")
+_UNUSUAL = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_NEEDS_BRACKETS = re.compile(r"[\s()<>\\]")
+_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_LINT_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b[a-z ,-]*-->")
 
 find_special = _SPECIAL.search
-
-
-"""Finds whether `escape` would have to look at a text closely; most need no escapes."""
+"""Find a character that `escape_text` may have to escape; most texts have none."""
 
 
 def escape_text(text: str, *, brackets: bool = False) -> str:
-    """Escape text that stands within a line; `brackets` where it is a link's text."""
+    """Escape text within a line.
+
+    Args:
+        text: The text, with white space normalized.
+        brackets: Escape all square brackets, as the text of a link needs.
+    """
     if not find_special(text):
         return text
     text = _INVISIBLE.sub("", text)
-    text = (_RISKY_IN_LINK if brackets else _RISKY).sub(_backslashes, text)
+    text = (_RISKY_IN_LINK if brackets else _RISKY).sub(lambda match: "\\" + "\\".join(match[0]), text)
     if "$" in text and _DOLLARS.search(text):
         text = text.replace("$", "\\$")
     return text
 
 
 def normalize_whitespace(text: str) -> str:
-    """Give text with one space for each run of white space, without what is invisible: neither is printable."""
+    """Replace each run of white space with one space, and remove invisible characters."""
     if text.isprintable() and "  " not in text:
         return text
     words = " ".join(_INVISIBLE.sub("", text).split())
@@ -41,19 +69,20 @@ def normalize_whitespace(text: str) -> str:
 
 
 def escape_line_starts(text: str) -> str:
-    """Escape what would mean something at the beginning of a line only, in each line of a paragraph."""
-    if "\n" in text:
-        return "\n".join(_guard_line(line, first=at == 0) for at, line in enumerate(text.split("\n")))
-    return _guard_line(text, first=True)
+    """Escape what Markdown would read as a heading, a list or the like at the beginning of a paragraph's lines."""
+    first, *others = text.split("\n")
+    return "\n".join([_escape_line_start(first), *(_escape_line_start(line.lstrip(" ")) for line in others)])
 
 
 def format_heading(level: int, text: str) -> str:
-    """Give a heading's line; a closing run of `#` in its text is kept as text."""
-    return f"{'#' * level} {_CLOSING.sub(_backslash_last, text) if text.endswith('#') else text}"
+    """Format a heading. A closing run of `#` in its text is escaped."""
+    if text.endswith("#"):
+        text = _CLOSING_HASHES.sub(r"\\\g<0>", text)
+    return f"{'#' * level} {text}"
 
 
 def format_code_span(code: str) -> str:
-    """Give inline code, between as many backticks as it takes."""
+    """Format inline code, between as many backticks as it needs."""
     if "\n" in code or "\r" in code:
         code = _NEWLINES.sub(" ", code)
     if not code:
@@ -67,7 +96,7 @@ def format_code_span(code: str) -> str:
 
 
 def parse_code_span(piece: str) -> str | None:
-    """Give the code of a piece that is inline code, None for other text: that has its backticks escaped."""
+    """Return the code of a piece that is inline code, None for other text (its backticks are escaped)."""
     if not (piece.startswith("`") and piece.endswith("`")):
         return None
     code = piece.strip("`")
@@ -75,20 +104,20 @@ def parse_code_span(piece: str) -> str | None:
 
 
 def format_destination(url: str) -> str:
-    """Give a URL as a link's destination, in angle brackets where it has spaces, parentheses or the like."""
-    if _ODD.search(url) is None:
+    """Format a URL as the destination of a link, in angle brackets if it has spaces, parentheses or the like."""
+    if _UNUSUAL.search(url) is None:
         return url
     url = _CONTROL.sub("", url.strip())
     if "&" in url:
         url = _ENTITY.sub("&amp;", url)
-    if _AWKWARD.search(url):
+    if _NEEDS_BRACKETS.search(url):
         return "<" + url.replace("\\", "%5C").replace("<", "%3C").replace(">", "%3E") + ">"
     return url
 
 
 def format_autolink(url: str, text: str) -> str | None:
-    """Give `<url>` where a link's text is its address, else None."""
-    if url == text and _ABSOLUTE.fullmatch(url):
+    """Return `<url>` if the text of a link is its address, else None."""
+    if url == text and _ABSOLUTE_URL.fullmatch(url):
         return f"<{url}>"
     if url == f"mailto:{text}" and _EMAIL.fullmatch(text):
         return f"<{text}>"
@@ -96,104 +125,31 @@ def format_autolink(url: str, text: str) -> str | None:
 
 
 def format_title(text: str) -> str:
-    """Give a title as it stands after a destination."""
+    """Format the title of a link or an image, as it follows the destination."""
     return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-_INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]")
+def add_lint_switches(pointer: str, page: str) -> str:
+    """Add the comments that switch lint rules off on a page to its pointer line.
+
+    The line is before the title, so the comments are in no section.
+    """
+    switches = dict.fromkeys(" ".join(comment.split()) for comment in _LINT_SWITCH.findall(page))
+    return f"{pointer.removesuffix(chr(10))} {' '.join(switches)}\n" if switches else pointer
 
 
-_ALWAYS = r"""
-    \\(?=[!-/:-@\[-`{-~]|$)      # a backslash that would escape what follows, or break the line
-  | `
-  | (?<!\s)\* | \*(?!\s)         # a star between spaces is only a star
-  | (?<!\w)_++ | _++(?!\w)       # so is an underscore within a word
-  | <(?=[A-Za-z/!?]|$)
-  | &(?=\#?\w+;)
-  | ~(?=~) | (?<=~)~
-"""
+def is_lint_switch(comment: str | None) -> bool:
+    """Return whether the text of a comment switches lint rules off."""
+    return comment is not None and _LINT_SWITCH.fullmatch(f"<!--{comment}-->") is not None
 
 
-_RISKY = re.compile(_ALWAYS + r"| \[(?=\^) | ^\[(?=[ xX]\]) | \](?=\()", re.VERBOSE)
-
-
-_RISKY_IN_LINK = re.compile(_ALWAYS + r"| [\[\]]", re.VERBOSE)
-
-
-_DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
-
-
-_LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
-
-
-_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
-
-
-_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
-
-
-_CLOSING = re.compile(r"(?:^|(?<=\s))#+$")
-
-
-_NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
-
-
-_TICKS = re.compile("`+")
-
-
-_ODD = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-_ENTITY = re.compile(r"&(?=#?\w+;)")
-
-
-_AWKWARD = re.compile(r"[\s()<>\\]")
-
-
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
-
-
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
-
-
-def _backslashes(found: re.Match[str]) -> str:
-    run = found[0]
-    return "\\" + run if len(run) == 1 else "\\" + "\\".join(run)
-
-
-def _backslash_last(found: re.Match[str]) -> str:
-    return "\\" + found[0]
-
-
-def _guard_line(line: str, *, first: bool) -> str:
-    line = line.lstrip(" ") if not first else line
+def _escape_line_start(line: str) -> str:
     if not line or line[0] not in LINE_STARTERS:
         return line
     if _LINE_START.match(line):
         return "\\" + line
     if number := _NUMBER.match(line):
         return f"{number[0]}\\{line[number.end() :]}"
-    if line[0] == "[" and not line.startswith("[^") and _DEFINITION.match(line):
+    if line[0] == "[" and not line.startswith("[^") and _LINK_DEFINITION.match(line):
         return "\\" + line
     return line
-
-
-# MERGED mkdocs_roaming.publish.switches:
-# Comments in a page's source that switch rules of the linter off there: kept, where all other comments go.
-
-
-def add_lint_switches(pointer: str, page: str) -> str:
-    """Give a page's pointer line with the switches in the page behind it: before the title they are in no section."""
-    found = dict.fromkeys(" ".join(comment.split()) for comment in _SWITCH.findall(page))
-    return f"{pointer.removesuffix(chr(10))} {' '.join(found)}\n" if found else pointer
-
-
-def is_lint_switch(comment: str | None) -> bool:
-    """Tell whether the text of a comment is a switch."""
-    return comment is not None and _SWITCH.fullmatch(f"<!--{comment}-->") is not None
-
-
-_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b[a-z ,-]*-->")

@@ -1,15 +1,12 @@
-"""What stands within a line of text: emphasis, breaks, boxes of tasks, what only its looks part from the rest."""
+"""Text within a line: emphasis, line breaks, task boxes and links."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination
-from mkdocs_roaming.html.themes import BACKLINKS, PERMALINKS
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
-    ROLES,
     Element,
     InlineWriter,
     Visitor,
@@ -18,51 +15,60 @@ from mkdocs_roaming.html.visitor import (
     strip_breaks,
 )
 
-
-def write_span(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write what an element holds, and nothing of itself."""
-    if element.attrib and is_hidden(element):
-        return
-    walk.inline(element, pieces)
-
-
-def write_classifier(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write what kind of thing a term is, behind a colon."""
-    walk.text(" : ", pieces)
-    walk.inline(element, pieces)
+_PERMALINK_TEXTS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "⚓︎", "permalink", "anchor", "link", "\u200b", "\ufeff"})
+"""The text of links from a heading to itself."""
+_BACKLINKS = ("#fnref", "#fr-", "#user-content-fnref", "#cite_ref")
+"""The targets of links from a footnote back to its use."""
+_OPENING = ("(", "[", "{", "“", "‘", "«", "/")
+_CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
+_DELIMITED_ROLES = frozenset({"code-span", "image", "math", "footnote-reference", "quotation", "tag"})
+"""Roles that are always written with a delimiter in front."""
+_NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
+_SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 
 
-def write_inline_labels(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the labels of an API object; those in its heading are written below it."""
-    if not walk.in_heading:
-        walk.inline(element, pieces)
+def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the content of an element, unless the page hides it."""
+    if not (element.attrib and is_hidden(element)):
+        visitor.write_inline(element, pieces)
 
 
-def write_nothing(walk: Visitor, element: Element, pieces: list[str]) -> None:
+def write_nothing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write nothing."""
 
 
-def write_spaced(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write text that only its looks part from the text around it."""
-    space_before(walk, pieces)
-    walk.inline(element, pieces)
-    space_after(walk, element, pieces)
+def write_classifier(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the classifier of a term after a colon."""
+    visitor.write_text(" : ", pieces)
+    visitor.write_inline(element, pieces)
 
 
-def emphasis_writer(style: str, marker: str, tag: str) -> InlineWriter:
-    """Make the writer of a kind of emphasis; what is emphasised already stays as it is."""
+def write_inline_labels(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the labels of an API object. Those in its heading are written below the heading."""
+    if visitor.context.heading is None:
+        visitor.write_inline(element, pieces)
 
+
+def emphasis_writer(style: str, delimiter: str, tag: str) -> InlineWriter:
+    """Return the writer of a kind of emphasis. Nested emphasis of the same kind is written once.
+
+    Args:
+        style: The name of the kind.
+        delimiter: Its Markdown delimiter.
+        tag: The HTML tag to use where Markdown would misread the delimiter.
+    """
     own = frozenset({style})
 
-    def write(walk: Visitor, element: Element, pieces: list[str]) -> None:
-        before = walk.styles
+    def write(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+        context = visitor.context
+        before = context.styles
         if style in before:
-            walk.inline(element, pieces)
+            visitor.write_inline(element, pieces)
             return
-        walk.styles = before | own
+        context.styles = before | own
         inner: list[str] = []
-        walk.inline(element, inner)
-        walk.styles = before
+        visitor.write_inline(element, inner)
+        context.styles = before
         text = inner[0] if len(inner) == 1 else "".join(inner)
         stripped = strip_breaks(text)
         if not stripped:
@@ -70,20 +76,50 @@ def emphasis_writer(style: str, marker: str, tag: str) -> InlineWriter:
             return
         if text[0] in " \n":
             add_space(text, pieces)
-        if _misread(pieces, stripped, element, nested=bool(before)):
+        if _is_ambiguous(visitor, pieces, stripped, element, nested=bool(before)):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
-            pieces.append(f"{marker}{stripped}{marker}")
+            pieces.append(f"{delimiter}{stripped}{delimiter}")
         if text[-1] in " \n":
-            pieces.append(walk.line_break if text.endswith(HARD_BREAK) else " ")
+            pieces.append(context.line_break if text.endswith(HARD_BREAK) else " ")
 
     return write
 
 
-def write_tag(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write an element that Markdown has no sign for as the tag that it is."""
+def _is_ambiguous(visitor: Visitor, pieces: list[str], text: str, element: Element, *, nested: bool) -> bool:
+    """Return whether Markdown would misread delimiters around the text, given the characters on both sides."""
+    before = pieces[-1][-1:] if pieces else ""
+    if before == "*" or "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
+        return True
+    if nested:  # adjacent delimiters are counted together
+        return bool(before.strip() or _following_text(visitor, element)[:1].strip())
+    if before.isalnum() and not text[0].isalnum():
+        return True
+    return not text[-1].isalnum() and _following_text(visitor, element)[:1].isalnum()
+
+
+def _following_text(visitor: Visitor, element: Element) -> str:
+    """Return some of the text after an element, up to the next delimiter or the end of the line."""
+    while not element.tail:
+        following = element.getnext()
+        if following is None:
+            parent = element.getparent()
+            if parent is None or visitor.role(parent) not in ("span", "text"):
+                return ""
+            element = parent
+        elif (role := visitor.role(following)) in _DELIMITED_ROLES:
+            return "*"
+        elif role != "skip" and (text := element_text(following)):
+            return text
+        else:
+            element = following
+    return element.tail
+
+
+def write_tag(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write an element that has no Markdown syntax as an HTML tag."""
     inner: list[str] = []
-    walk.inline(element, inner)
+    visitor.write_inline(element, inner)
     text = strip_breaks("".join(inner))
     if not text:
         add_space("".join(inner), pieces)
@@ -93,20 +129,20 @@ def write_tag(walk: Visitor, element: Element, pieces: list[str]) -> None:
         pieces.append(f"<{element.tag}>{text}</{element.tag}>")
 
 
-def write_line_break(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a line break as the line allows: a hard break, a tag in a table, a space in a heading."""
-    if walk.plain is not None:
-        walk.plain.append(" ")
-    if walk.line_break == " ":
+def write_line_break(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a line break as its surroundings allow: a hard break, a tag in a table, a space in a heading."""
+    visitor.record_plain(" ")
+    line_break = visitor.context.line_break
+    if line_break == " ":
         add_space(" ", pieces)
         return
     if pieces and pieces[-1].endswith(" "):
         pieces[-1] = pieces[-1].rstrip(" ")
-    pieces.append(walk.line_break)
+    pieces.append(line_break)
 
 
-def write_checkbox(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the box of a task, at the beginning of its item."""
+def write_checkbox(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the box of a task at the beginning of its list item."""
     if element.get("type") != "checkbox" or "".join(pieces).strip():
         return
     parent = element.getparent()
@@ -118,177 +154,128 @@ def write_checkbox(walk: Visitor, element: Element, pieces: list[str]) -> None:
         pieces[:] = ["[ ] " if element.get("checked") is None else "[x] "]
 
 
-def write_quotation(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a quotation within a line, in quotation marks."""
+def write_quotation(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a quotation in quotation marks."""
     inner: list[str] = []
-    walk.inline(element, inner)
+    visitor.write_inline(element, inner)
     pieces.append(f'"{strip_breaks("".join(inner))}"')
 
 
 def add_space(text: str, pieces: list[str]) -> None:
-    """Write a space for the white space in a text, if none stands there yet."""
+    """Add a space for non-empty text (white space), unless there is one already."""
     if text and not (pieces and pieces[-1].endswith((" ", "\n"))):
         pieces.append(" ")
 
 
-def write_spaced_text(walk: Visitor, words: str, element: Element, pieces: list[str]) -> None:
-    """Write the words that stand for a picture; a reader sees it apart from the words around it."""
-    if not words.strip():
-        return
-    space_before(walk, pieces)
-    walk.text(" ".join(words.split()), pieces)
-    space_after(walk, element, pieces)
+def write_spaced(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write text that only its style separates from its neighbours, with spaces around."""
+    add_space_before(visitor, pieces)
+    visitor.write_inline(element, pieces)
+    add_space_after(visitor, element, pieces)
 
 
-def space_before(walk: Visitor, pieces: list[str]) -> None:
-    """Write the space that parts what stands for a picture from what is before it."""
-    if walk.plain is not None:
-        walk.plain.append(" ")
+def write_spaced_text(visitor: Visitor, text: str, element: Element, pieces: list[str]) -> None:
+    """Write the text that replaces an icon or an image, with spaces around."""
+    if text.strip():
+        add_space_before(visitor, pieces)
+        visitor.write_text(" ".join(text.split()), pieces)
+        add_space_after(visitor, element, pieces)
+
+
+def add_space_before(visitor: Visitor, pieces: list[str]) -> None:
+    """Add a space, except after an opening bracket or the like."""
+    visitor.record_plain(" ")
     if pieces and not pieces[-1].endswith(_OPENING):
         add_space(" ", pieces)
 
 
-def space_after(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the space that parts what stands for a picture from what follows it; a full stop needs none."""
+def add_space_after(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Add a space after an element, except before a full stop, a closing bracket or the like."""
     while not element.tail:
         parent = element.getparent()
-        if element.getnext() is not None or parent is None or ROLES[parent.tag, parent.get("class")] != "span":
+        if element.getnext() is not None or parent is None or visitor.role(parent) != "span":
             break
         element = parent
     if not (element.tail or "").startswith(_CLOSING):
-        if walk.plain is not None:
-            walk.plain.append(" ")
+        visitor.record_plain(" ")
         pieces.append(" ")
 
 
-_OPENING = ("(", "[", "{", "“", "‘", "«", "/")
-
-
-_CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
-
-
-_MARKED = frozenset({"code span", "image", "math", "note reference", "quotation", "tag"})
-
-
-"""Roles that are written with a mark in front, wherever they stand."""
-
-
-_NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
-
-
-def _misread(pieces: list[str], text: str, element: Element, *, nested: bool) -> bool:
-    """Tell whether markers around the text would not be read as emphasis, between what stands on both sides."""
-    before = pieces[-1][-1:] if pieces else ""
-    if before == "*" or "~" in (text[0], text[-1], before, (element.tail or "")[:1]):
-        return True
-    if nested:  # markers within markers are counted together where nothing but white space parts them
-        return bool(before.strip() or _after(element)[:1].strip())
-    if before.isalnum() and not text[0].isalnum():
-        return True
-    return not text[-1].isalnum() and _after(element)[:1].isalnum()
-
-
-def _after(element: Element) -> str:
-    """Give some of the text that follows an element, up to the next mark or the end of the line."""
-    while not element.tail:
-        following = element.getnext()
-        if following is None:
-            parent = element.getparent()
-            if parent is None or ROLES[parent.tag, parent.get("class")] not in ("span", "text"):
-                return ""
-            element = parent
-        elif (role := ROLES[following.tag, following.get("class")]) in _MARKED:
-            return "*"
-        elif role != "skip" and (text := element_text(following)):
-            return text
-        else:
-            element = following
-    return element.tail
-
-
-# MERGED mkdocs_roaming.publish.hyperlinks:
-# Links: around text, pictures and whole blocks; from a heading to itself, from a footnote back.
-
-
-def write_anchor(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a link; one from a heading to itself goes, one to a script keeps its text only."""
+def write_link(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a link. Links from a heading to itself and from a footnote to its use are dropped."""
     href = element.get("href")
-    if href is None or walk.in_link:
-        walk.inline(element, pieces)
+    if href is None or visitor.context.in_link:
+        visitor.write_inline(element, pieces)
         return
     if len(names := element.keys()) > 1:
-        role = element.get("role") if "role" in names else None
+        role = element.get("role")
         if role == "doc-backlink" or "data-footnote-backref" in names:
-            _write_backlink(walk, element, pieces)
+            _write_backlink(visitor, element, pieces)
             return
         if role == "doc-noteref" or "data-footnote-ref" in names:
-            walk.inline_writers["note reference"](walk, element, pieces)
+            visitor.inline_writers["footnote-reference"](visitor, element, pieces)
             return
-    if href.startswith(BACKLINKS):
-        _write_backlink(walk, element, pieces)
+    if href.startswith(_BACKLINKS):
+        _write_backlink(visitor, element, pieces)
         return
-    if walk.in_heading and href.startswith("#"):
-        if is_permalink(element):
-            if (name := element.get("title")) and next(_emoji(element), None) is not None:
-                write_spaced_text(walk, name, element, pieces)
+    heading = visitor.context.heading
+    if heading is not None and href.startswith("#"):
+        if _is_permalink(element):
+            title = element.get("title")
+            if title and any(visitor.role(child) == "emoji" for child in element.iterdescendants()):
+                write_spaced_text(visitor, title, element, pieces)
             return
-        if href[1:] == walk.heading_id:
-            walk.inline(element, pieces)
+        if href[1:] == heading.anchor:
+            visitor.write_inline(element, pieces)
             return
-    write_link(walk, element, href, pieces)
+    write_plain_link(visitor, element, href, pieces)
 
 
-def write_permalink(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a link that usually leads from a heading to itself, if it says something."""
-    if not is_permalink(element):
-        write_anchor(walk, element, pieces)
+def write_permalink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a link that usually leads from a heading to itself, if it has a text of its own."""
+    if not _is_permalink(element):
+        write_link(visitor, element, pieces)
 
 
-def write_self_link(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a heading's link to itself as its text; in a blog's index it leads to the post, and stays a link."""
+def write_self_link(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a heading's link to itself as its text. In the index of a blog it leads to the post, and stays a link."""
     href = element.get("href") or ""
-    if href.startswith("#") or (
-        href.partition("#")[2] == walk.heading_id and walk.link(href) == walk.link(f"#{walk.heading_id}")
-    ):
-        walk.inline(element, pieces)
+    anchor = visitor.context.heading.anchor if visitor.context.heading else None
+    if href.startswith("#") or (href.partition("#")[2] == anchor and visitor.link(href) == visitor.link(f"#{anchor}")):
+        visitor.write_inline(element, pieces)
     else:
-        write_anchor(walk, element, pieces)
+        write_link(visitor, element, pieces)
 
 
-def is_permalink(element: Element) -> bool:
-    """Tell whether a link says only that it is one, to the place where it stands."""
-    if element.get("aria-hidden") == "true":
-        return True
-    return element_text(element).strip().casefold() in PERMALINKS and element.find(".//img") is None
-
-
-def write_card(walk: Visitor, element: Element, out: list[str]) -> None:
-    """Write a link around blocks: its first line of text is the link."""
-    url = format_destination(walk.link(element.get("href") or ""))
-    if is_script_url(element.get("href") or ""):
-        walk.blocks(element, out)
+def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a link around blocks: the first line of text becomes the link."""
+    href = element.get("href") or ""
+    url = format_destination(visitor.link(href))
+    if is_script_url(href):
+        visitor.write_blocks(element, out)
         return
-    with walk.within(card=url, in_link=True):
-        walk.blocks(element, out)
-        unused = walk.card
-    if unused is not None:
+    with visitor.within(block_link=url, in_link=True):
+        visitor.write_blocks(element, out)
+        unused = visitor.context.block_link is not None
+    if unused:
         out.append(format_autolink(url, url) or f"[{escape_text(url, brackets=True)}]({url})")
 
 
-def write_link(walk: Visitor, element: Element, href: str, pieces: list[str]) -> None:
-    """Write a link, whatever else it may be on its page."""
-    if walk.in_link or is_script_url(href):
-        walk.inline(element, pieces)
+def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list[str]) -> None:
+    """Write a link without a special role."""
+    context = visitor.context
+    if context.in_link or is_script_url(href):
+        visitor.write_inline(element, pieces)
         return
     inner: list[str] = []
-    walk.in_link = True
-    walk.inline(element, inner)
-    walk.in_link = False
+    context.in_link = True
+    visitor.write_inline(element, inner)
+    context.in_link = False
     written = inner[0] if len(inner) == 1 else "".join(inner)
     text = strip_breaks(written)
-    url = walk.link(href.strip())
+    url = visitor.link(href.strip())
     if not text:
-        _write_wordless_link(walk, element, href, url, pieces)
+        _write_icon_link(visitor, element, href, url, pieces)
         return
     if written[:1].isspace():
         add_space(written, pieces)
@@ -304,39 +291,36 @@ def write_link(walk: Visitor, element: Element, href: str, pieces: list[str]) ->
 
 
 def escape_exclamation_mark(pieces: list[str]) -> None:
-    """Keep a `!` that stands before a link from making it an image."""
+    """Escape a `!` before a link, which would make it an image."""
     if pieces and pieces[-1].endswith("!"):
         pieces[-1] = pieces[-1][:-1] + "\\!"
 
 
 def is_script_url(href: str) -> bool:
-    """Tell whether an address runs something instead of leading somewhere."""
-    return _SCRIPT.match(href) is not None
+    """Return whether a URL runs a script or contains data instead of leading to a page."""
+    return _SCRIPT_URL.match(href) is not None
 
 
-_SCRIPT = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
+def _is_permalink(element: Element) -> bool:
+    """Return whether the text of a link is only a sign for a link to the place where it is."""
+    if element.get("aria-hidden") == "true":
+        return True
+    return element_text(element).strip().casefold() in _PERMALINK_TEXTS and element.find(".//img") is None
 
 
-def _write_backlink(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a link back to where a note is used: its text, where that is more than an arrow."""
+def _write_backlink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a link from a footnote back to its use as text, if it is more than an arrow."""
     if any(letter.isalnum() for letter in element_text(element)):
-        walk.inline(element, pieces)
+        visitor.write_inline(element, pieces)
 
 
-def _write_wordless_link(walk: Visitor, element: Element, href: str, url: str, pieces: list[str]) -> None:
-    """Write a link that shows only an icon by the name that it has for the ear; one that shows nothing goes."""
+def _write_icon_link(visitor: Visitor, element: Element, href: str, url: str, pieces: list[str]) -> None:
+    """Write a link without text under its accessible name. A link that shows nothing is dropped."""
     label = " ".join((element.get("aria-label") or element.get("title") or "").split())
     if not label and (href.startswith("#") or not len(element)):
         return
-    space_before(walk, pieces)
-    if walk.plain is not None:
-        walk.plain.append(label or url)
-    pieces.append(
-        format_autolink(url, label or url) or f"[{escape_text(label or url, brackets=True)}]({format_destination(url)})"
-    )
-    space_after(walk, element, pieces)
-
-
-def _emoji(element: Element) -> Iterator[Element]:
-    """Give the icons in an element."""
-    return (child for child in element.iterdescendants() if ROLES[child.tag, child.get("class")] == "emoji")
+    label = label or url
+    add_space_before(visitor, pieces)
+    visitor.record_plain(label)
+    pieces.append(format_autolink(url, label) or f"[{escape_text(label, brackets=True)}]({format_destination(url)})")
+    add_space_after(visitor, element, pieces)

@@ -1,4 +1,4 @@
-"""Formulas: the TeX that math was made from, between dollars."""
+"""Math: the TeX source of a formula, between dollar signs."""
 
 from __future__ import annotations
 
@@ -6,28 +6,43 @@ import re
 
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text
 
+_DISPLAY = re.compile(r"\$\$(.*)\$\$", re.DOTALL)
+_INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
+_MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
-def write_math(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a formula within a line as TeX between dollars."""
+
+def write_math(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a formula within a line."""
     tex, display = extract_tex(element)
     if not tex:
-        walk.inline(element, pieces)
+        visitor.write_inline(element, pieces)
         return
-    tex = " ".join(tex.split())
-    written = f"$${tex}$$" if display else f"${tex}$"
-    if walk.plain is not None:
-        walk.plain.append(written)
+    dollars = "$$" if display else "$"
+    written = f"{dollars}{' '.join(tex.split())}{dollars}"
+    visitor.record_plain(written)
     pieces.append(written)
 
 
-def write_script(walk: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the formula that a script holds for MathJax; other scripts go."""
+def write_script(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the formula in a script for MathJax. Other scripts are dropped."""
     if (element.get("type") or "").startswith("math/tex"):
-        write_math(walk, element, pieces)
+        write_math(visitor, element, pieces)
+
+
+def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a formula on lines of its own."""
+    tex, _ = extract_tex(element)
+    if not tex:
+        visitor.write_group(element, out)
+        return
+    lines = [line.rstrip() for line in tex.splitlines() if line.strip()]
+    # TeX does not mind joined lines, but Markdown would read some lines as a list or the like.
+    separator = " " if any(_MARKDOWN_LINE.match(line) for line in lines) else "\n"
+    out.append(f"$$\n{separator.join(lines)}\n$$")
 
 
 def extract_tex(element: Element) -> tuple[str, bool]:
-    """Give the TeX that an element was made from, and whether it stands on lines of its own."""
+    """Return the TeX source of a formula, `""` if there is none, and whether it is display math."""
     kind = element.get("type") or ""
     if kind.startswith("math/tex"):
         return element_text(element).strip(), "mode=display" in kind
@@ -50,7 +65,3 @@ def extract_tex(element: Element) -> tuple[str, bool]:
     if found := _INLINE.fullmatch(text):
         return (found[1] or found[2]).strip(), False
     return (text, display) if "math" in classes.split() else ("", False)
-
-
-_DISPLAY = re.compile(r"\$\$(.*)\$\$", re.DOTALL)
-_INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)

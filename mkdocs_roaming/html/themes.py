@@ -1,110 +1,385 @@
-"""What themes do to Markdown, as data: which element plays which role, and where tabs, titles and articles are.
+"""Themes: which elements of a page play which role, and where its article and its navigation are.
 
-Adding a theme is adding entries here. A selector is `.class` or `tag.class`; one that ends in `_` or `-` fits every
-class that begins so (Docusaurus hashes its class names).
+A theme is data. `BUILT_IN_THEMES` covers the common generators and Markdown extensions, packages add themes through the
+entry point group `roaming.themes`, and a site adds its own CSS classes with the option `classes`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, cast
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from lxml import etree
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.plugins import load_entry_points
 
-Find = Callable[[etree._Element], list[etree._Element]]
-"""Finds elements below one."""
+if TYPE_CHECKING:
+    from lxml import etree
+
+ENTRY_POINT_GROUP = "roaming.themes"
+
+Role = Literal[
+    "group",
+    "pager",
+    "skip",
+    "text",
+    "self-link",
+    "permalink",
+    "footnote-reference",
+    "footnotes",
+    "display-math",
+    "math",
+    "mermaid",
+    "admonition-title",
+    "admonition",
+    "tabs",
+    "code-table",
+    "code-title",
+    "api-heading",
+    "classifier",
+    "footnote-label",
+    "strong",
+    "signature",
+    "labels",
+    "spaced",
+    "line-block",
+    "rubric",
+    "code-wrapper",
+    "emoji",
+    "caption",
+    "code",
+    "code-span",
+    "definitions",
+    "emphasis",
+    "file-tree",
+    "heading",
+    "image",
+    "input",
+    "line-break",
+    "link",
+    "list",
+    "media",
+    "quotation",
+    "quote",
+    "rule",
+    "script",
+    "span",
+    "strike",
+    "table",
+    "tag",
+]
+"""What an element is converted as. An element whose classes name several roles plays the first of them."""
+
+AdmonitionKind = Literal["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"]
+"""GitHub's five kinds of alerts."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+ADMONITION_KINDS: tuple[AdmonitionKind, ...] = get_args(AdmonitionKind)
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Give names that stand in a text, with spaces between."""
+    """Split names that are separated by white space."""
     return tuple(text.split())
 
 
-# Roles, the strongest first: an element whose classes name several plays the first of them.
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """CSS selectors of the labels and the panels of a set of tabs; `:scope` is the element with the role `tabs`."""
 
-RULES: tuple[tuple[str, str], ...] = (
-    ("group", "nav.md-post__action"),
-    ("pager", "nav.md-pagination"),
-    (
-        "skip",
-        # permalinks and footnote backlinks
-        ".headerlink .hash-link .header-anchor .anchorjs-link .heading-anchor .doc-anchor .sl-anchor-link "
-        ".footnote-definition-label .footnote-backref .fn-backref .backrefs .data-footnote-backref "
-        # what a page asks to leave out, and what is there for the ear only
-        ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
-        # code blocks: buttons, line numbers, the language's name in a corner
-        ".md-clipboard .md-code__nav .md-code__button .copybtn .copy-button .copy-btn .clipboard-button "
-        ".buttonGroup_ .line-numbers-wrapper .linenos .lineno .linenodiv .rouge-gutter .gutter "
-        "span.lang button.copy .copy .zeroclipboard-container "
-        # previews of scripts that typeset
-        ".MathJax_Preview .katex-html .MJX_Assistive_MathML "
-        # the theme around the text
-        ".md-content__button .md-source-file .md-feedback .md-tags .md-path .md-banner .md-consent "
-        ".md-header .md-sidebar .md-footer .md-dialog "
-        ".theme-doc-breadcrumbs .theme-doc-footer .theme-doc-toc-mobile .theme-doc-version-badge .tocCollapsible_ "
-        ".theme-edit-this-page .pagination-nav .pager .prev-next-area .prev-next-footer .header-article-items "
-        ".rst-breadcrumbs-buttons .rst-footer-buttons .wy-breadcrumbs .wy-breadcrumbs-aside .related-pages "
-        ".edit-this-page .edit-link .page-edit .last-updated .back-to-top .content-icon-container .view-this-page "
-        ".sphinxsidebar .related .clearer div.toc .mobile-only-toc .pagination-links .feedback "
-        "div.contents div.bd-header-article .mw-editsection",
+    labels: str
+    panels: str
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The HTML of a theme, a generator or a Markdown extension, as data.
+
+    Raises:
+        ValueError: A role or a kind of admonition is unknown.
+    """
+
+    name: str
+    articles: tuple[str, ...] = ()
+    """CSS selectors of the element that holds a page's article, the best first."""
+    navs: tuple[str, ...] = ()
+    """CSS selectors of the elements that hold the site's navigation, the best first."""
+    roles: Mapping[Role, str] = field(default_factory=dict)
+    """Selectors by role: `.class` or `tag.class`, separated by spaces.
+
+    A class that ends in `_` or `-` stands for every class that begins with it (Docusaurus appends hashes).
+    """
+    admonitions: Mapping[str, AdmonitionKind] = field(default_factory=dict)
+    """Kinds of admonitions by CSS class."""
+    admonition_prefixes: tuple[str, ...] = ()
+    """Prefixes of the classes that name the kind, such as `alert-` in `alert-warning`."""
+    tabs: tuple[Tabs, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the names that a type checker may not have seen."""
+        for role in self.roles:
+            if role not in ROLES:
+                raise ValueError(f"theme {self.name}: unknown role {role!r}. Roles: {', '.join(ROLES)}.")
+        for kind in self.admonitions.values():
+            if kind not in ADMONITION_KINDS:
+                raise ValueError(f"theme {self.name}: unknown kind {kind!r}. Kinds: {', '.join(ADMONITION_KINDS)}.")
+
+
+HTML = Theme(
+    "html",
+    articles=(
+        "[role=main]",
+        "main article",
+        "main",
+        "article",
+        "[data-md-component=container]",  # home pages of Material leave the article empty
+        "body",
     ),
-    ("text", "a.glightbox"),
-    ("self link", "a.toclink a.toc-backref a.header a.anchor-heading"),
-    ("permalink", "a.anchor a.anchor-link a.permalink a.heading-link"),
-    ("note reference", "a.footnote-ref a.footnote-reference a.footnote_reference sup.footnote-reference"),
-    ("notes", "div.footnote section.footnotes div.footnotes aside.footnote-list aside.footnote dl.footnote"),
-    ("notes", "ol.footnote-definition div.footnote-definition"),
-    ("display math", "div.arithmatex div.math div.katex-display"),
-    ("math", "span.arithmatex span.math .katex .katex-display span.katex-display mjx-container.MathJax"),
-    ("mermaid", "pre.mermaid div.mermaid"),
-    ("callout title", ".admonition-title .admonitionHeading_ .custom-block-title .starlight-aside__title"),
-    ("callout title", ".markdown-alert-title .alert-heading .alert-title .blockquote-tag-title p.topic-title"),
-    ("callout title", ".sidebar-title .sd-card-title-callout"),
-    (
-        "callout",
-        "div.admonition section.admonition aside.admonition .theme-admonition div.alert .custom-block "
-        "aside.starlight-aside .markdown-alert blockquote.blockquote-tag div.seealso div.versionadded "
-        "div.versionchanged div.deprecated div.versionremoved div.topic aside.topic aside.sidebar div.callout "
-        "div.warning",
+    roles={
+        "skip": ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
+        ".heading-anchor .anchorjs-link .copybtn .copy-button .copy-btn .clipboard-button .copy .gutter "
+        ".linenos .lineno .linenodiv .feedback .page-edit .pager .mw-editsection",
+        "self-link": "a.anchor-heading",
+        "permalink": "a.anchor a.anchor-link a.permalink a.heading-link",
+        "footnotes": "section.footnotes div.footnotes",
+        "mermaid": "pre.mermaid div.mermaid",
+        "admonition-title": ".alert-heading .alert-title",
+        "admonition": "div.alert div.callout div.warning",
+        "code-table": "table.codetable table.lntable table.hljs-ln",
+        "code-title": ".code-title",
+        "spaced": "span.comment span.description",
+        "code-wrapper": "div.highlight div.language- div.highlight-",
+        "emoji": "img.emoji span.emoji",
+    },
+    admonitions={
+        **dict.fromkeys(split_names("note abstract summary tldr info todo question help faq example quote"), "NOTE"),
+        **dict.fromkeys(split_names("cite secondary details"), "NOTE"),
+        **dict.fromkeys(split_names("tip hint success check done new"), "TIP"),
+        **dict.fromkeys(split_names("important attention"), "IMPORTANT"),
+        **dict.fromkeys(split_names("warning experimental"), "WARNING"),
+        **dict.fromkeys(split_names("caution danger error failure fail missing bug"), "CAUTION"),
+    },
+    admonition_prefixes=("alert--", "alert-", "callout-"),
+    tabs=(
+        Tabs(":scope > [role=tablist] [role=tab]", ":scope > [role=tabpanel], :scope > * > [role=tabpanel]"),
+        Tabs(":scope > * > [role=tablist] [role=tab]", ":scope > [role=tabpanel], :scope > * > [role=tabpanel]"),
     ),
-    (
-        "tabs",
-        "div.tab-set .tabbed-set .tabs-container .theme-tabs-container .sd-tab-set .sphinx-tabs .vp-code-group",
-    ),
-    (
-        "code table",
-        "table.highlighttable table.codehilitetable table.rouge-table table.codetable table.lntable table.hljs-ln",
-    ),
-    ("code title", "span.filename th.filename .codeBlockTitle_ .code-block-caption figcaption.header .code-title"),
-    ("object heading", "h1.doc-heading h2.doc-heading h3.doc-heading h4.doc-heading h5.doc-heading h6.doc-heading"),
-    ("classifier", "span.classifier"),
-    ("note label", "span.label"),
-    ("strong", "span.doc-section-title"),
-    ("signature", "div.doc-signature"),
-    ("labels", "span.doc-labels"),
-    ("apart", "span.comment span.description"),
-    ("line block", "div.line-block"),
-    ("rubric", "p.rubric div.rubric div.sd-card-title"),
-    (
-        "code wrapper",
-        "div.highlight div.codehilite figure.highlight div.literal-block-wrapper div.theme-code-block "
-        "div.expressive-code figure.frame div.sourceCode div.language- div.highlight- "
-        "div.codeBlockContainer_ div.codehilite-",
-    ),
-    ("emoji", "img.twemoji img.emojione img.gemoji img.emoji span.twemoji span.emoji"),
 )
 
-TAG_ROLES: dict[str, str] = {
+MATH = Theme(
+    "math",
+    roles={
+        "skip": ".MathJax_Preview .katex-html .MJX_Assistive_MathML",
+        "display-math": "div.arithmatex div.math div.katex-display",
+        "math": "span.arithmatex span.math .katex .katex-display mjx-container.MathJax",
+    },
+)
+
+PYTHON_MARKDOWN = Theme(
+    "python-markdown",
+    roles={
+        "skip": ".headerlink .footnote-backref div.toc",
+        "text": "a.glightbox",
+        "self-link": "a.toclink",
+        "footnote-reference": "a.footnote-ref",
+        "footnotes": "div.footnote",
+        "admonition-title": ".admonition-title",
+        "admonition": "div.admonition",
+        "tabs": ".tabbed-set",
+        "code-table": "table.highlighttable table.codehilitetable",
+        "code-title": "span.filename th.filename",
+        "code-wrapper": "div.codehilite div.codehilite-",
+        "emoji": "img.twemoji img.emojione img.gemoji span.twemoji",
+    },
+    tabs=(
+        Tabs(":scope > div.tabbed-labels > label", ":scope > div.tabbed-content > div.tabbed-block"),
+        Tabs(":scope > label", ":scope > div.tabbed-content"),
+    ),
+)
+
+MKDOCSTRINGS = Theme(
+    "mkdocstrings",
+    roles={
+        "skip": ".doc-anchor .backrefs",
+        "api-heading": "h1.doc-heading h2.doc-heading h3.doc-heading h4.doc-heading h5.doc-heading h6.doc-heading",
+        "strong": "span.doc-section-title",
+        "signature": "div.doc-signature",
+        "labels": "span.doc-labels",
+    },
+)
+
+MATERIAL = Theme(
+    "material",
+    articles=(".md-content__inner",),
+    navs=("nav.md-nav--primary",),
+    roles={
+        "group": "nav.md-post__action",
+        "pager": "nav.md-pagination",
+        "skip": ".md-clipboard .md-code__nav .md-code__button .md-content__button .md-source-file .md-feedback .md-tags "
+        ".md-path .md-banner .md-consent .md-header .md-sidebar .md-footer .md-dialog",
+    },
+)
+
+DOCUSAURUS = Theme(
+    "docusaurus",
+    articles=(".theme-doc-markdown",),
+    navs=("ul.theme-doc-sidebar-menu",),
+    roles={
+        "skip": ".hash-link .buttonGroup_ .tocCollapsible_ .theme-doc-breadcrumbs .theme-doc-footer "
+        ".theme-doc-toc-mobile .theme-doc-version-badge .theme-edit-this-page .pagination-nav",
+        "admonition-title": ".admonitionHeading_",
+        "admonition": ".theme-admonition",
+        "tabs": ".tabs-container .theme-tabs-container",
+        "code-title": ".codeBlockTitle_",
+        "code-wrapper": "div.theme-code-block div.codeBlockContainer_",
+    },
+    admonition_prefixes=("theme-admonition-",),
+)
+
+SPHINX = Theme(
+    "sphinx",
+    roles={
+        "skip": ".fn-backref .sphinxsidebar .related .clearer div.contents",
+        "self-link": "a.toc-backref",
+        "footnote-reference": "a.footnote-reference a.footnote_reference",
+        "footnotes": "aside.footnote-list aside.footnote dl.footnote",
+        "admonition-title": "p.topic-title .sidebar-title .sd-card-title-callout",
+        "admonition": "section.admonition aside.admonition div.seealso div.versionadded div.versionchanged "
+        "div.deprecated div.versionremoved div.topic aside.topic aside.sidebar",
+        "tabs": "div.tab-set .sd-tab-set .sphinx-tabs",
+        "code-title": ".code-block-caption",
+        "classifier": "span.classifier",
+        "footnote-label": "span.label",
+        "line-block": "div.line-block",
+        "rubric": "p.rubric div.rubric div.sd-card-title",
+        "code-wrapper": "div.literal-block-wrapper",
+    },
+    admonitions={
+        **dict.fromkeys(split_names("seealso versionadded versionchanged topic sidebar"), "NOTE"),
+        **dict.fromkeys(split_names("deprecated versionremoved"), "WARNING"),
+    },
+    tabs=(
+        Tabs(":scope > label.sd-tab-label", ":scope > div.sd-tab-content"),
+        Tabs(":scope > div[role=tablist] [role=tab]", ":scope > div.sphinx-tabs-panel"),
+        Tabs(":scope > label.tab-label", ":scope > div.tab-content"),
+    ),
+)
+
+FURO = Theme(
+    "furo",
+    articles=("#furo-main-content",),
+    navs=(".sidebar-tree",),
+    roles={
+        "skip": ".related-pages .edit-this-page .last-updated .back-to-top .content-icon-container .view-this-page "
+        ".mobile-only-toc"
+    },
+)
+
+READTHEDOCS = Theme(
+    "readthedocs",
+    articles=("[itemprop=articleBody]",),
+    navs=(".wy-menu-vertical",),
+    roles={"skip": ".rst-breadcrumbs-buttons .rst-footer-buttons .wy-breadcrumbs .wy-breadcrumbs-aside"},
+)
+
+PYDATA = Theme(
+    "pydata",
+    articles=("article.bd-article",),
+    roles={"skip": ".prev-next-area .prev-next-footer .header-article-items div.bd-header-article"},
+)
+
+VITEPRESS = Theme(
+    "vitepress",
+    articles=("main .vp-doc",),
+    navs=(".VPSidebar nav",),
+    roles={
+        "skip": ".header-anchor .line-numbers-wrapper .edit-link span.lang button.copy",
+        "admonition-title": ".custom-block-title",
+        "admonition": ".custom-block",
+        "tabs": ".vp-code-group",
+    },
+    tabs=(Tabs(":scope > div.tabs > label", ":scope > div.blocks > *"),),
+)
+
+STARLIGHT = Theme(
+    "starlight",
+    articles=(".sl-markdown-content",),
+    navs=("nav.sidebar, .sidebar-content",),
+    roles={
+        "skip": ".sl-anchor-link .pagination-links",
+        "admonition-title": ".starlight-aside__title",
+        "admonition": "aside.starlight-aside",
+        "code-title": "figcaption.header",
+        "code-wrapper": "div.expressive-code figure.frame",
+    },
+    admonition_prefixes=("starlight-aside--",),
+)
+
+MDBOOK = Theme(
+    "mdbook",
+    articles=("#content main",),
+    navs=("ol.chapter",),
+    roles={
+        "skip": ".footnote-definition-label",
+        "self-link": "a.header",
+        "footnote-reference": "sup.footnote-reference",
+        "footnotes": "ol.footnote-definition div.footnote-definition",
+        "admonition-title": ".blockquote-tag-title",
+        "admonition": "blockquote.blockquote-tag",
+    },
+    admonition_prefixes=("blockquote-tag-",),
+)
+
+GITHUB = Theme(
+    "github",
+    articles=("section.markdown-section",),
+    roles={
+        "skip": ".data-footnote-backref .zeroclipboard-container .rouge-gutter",
+        "admonition-title": ".markdown-alert-title",
+        "admonition": ".markdown-alert",
+        "code-table": "table.rouge-table",
+        "code-wrapper": "figure.highlight div.sourceCode",
+    },
+    admonition_prefixes=("markdown-alert-",),
+)
+
+ALABASTER = Theme(
+    "alabaster",
+    articles=("div.body[role=main]",),
+    navs=(".sphinxsidebarwrapper .toctree-wrapper, .sphinxsidebarwrapper",),
+)
+
+MKDOCS = Theme("mkdocs", navs=("#navbar-collapse .navbar-nav, .navbar-nav",))
+
+BUILT_IN_THEMES = (
+    MATERIAL,
+    PYTHON_MARKDOWN,
+    MKDOCSTRINGS,
+    DOCUSAURUS,
+    FURO,
+    READTHEDOCS,
+    PYDATA,
+    VITEPRESS,
+    STARLIGHT,
+    GITHUB,
+    MDBOOK,
+    ALABASTER,
+    MKDOCS,
+    SPHINX,
+    MATH,
+    HTML,
+)
+"""The themes that need no package; for articles, navigation and tabs the first match counts."""
+
+TAG_ROLES: dict[str, Role] = {
     **dict.fromkeys(split_names("h1 h2 h3 h4 h5 h6"), "heading"),
     **dict.fromkeys(split_names("ul ol menu dir"), "list"),
     **dict.fromkeys(split_names("pre listing xmp"), "code"),
     **dict.fromkeys(split_names("em i cite dfn var"), "emphasis"),
     **dict.fromkeys(split_names("strong b"), "strong"),
     **dict.fromkeys(split_names("del s strike"), "strike"),
-    **dict.fromkeys(split_names("code tt samp"), "code span"),
+    **dict.fromkeys(split_names("code tt samp"), "code-span"),
     **dict.fromkeys(split_names("kbd sub sup mark ins u"), "tag"),
     **dict.fromkeys(split_names("iframe video audio embed"), "media"),
     **dict.fromkeys(
@@ -124,8 +399,8 @@ TAG_ROLES: dict[str, str] = {
     "a": "link",
     "autoref": "link",
     "blockquote": "quote",
-    "br": "break",
-    "details": "callout",
+    "br": "line-break",
+    "details": "admonition",
     "dl": "definitions",
     "figcaption": "caption",
     "hr": "rule",
@@ -135,248 +410,151 @@ TAG_ROLES: dict[str, str] = {
     "mjx-container": "math",
     "q": "quotation",
     "script": "script",
-    "starlight-file-tree": "file tree",
+    "starlight-file-tree": "file-tree",
     "starlight-tabs": "tabs",
-    "summary": "callout title",
+    "summary": "admonition-title",
     "table": "table",
 }
 
 BLOCK_TAGS = frozenset(
     tag
     for tag, role in TAG_ROLES.items()
-    if role in ("heading", "list", "code", "group", "quote", "callout", "definitions", "rule", "table", "tabs")
+    if role in ("heading", "list", "code", "group", "quote", "admonition", "definitions", "rule", "table", "tabs")
 ) | {"figcaption", "summary"}
-"""Tags that cannot stand inside a line of text."""
+"""Tags that cannot be inside a line of text."""
 
 
-def find_role(tag: Any, classes: str | None) -> str:
-    """Give the role of an element; `span` means that it only holds other things, within a line."""
-    if not isinstance(tag, str):
-        return "skip"
-    best: tuple[int, str] | None = None
-    for token in (classes or "").split():
-        for rank, wanted, role in _rules_for(token):
-            if (wanted is None or wanted == tag) and (best is None or rank < best[0]):
-                best = (rank, role)
-    return best[1] if best else TAG_ROLES.get(tag, "span")
+class Roles(dict[tuple[Any, str | None], Role]):
+    """Roles by tag and class attribute, each looked up once."""
 
+    def __init__(self, themes: Iterable[Theme], classes: Mapping[str, Role]) -> None:
+        self._rules: dict[str, list[tuple[int, str, Role]]] = {}
+        for selector, role in classes.items():
+            self._add(selector if "." in selector else f".{selector}", role, rank=-1)
+        for theme in themes:
+            for role, selectors in theme.roles.items():
+                for selector in selectors.split():
+                    self._add(selector, role, rank=ROLES.index(role))
+        self._prefixes = tuple(name for name in self._rules if name.endswith(("_", "-")))
 
-class Roles(dict[tuple[Any, str | None], str]):
-    """Roles by tag and class attribute, looked up once each."""
-
-    def __missing__(self, key: tuple[Any, str | None]) -> str:
-        """Look it up. What a page brings in is bounded, however many classes it invents."""
+    def __missing__(self, key: tuple[Any, str | None]) -> Role:
+        """Look up a role. The size is bounded: a page may invent any number of classes."""
         if len(self) > 10_000:
             self.clear()
-        role = self[key] = find_role(*key)
+        tag, classes = key
+        role = self[key] = self._find(tag, classes) if isinstance(tag, str) else "skip"
         return role
 
+    def _add(self, selector: str, role: Role, *, rank: int) -> None:
+        tag, _, name = selector.partition(".")
+        self._rules.setdefault(name, []).append((rank, tag, role))
 
-# Callouts
+    def _find(self, tag: str, classes: str | None) -> Role:
+        """Return the role of an element; `span` if it is only a wrapper within a line."""
+        best: tuple[int, str, Role] = (len(ROLES), "", TAG_ROLES.get(tag, "span"))
+        for token in (classes or "").split():
+            for rule in self._rules_for(token):
+                if rule[1] in ("", tag) and rule[0] < best[0]:
+                    best = rule
+        return best[2]
 
-CALLOUTS: dict[str, str] = {
-    **dict.fromkeys(
-        split_names(
-            "note seealso abstract summary tldr info todo question help faq example quote cite secondary topic "
-            "versionadded versionchanged details sidebar"
-        ),
-        "NOTE",
-    ),
-    **dict.fromkeys(split_names("tip hint success check done new"), "TIP"),
-    **dict.fromkeys(split_names("important attention"), "IMPORTANT"),
-    **dict.fromkeys(split_names("warning deprecated versionremoved experimental"), "WARNING"),
-    **dict.fromkeys(split_names("caution danger error failure fail missing bug"), "CAUTION"),
-}
-"""GFM's five kinds for everybody's."""
-
-CALLOUT_PREFIXES = (
-    "theme-admonition-",
-    "starlight-aside--",
-    "markdown-alert-",
-    "blockquote-tag-",
-    "alert--",
-    "alert-",
-    "callout-",
-)
+    def _rules_for(self, token: str) -> list[tuple[int, str, Role]]:
+        rules = self._rules.get(token, [])
+        for prefix in self._prefixes:
+            if token.startswith(prefix):
+                rules = rules + self._rules[prefix]
+        return rules
 
 
-@lru_cache(maxsize=1024)
-def admonition_kind(classes: str) -> str:
-    """Give the GFM kind of a callout by its classes, NOTE where none is known."""
-    for token in classes.lower().split():
-        for prefix in CALLOUT_PREFIXES:
-            token = token.removeprefix(prefix)
-        if token in CALLOUTS:
-            return CALLOUTS[token]
-    return "NOTE"
+class ThemeSet:
+    """The themes in use, and a site's own classes, compiled for lookups.
+
+    The classes of a site take precedence over all themes. Of themes, the first match counts for articles, navigation
+    and tabs, and the first of `ROLES` for roles.
+    """
+
+    def __init__(
+        self, themes: Iterable[Theme], classes: Mapping[str, str] | None = None, fingerprint: str = ""
+    ) -> None:
+        themes = tuple(themes)
+        roles, kinds = _split_classes(classes or {})
+        self.roles = Roles(themes, roles)
+        self.articles = tuple(selector for theme in themes for selector in theme.articles)
+        self.navs = tuple(selector for theme in themes for selector in theme.navs)
+        self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
+        self.fingerprint = fingerprint
+        """Digest of everything that is not built in; part of the key of cached conversions. `""` for nothing."""
+        self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
+        self._kinds = {name: kind for theme in reversed(themes) for name, kind in theme.admonitions.items()} | kinds
+
+    def admonition_kind(self, classes: str) -> AdmonitionKind:
+        """Return the kind of an admonition with these classes; NOTE if none of them is known."""
+        for token in classes.lower().split():
+            for prefix in self._prefixes:
+                token = token.removeprefix(prefix)
+            if token in self._kinds:
+                return self._kinds[token]
+        return "NOTE"
 
 
-# Code
+def load_themes(classes: Mapping[str, str] | None = None) -> ThemeSet:
+    """Return the themes of the installed packages and the built-in ones, with a site's own classes.
 
-NO_LANGUAGE = frozenset(split_names("text txt plain plaintext none default nohighlight no-highlight raw notranslate"))
+    Args:
+        classes: Roles, or kinds of admonitions, by CSS class (see `parse_classes`).
 
-LANGUAGES = frozenset(
-    split_names(
-        "bash bat batch c console cpp cs csharp css csv dart diff django docker dockerfile elixir erlang fish go "
-        "graphql groovy haskell html http ini java javascript jinja jinja2 js json json5 jsonc jsx julia kotlin latex "
-        "less lua make makefile markdown matlab md mermaid nginx nix objc objectivec ocaml perl php powershell proto "
-        "protobuf pwsh py pycon pyi python python3 r rb regex rs rst ruby rust sass scala scss sh shell solidity sql "
-        "svelte svg swift terraform tex toml ts tsx typescript vb vim vue xml yaml yml zig zsh hcl"
-    )
-)
-"""Names that mean a language where they stand as a bare class beside one of `CODE_CLASSES`."""
-
-CODE_CLASSES = frozenset(
-    split_names("highlight codehilite sourcecode hljs prettyprint chroma shiki code literal-block")
-)
-
-_LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|src-|brush:\s*)([^\s;{}]+)"
-    r"|(?:^|\s)highlight-(?!source|text)([A-Za-z0-9+#._-]+)"
-)
-
-
-@lru_cache(maxsize=4096)
-def find_language(classes: str | None) -> str | None:
-    """Give the language that classes name: `""` where they say it is plain text, None where they don't say."""
-    if not classes:
-        return None
-    if found := _LANGUAGE.search(classes):
-        name = (found[1] or found[2]).replace("`", "")
-        return "" if name.lower() in NO_LANGUAGE else name
-    tokens = classes.split()
-    if not CODE_CLASSES.isdisjoint(token.lower() for token in tokens):
-        return next((token for token in tokens if token.lower() in LANGUAGES), None)
-    return None
-
-
-LINE_NUMBERS = frozenset(split_names("linenos lineno linenodiv ln line-number line-numbers gutter lnt hljs-ln-numbers"))
-
-CODE_CLUTTER = frozenset(split_names("button svg style script select textarea template noscript img"))
-"""Tags inside a code block that are no code."""
-
-# Headings and links
-
-PERMALINKS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "⚓︎", "permalink", "anchor", "link", "\u200b", "\ufeff"})
-"""What a link from a heading to itself says."""
-
-BACKLINKS = ("#fnref", "#fr-", "#user-content-fnref", "#cite_ref")
-"""Where a link leads that goes from a footnote back to where it is used."""
-
-SOURCE_LINKS = frozenset({"viewcode-link", "viewcode-back"})
-
-# Tabs
-
-
-def _find(path: str) -> Find:
-    compiled = etree.XPath(path)
-    return lambda element: cast(list[etree._Element], compiled(element))
-
-
-def _has(name: str) -> str:
-    return f"contains(concat(' ',normalize-space(@class),' '),' {name} ')"
-
-
-@dataclass(frozen=True, slots=True)
-class Tabs:
-    """Where labels and panels are, below the element that holds a set of tabs."""
-
-    labels: Find
-    panels: Find
-
-
-def _tabs(labels: str, panels: str) -> Tabs:
-    return Tabs(_find(labels), _find(panels))
-
-
-TABS: tuple[Tabs, ...] = (
-    # pymdownx.tabbed with alternate_style, then without
-    _tabs(f"./div[{_has('tabbed-labels')}]/label", f"./div[{_has('tabbed-content')}]/div[{_has('tabbed-block')}]"),
-    _tabs("./label", f"./div[{_has('tabbed-content')}]"),
-    # Sphinx-design, sphinx-tabs, sphinx-inline-tabs
-    _tabs(f"./label[{_has('sd-tab-label')}]", f"./div[{_has('sd-tab-content')}]"),
-    _tabs("./div[@role='tablist']//*[@role='tab']", f"./div[{_has('sphinx-tabs-panel')}]"),
-    _tabs(f"./label[{_has('tab-label')}]", f"./div[{_has('tab-content')}]"),
-    # VitePress
-    _tabs(f"./div[{_has('tabs')}]/label", f"./div[{_has('blocks')}]/*"),
-    # Docusaurus, Starlight, whoever else says so by role
-    _tabs("./*[@role='tablist']//*[@role='tab']", "./*[@role='tabpanel']|./*/*[@role='tabpanel']"),
-    _tabs("./*/*[@role='tablist']//*[@role='tab']", "./*[@role='tabpanel']|./*/*[@role='tabpanel']"),
-)
-
-# Articles
-
-ARTICLES = (
-    ".md-content__inner",
-    ".theme-doc-markdown",
-    "[itemprop=articleBody]",
-    "article.bd-article",
-    "#furo-main-content",
-    "div.body[role=main]",
-    "main .vp-doc",
-    ".sl-markdown-content",
-    "section.markdown-section",
-    "#content main",
-    "[role=main]",
-    "main article",
-    "main",
-    "article",
-    "[data-md-component=container]",  # home pages write around the article, and leave it empty
-    "body",
-)
-"""Where the article is on a page, of any theme: the first that is there and has text."""
+    Raises:
+        UsageError: A class has an unknown role.
+        PluginError: A package's theme cannot be loaded.
+    """
+    return _load_themes(tuple(sorted((classes or {}).items())))
 
 
 @cache
-def article_selectors() -> tuple[Find, ...]:
-    """Give what finds `ARTICLES` on a page."""
-    return tuple(_find(_xpath(selector)) for selector in ARTICLES)
+def _load_themes(classes: tuple[tuple[str, str], ...]) -> ThemeSet:
+    extra = []
+    for name, theme in load_entry_points(ENTRY_POINT_GROUP).items():
+        if not isinstance(theme, Theme):
+            raise UsageError(
+                f"entry point {name!r} of {ENTRY_POINT_GROUP}: expected a Theme, got {type(theme).__name__}. "
+                "Name an instance of mkdocs_roaming.html.themes.Theme."
+            )
+        extra.append(theme)
+    fingerprint = hashlib.sha256(repr((extra, classes)).encode()).hexdigest()[:16] if extra or classes else ""
+    return ThemeSet((*extra, *BUILT_IN_THEMES), dict(classes), fingerprint)
+
+
+def parse_classes(value: object) -> dict[str, str]:
+    """Check the option `classes`: roles, or kinds of admonitions in lower case, by CSS class.
+
+    Raises:
+        UsageError: The value is no mapping of names, or a role is unknown.
+    """
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for item in value.items() for name in item):
+        raise UsageError("classes: expected a mapping of CSS classes to roles, such as `my-note: admonition`")
+    _split_classes(value)
+    return dict(value)
+
+
+def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:
+    """Split the classes of a site into roles, and kinds of admonitions."""
+    roles: dict[str, Role] = {}
+    kinds: dict[str, AdmonitionKind] = {}
+    for selector, name in classes.items():
+        kind = next((kind for kind in ADMONITION_KINDS if kind.lower() == name), None)
+        role = next((role for role in ROLES if role == name), "admonition" if kind else None)
+        if role is None:
+            known = ", ".join((*ROLES, *(kind.lower() for kind in ADMONITION_KINDS)))
+            raise UsageError(f"classes: {selector}: unknown role {name!r}. Roles: {known}.")
+        roles[selector] = role
+        if kind:
+            kinds[selector.rpartition(".")[2].lower()] = kind
+    return roles, kinds
 
 
 @cache
-def excerpt_selector() -> Find:
-    """Give what finds the excerpts of posts in a blog's list: the head of each stands before its heading."""
-    head = f"header[{_has('md-post__header')}]"
-    content = f"div[{_has('md-post__content')}]"
-    return _find(f".//article[{_has('md-post--excerpt')}][{head}]/{content}")
+def compile_selector(selector: str) -> Callable[[etree._Element], list[etree._Element]]:
+    """Return a function that finds the elements that a CSS selector matches: below an element, or the element itself."""
+    from lxml.cssselect import CSSSelector  # a build with a warm cache parses no HTML
 
-
-_PART = re.compile(r"(?P<tag>^[\w-]+)|\.(?P<cls>[\w-]+)|#(?P<id>[\w-]+)|\[(?P<key>[\w-]+)=(?P<value>\w+)\]")
-
-
-def _xpath(selector: str) -> str:
-    path = ""
-    for simple in selector.split():
-        tag, tests = "*", ""
-        for part in _PART.finditer(simple):
-            if part["tag"]:
-                tag = part["tag"]
-            elif part["cls"]:
-                tests += f"[{_has(part['cls'])}]"
-            elif part["id"]:
-                tests += f"[@id='{part['id']}']"
-            else:
-                tests += f"[@{part['key']}='{part['value']}']"
-        path += f"//{tag}{tests}"
-    return path
-
-
-def _compile(rules: tuple[tuple[str, str], ...]) -> dict[str, list[tuple[int, str | None, str]]]:
-    found: dict[str, list[tuple[int, str | None, str]]] = {}
-    for rank, (role, selectors) in enumerate(rules):
-        for selector in selectors.split():
-            tag, _, name = selector.partition(".")
-            found.setdefault(name, []).append((rank, tag or None, role))
-    return found
-
-
-_BY_CLASS = _compile(RULES)
-_BEGINNINGS = tuple(name for name in _BY_CLASS if name.endswith(("_", "-")))
-
-
-def _rules_for(token: str) -> list[tuple[int, str | None, str]]:
-    rules = _BY_CLASS.get(token, [])
-    for beginning in _BEGINNINGS:
-        if token.startswith(beginning):
-            rules = rules + _BY_CLASS[beginning]
-    return rules
+    return cast("Callable[[etree._Element], list[etree._Element]]", CSSSelector(selector, translator="html"))

@@ -1,4 +1,4 @@
-"""The walk down an article's tree: tells blocks from lines of text and hands each element to what writes its role."""
+"""The visitor of an article's tree: separates blocks from lines of text and calls the writer of each element's role."""
 
 from __future__ import annotations
 
@@ -16,35 +16,32 @@ from mkdocs_roaming.html.escape import (
     find_special,
     normalize_whitespace,
 )
-from mkdocs_roaming.html.themes import BLOCK_TAGS, Roles
+from mkdocs_roaming.html.themes import BLOCK_TAGS, Role, ThemeSet
 from mkdocs_roaming.manifest.models import Heading
 
 Element = etree._Element
 BlockWriter = Callable[["Visitor", Element, list[str]], None]
-"""Writes an element as blocks, appended to a list."""
+"""Writes an element as blocks, appended to the list."""
 InlineWriter = Callable[["Visitor", Element, list[str]], None]
-"""Writes an element within a line, as pieces appended to a list."""
+"""Writes an element within a line, as pieces appended to the list."""
 
 MAX_DEPTH = 120
-"""Below this depth of nesting only the text is taken."""
+"""Elements that are nested deeper are written as plain text."""
 
 HARD_BREAK = "\\\n"
 
-ROLES = Roles()
-
-_HOLDERS = frozenset(
-    {"span", "text", "link", "permalink", "self link", "emphasis", "strong", "strike", "tag", "quotation"}
+_INLINE_WRAPPERS = frozenset(
+    {"span", "text", "link", "permalink", "self-link", "emphasis", "strong", "strike", "tag", "quotation"}
 )
+"""Roles of inline elements that may contain blocks."""
 _PARAGRAPH_MARKS = {
     **dict.fromkeys(("b", "strong"), ("**", "strong")),
     **dict.fromkeys(("i", "em"), ("*", "em")),
     **dict.fromkeys(("del", "s", "strike"), ("~~", "del")),
     **{tag: ("", tag) for tag in ("ins", "mark", "u")},
 }
-"""What marks a paragraph in an element of text around it: Markdown's sign, if it has one, and the tag."""
-_MARK_ENDS = frozenset("*~")
-_SPACES = frozenset(" \n")
-_JOINED = frozenset("]~")
+"""How a paragraph inside an inline element is marked: the Markdown delimiter, if there is one, and the tag."""
+_DELIMITERS = frozenset("*~")
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
@@ -52,222 +49,302 @@ _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
 
 
 @dataclass(slots=True)
-class Visitor:
-    """One article's conversion while it goes on: what is around the element that is being written."""
+class Footnotes:
+    """The footnotes of an article."""
 
-    block_writers: Mapping[str, BlockWriter]
-    inline_writers: Mapping[str, InlineWriter]
-    link: Callable[[str], str]
-    image: Callable[[str], str]
-    source_language: Callable[[str, str | None], str | None]
+    labels: dict[str, str] | None = None
+    """Labels by id; None until they are needed."""
+    uses: dict[str, int] = field(default_factory=dict)
+    """Index of the top-level block that first uses a footnote, by label, in order of use."""
+    definitions: dict[str, str] = field(default_factory=dict)
 
-    top: list[str] = field(default_factory=list)
-    """The blocks of the article itself; what is nested writes into lists of its own."""
-    marks: list[tuple[int, Heading]] = field(default_factory=list)
-    """The headings of the top level, with their places in `top`."""
+
+@dataclass(slots=True)
+class Output:
+    """The converted article."""
+
+    blocks: list[str] = field(default_factory=list)
+    """The blocks of the top level. Nested blocks are collected in lists of their own."""
+    headings: list[tuple[int, Heading]] = field(default_factory=list)
+    """The headings of the top level, with their indexes in `blocks`."""
     title: int | None = None
-    """The place in `top` of the heading that is the page's title."""
-    note_uses: dict[str, int] = field(default_factory=dict)
-    """Footnotes in order of first use, by label, with the place in `top` where each is used."""
-    notes: dict[str, str] = field(default_factory=dict)
-    note_labels: dict[str, str] | None = None
-    """Labels of the footnotes that the article defines, by id; None until somebody asks."""
+    """Index in `blocks` of the heading that is the page's title."""
+    footnotes: Footnotes = field(default_factory=Footnotes)
+
+
+@dataclass(slots=True)
+class HeadingContext:
+    """The heading that is being written."""
+
+    anchor: str | None
+    plain: list[str] = field(default_factory=list)
+    """Its text without markup."""
+
+
+@dataclass(slots=True)
+class Context:
+    """The surroundings of the element that is being written."""
 
     depth: int = 0
-    nested: int = 0
-    """How many lists, quotes and callouts are around."""
+    nesting: int = 0
+    """Number of lists, quotes and admonitions around the element."""
     level: int = 1
-    """The level of the last heading, of an API object or the top level."""
+    """Level of the last top-level heading."""
     line_break: str = HARD_BREAK
     styles: frozenset[str] = frozenset()
-    """The emphasis that is on."""
-    marks_around: tuple[tuple[str, str], ...] = ()
-    """The emphasis that is around blocks, by mark and tag."""
+    """Emphasis that is already written."""
+    paragraph_marks: tuple[tuple[str, str], ...] = ()
+    """Emphasis around blocks, as in `_PARAGRAPH_MARKS`; every paragraph gets it."""
     in_link: bool = False
-    heading_id: str | None = None
-    in_heading: bool = False
-    plain: list[str] | None = None
-    """Gathers the text without markup while a heading is written."""
-    card: str | None = None
-    """Where a link around blocks leads, until its first line of text is written."""
-    taken: Element | None = None
-    """The title that the callout around has written already."""
+    heading: HeadingContext | None = None
+    block_link: str | None = None
+    """Target of a link around blocks, until its first line of text is written."""
+    written_title: Element | None = None
+    """The title that the enclosing admonition has written."""
     language: str | None = None
     code_title: str | None = None
     in_code: bool = False
-    """Whether something that belongs to a code block is around."""
+    """Whether the element belongs to a code block, such as its title."""
 
-    def blocks(self, parent: Element, out: list[str]) -> None:
-        """Write what stands in an element as blocks."""
-        if self.depth > MAX_DEPTH:
-            self._only_text(parent, out)
+
+class Visitor:
+    """Visits the elements of one article and writes them as Markdown.
+
+    Args:
+        block_writers: Writers of blocks by role.
+        inline_writers: Writers of everything else by role.
+        themes: The themes that assign roles.
+        link: Maps the target of a link to the address to write.
+        image: Maps the source of an image to the address to write.
+        source_language: Looks up the language of code by its content and title.
+    """
+
+    __slots__ = (
+        "block_writers",
+        "context",
+        "image",
+        "inline_writers",
+        "link",
+        "output",
+        "roles",
+        "source_language",
+        "themes",
+    )
+
+    def __init__(
+        self,
+        block_writers: Mapping[str, BlockWriter],
+        inline_writers: Mapping[str, InlineWriter],
+        themes: ThemeSet,
+        *,
+        link: Callable[[str], str],
+        image: Callable[[str], str],
+        source_language: Callable[[str, str | None], str | None],
+    ) -> None:
+        self.block_writers = block_writers
+        self.inline_writers = inline_writers
+        self.themes = themes
+        self.roles = themes.roles
+        self.link = link
+        self.image = image
+        self.source_language = source_language
+        self.output = Output()
+        self.context = Context()
+
+    def role(self, element: Element) -> Role:
+        """Return the role of an element."""
+        return self.roles[element.tag, element.get("class")]
+
+    def write_blocks(self, parent: Element, out: list[str]) -> None:
+        """Write the content of an element as blocks."""
+        context = self.context
+        if context.depth > MAX_DEPTH:
+            pieces: list[str] = []
+            self.write_text(element_text(parent), pieces)
+            self.end_paragraph(pieces, out)
             return
-        self.depth += 1
-        writers, inlines = self.block_writers, self.inline_writers
-        pieces: list[str] = []
+        context.depth += 1
+        roles, block_writers, inline_writers = self.roles, self.block_writers, self.inline_writers
+        pieces = []
         text = parent.text
         if text and not text.isspace():
-            self.text(text, pieces)
+            self.write_text(text, pieces)
         for element in parent:
-            role = ROLES[element.tag, element.get("class")]
-            writer = writers.get(role)
+            role = roles[element.tag, element.get("class")]
+            writer = block_writers.get(role)
             if writer is not None:
                 if pieces:
-                    self.flush(pieces, out)
+                    self.end_paragraph(pieces, out)
                 writer(self, element, out)
-            elif role in _HOLDERS and len(element) and contains_block(element):
-                self.flush(pieces, out)
-                self._open(role, element, out)
+            elif role in _INLINE_WRAPPERS and len(element) and contains_block(element):
+                self.end_paragraph(pieces, out)
+                self._write_block_wrapper(role, element, out)
             else:
-                inlines[role](self, element, pieces)
+                inline_writers[role](self, element, pieces)
             text = element.tail
             if text and (pieces or not text.isspace()):
-                self.text(text, pieces)
+                self.write_text(text, pieces)
         if pieces:
-            self.flush(pieces, out)
-        self.depth -= 1
+            self.end_paragraph(pieces, out)
+        context.depth -= 1
 
-    def block(self, element: Element, out: list[str]) -> None:
+    def write_block(self, element: Element, out: list[str]) -> None:
         """Write one element as blocks."""
-        writer = self.block_writers.get(ROLES[element.tag, element.get("class")])
+        writer = self.block_writers.get(self.role(element))
         if writer is not None:
             writer(self, element, out)
         else:
-            self.blocks(element, out)
+            self.write_blocks(element, out)
 
-    def inline(self, parent: Element, pieces: list[str]) -> None:
-        """Write what stands in an element within a line."""
-        if self.depth > MAX_DEPTH:
-            self.text(element_text(parent), pieces)
+    def write_group(self, element: Element, out: list[str]) -> None:
+        """Write the content of an element as blocks, unless the page hides it."""
+        if not (element.attrib and is_hidden(element)):
+            self.write_blocks(element, out)
+
+    def write_inline(self, parent: Element, pieces: list[str]) -> None:
+        """Write the content of an element within a line."""
+        context = self.context
+        if context.depth > MAX_DEPTH:
+            self.write_text(element_text(parent), pieces)
             return
-        self.depth += 1
-        writers = self.inline_writers
+        context.depth += 1
+        roles, inline_writers = self.roles, self.inline_writers
         text = parent.text
         if text:
-            self.text(text, pieces)
+            self.write_text(text, pieces)
         for element in parent:
-            writer = writers.get(ROLES[element.tag, element.get("class")])
+            writer = inline_writers.get(roles[element.tag, element.get("class")])
             if writer is not None:
                 writer(self, element, pieces)
-            else:  # a block where there can be none
-                self.text(" ", pieces)
-                self.inline(element, pieces)
-                self.text(" ", pieces)
+            else:  # a block inside a line
+                self.write_text(" ", pieces)
+                self.write_inline(element, pieces)
+                self.write_text(" ", pieces)
             text = element.tail
             if text:
-                self.text(text, pieces)
-        self.depth -= 1
+                self.write_text(text, pieces)
+        context.depth -= 1
 
-    def line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
-        """Give an element's content as one line, for headings, titles and cells."""
+    def render_line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
+        """Return the content of an element as one line, for headings, titles and cells."""
         pieces: list[str] = []
-        before = self.styles, self.line_break
-        self.line_break = line_break
+        context = self.context
+        before = context.styles, context.line_break
+        context.line_break = line_break
         if styles:
-            self.styles |= {styles}
-        self.inline(element, pieces)
-        self.styles, self.line_break = before
+            context.styles |= {styles}
+        self.write_inline(element, pieces)
+        context.styles, context.line_break = before
         return strip_breaks("".join(pieces))
 
-    def text(self, text: str, pieces: list[str]) -> None:
-        """Write text within a line: white space collapsed, escaped."""
-        if self.plain is not None:
-            self.plain.append(text)
+    def render_nested(self, element: Element) -> list[str]:
+        """Return the content of an element as the blocks of a container: their headings are not headings of the page."""
+        parts: list[str] = []
+        self.context.nesting += 1
+        self.write_blocks(element, parts)
+        self.context.nesting -= 1
+        return parts
+
+    def write_text(self, text: str, pieces: list[str]) -> None:
+        """Write text within a line: white space normalized, Markdown escaped."""
+        context = self.context
+        if context.heading is not None:
+            context.heading.plain.append(text)
         written = text.replace("\n", " ")
         if "  " in written or not written.isprintable():
             written = normalize_whitespace(written)
         before = pieces[-1][-1:] if pieces else ""
-        if before in _SPACES and written[:1] == " ":
+        if before in {" ", "\n"} and written[:1] == " ":
             written = written[1:]
         if find_special(written):
-            words = escape_text(written.strip(" "), brackets=self.in_link)
+            words = escape_text(written.strip(" "), brackets=context.in_link)
             written = f"{' ' if written[0] == ' ' else ''}{words}{' ' if written[-1] == ' ' else ''}"
-        if before in _JOINED and written and written[0] + before in ("(]", "~~"):
+        if before in {"]", "~"} and written and written[0] + before in ("(]", "~~"):
             written = "\\" + written
         if written:
             pieces.append(written)
 
-    def flush(self, pieces: list[str], out: list[str]) -> None:
-        """End a line of text: what was gathered becomes a paragraph."""
+    def record_plain(self, text: str) -> None:
+        """Add text to the plain text of the heading that is being written, if there is one."""
+        if self.context.heading is not None:
+            self.context.heading.plain.append(text)
+
+    def end_paragraph(self, pieces: list[str], out: list[str]) -> None:
+        """Turn the pieces of a line into a paragraph."""
         text = strip_breaks("".join(pieces) if len(pieces) > 1 else pieces[0]) if pieces else ""
         pieces.clear()
         if text:
-            if self.marks_around:
-                text = self._marked(text)
+            for mark, tag in reversed(self.context.paragraph_marks):
+                fits = mark and text[0] not in _DELIMITERS and text[-1] not in _DELIMITERS
+                text = f"{mark}{text}{mark}" if fits else f"<{tag}>{text}</{tag}>"
             if "\n" in text or text[0] in LINE_STARTERS:
                 text = escape_line_starts(text)
-            out.append(text if self.card is None else self.carded(text))
+            out.append(self.apply_block_link(text))
 
-    def carded(self, text: str) -> str:
-        """Make the first line of text within a link around blocks the link."""
-        if self.card is None:
+    def apply_block_link(self, text: str) -> str:
+        """Return the first line of text inside a link around blocks as the link, any other line unchanged."""
+        url = self.context.block_link
+        if url is None:
             return text
-        url, self.card = self.card, None
+        self.context.block_link = None
         return f"[{text}]({url})"
-
-    def contents(self, element: Element) -> list[str]:
-        """Give an element's blocks as those of a container: their headings are not the page's."""
-        parts: list[str] = []
-        self.nested += 1
-        self.blocks(element, parts)
-        self.nested -= 1
-        return parts
 
     @contextmanager
     def within(self, **state: object) -> Iterator[None]:
-        """Change what is around while the block runs."""
-        before = {name: getattr(self, name) for name in state}
+        """Set fields of the context for the duration of a block."""
+        context = self.context
+        before = {name: getattr(context, name) for name in state}
         for name, value in state.items():
-            setattr(self, name, value)
+            setattr(context, name, value)
         try:
             yield
         finally:
             for name, value in before.items():
-                setattr(self, name, value)
+                setattr(context, name, value)
 
-    def _open(self, role: str, element: Element, out: list[str]) -> None:
-        """Write an element of text that holds blocks: a link goes to its first line, emphasis to each paragraph."""
-        if role == "link" and element.get("href") is not None and not self.in_link:
-            self.inline_writers["card"](self, element, out)
-        elif role in self.styles or (mark := _PARAGRAPH_MARKS.get(element.tag)) is None:
-            self.blocks(element, out)
+    def _write_block_wrapper(self, role: Role, element: Element, out: list[str]) -> None:
+        """Write an inline element that contains blocks: its first line becomes the link, each paragraph is marked."""
+        context = self.context
+        if role == "link" and element.get("href") is not None and not context.in_link:
+            self.block_writers["block-link"](self, element, out)
+        elif role in context.styles or (mark := _PARAGRAPH_MARKS.get(element.tag)) is None:
+            self.write_blocks(element, out)
         else:
-            styles = self.styles | {role} if mark[0] else self.styles
-            with self.within(styles=styles, marks_around=(*self.marks_around, mark)):
-                self.blocks(element, out)
-
-    def _marked(self, text: str) -> str:
-        for mark, tag in reversed(self.marks_around):
-            plain = mark and text[0] not in _MARK_ENDS and text[-1] not in _MARK_ENDS
-            text = f"{mark}{text}{mark}" if plain else f"<{tag}>{text}</{tag}>"
-        return text
-
-    def _only_text(self, element: Element, out: list[str]) -> None:
-        pieces: list[str] = []
-        self.text(element_text(element), pieces)
-        self.flush(pieces, out)
+            styles = context.styles | {role} if mark[0] else context.styles
+            with self.within(styles=styles, paragraph_marks=(*context.paragraph_marks, mark)):
+                self.write_blocks(element, out)
 
 
 def contains_block(element: Element) -> bool:
-    """Tell whether blocks stand somewhere in an element."""
+    """Return whether an element contains blocks, at any depth."""
     return any(child.tag in BLOCK_TAGS for child in element.iterdescendants())
 
 
 def is_hidden(element: Element) -> bool:
-    """Tell whether the page hides an element. (What tabs hide is asked for by name, not here.)"""
+    """Return whether the page hides an element. Panels of tabs are hidden, too: their writer does not ask."""
     if element.get("hidden") is not None:
         return True
     style = element.get("style")
     return style is not None and _DISPLAY_NONE.search(style) is not None
 
 
+def has_class(element: Element, *names: str) -> bool:
+    """Return whether an element has one of the classes."""
+    return not set(names).isdisjoint((element.get("class") or "").split())
+
+
 def element_text(element: Element) -> str:
-    """Give the text of an element as it stands, without what follows the element."""
+    """Return the text of an element, without its tail."""
     return str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
 
 
+def normalized_text(element: Element) -> str:
+    """Return the text of an element on one line, without its tail."""
+    return " ".join(element_text(element).split())
+
+
 def strip_breaks(text: str) -> str:
-    """Take white space and line breaks off both ends."""
+    """Strip white space and line breaks from both ends of a line of Markdown."""
     text = text.strip()
     if not text or (text[-1] not in _BREAK_ENDS and text[0] not in _BREAK_STARTS):
         return text
@@ -284,13 +361,13 @@ def strip_breaks(text: str) -> str:
 
 
 def _ends_in_break(text: str, start: int, end: int) -> bool:
-    """Tell whether text ends in the backslash of a break: text escapes its own, so theirs are even."""
-    at = end
-    while at > start and text[at - 1] == "\\":
-        at -= 1
-    return (end - at) % 2 == 1
+    """Return whether text ends in the backslash of a break. Escaped backslashes come in pairs."""
+    run = end
+    while run > start and text[run - 1] == "\\":
+        run -= 1
+    return (end - run) % 2 == 1
 
 
 def format_bold(text: str) -> str:
-    """Give a title as bold text."""
+    """Format text as bold text."""
     return f"**{text}**" if text else ""

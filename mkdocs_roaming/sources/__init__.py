@@ -1,1 +1,1 @@
-"""Package."""
+"""Sources of pages other than MkDocs."""

@@ -15,7 +15,6 @@ from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.html.document import (
-    decode_page,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -333,6 +332,16 @@ def _decorate(file: Path, path: str, batch: Batch, widget: WidgetOptions | None)
     if widget:
         html = add_widget(html, widget, path, batch.site.url, suggest_questions(None, batch.converted[path].sections))
     write_atomically(file, html.encode("utf-8", "surrogateescape"))
+
+
+def decode_page(data: bytes) -> str:
+    """Decode a page: UTF-8, or the encoding that it declares or looks like."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        from bs4.dammit import UnicodeDammit  # few pages are not UTF-8
+
+        return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
 
 
 def _decoded(data: bytes) -> str:

@@ -5,27 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, cast
 from urllib.parse import urljoin
 
 from lxml import etree
-from lxml.cssselect import CSSSelector
 
+from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
-
-SIDEBARS = (
-    "nav.md-nav--primary",  # Material, Zensical
-    "ul.theme-doc-sidebar-menu",  # Docusaurus
-    ".sidebar-tree",  # furo
-    ".wy-menu-vertical",  # Sphinx and MkDocs readthedocs
-    ".VPSidebar nav",  # VitePress
-    "nav.sidebar, .sidebar-content",  # Starlight
-    "ol.chapter",  # mdBook
-    ".sphinxsidebarwrapper .toctree-wrapper, .sphinxsidebarwrapper",  # alabaster and its kin
-    "#navbar-collapse .navbar-nav, .navbar-nav",  # MkDocs
-)
-"""Where themes keep the nav, the most telling first."""
 
 Resolve = Callable[[str], str | None]
 """Gives the path of a published page for an href, None for anything else."""
@@ -59,19 +45,19 @@ def from_llms_txt(text: str, resolve: Resolve) -> tuple[NavItem, ...]:
     return tuple(nav)
 
 
-def from_sidebar(page: etree._Element, resolve: Resolve) -> tuple[NavItem, ...]:
+def from_sidebar(page: etree._Element, resolve: Resolve, themes: ThemeSet | None = None) -> tuple[NavItem, ...]:
     """Give the nav in a page's sidebar; empty where no theme is recognised.
 
     Groups that the page shows closed are empty: `together` fills them from other pages, or drops them.
     """
     if nav := _pydata(page, resolve):
         return nav
-    for selector in SIDEBARS:
-        bars = [bar for bar in _select(selector)(page) if not _of_a_post(bar)]
+    for selector in (themes or load_themes()).navs:
+        bars = [bar for bar in compile_selector(selector)(page) if not _of_a_post(bar)]
         found = [item for bar in bars for item in _items(bar, resolve)]
         if sum(1 for _ in _paths(found)) > 1:
             return tuple(_once(found, set()))
-    contents = _select(".toctree-wrapper")(page) if resolve("#") == "" else ()  # a Sphinx theme without a nav
+    contents = compile_selector(".toctree-wrapper")(page) if resolve("#") == "" else ()  # a Sphinx theme without a nav
     return tuple(_once([item for part in contents for item in _items(part, resolve)], set()))
 
 
@@ -122,12 +108,6 @@ def collect_paths(nav: Iterable[NavItem]) -> set[str]:
 
 
 # Nested lists, as every theme writes its nav
-
-
-@cache
-def _select(selector: str) -> Callable[[etree._Element], list[etree._Element]]:
-    """Give what finds the elements of a selector: to translate it takes longer than to use it."""
-    return cast("Callable[[etree._Element], list[etree._Element]]", CSSSelector(selector, translator="html"))
 
 
 def _items(element: etree._Element, resolve: Resolve) -> list[NavItem]:
@@ -183,13 +163,15 @@ def _item(element: etree._Element, resolve: Resolve) -> NavItem:
 def _pydata(page: etree._Element, resolve: Resolve) -> tuple[NavItem, ...]:
     """Read what pydata's theme splits in two: the head of the page names the parts, the sidebar the pages of one."""
     items: dict[str, NavItem] = {}
-    for link in _select("ul.bd-navbar-elements a")(page):
+    for link in compile_selector("ul.bd-navbar-elements a")(page):
         path = resolve(link.get("href") or "")
         if path is None or path in items:
             continue
         inner: list[NavItem] = []
         if any({"current", "active"} & _classes(above) for above in link.iterancestors("li")):
-            inner = [item for bar in _select(".bd-docs-nav .bd-toc-item")(page) for item in _items(bar, resolve)]
+            inner = [
+                item for bar in compile_selector(".bd-docs-nav .bd-toc-item")(page) for item in _items(bar, resolve)
+            ]
         items[path] = NavItem(_text(link), path, children=tuple(inner))
     return tuple(items.values())
 

@@ -15,9 +15,11 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from mkdocs_roaming.html.code import extract_code
+from mkdocs_roaming.html import code as html_code
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body
+from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.sections import split_sections
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "html"
@@ -42,6 +44,10 @@ def codes(markdown: str) -> list[str]:
 
 def links(markdown: str) -> list[str]:
     return [str(token.attrs["href"]) for token in tokens(markdown) if token.type == "link_open"]
+
+
+def extract_code(pre: Element) -> str:
+    return html_code.extract_code(pre, load_themes().roles)
 
 
 def words_of(rendered: str) -> str:
@@ -161,12 +167,6 @@ def test_what_the_theme_adds_to_an_article_is_taken_off_but_not_from_the_callers
     before = etree.tostring(tree)
     assert "".join(find_article(tree).itertext()) == "TText after"
     assert etree.tostring(tree) == before
-
-
-def test_a_page_is_read_in_the_encoding_that_it_declares() -> None:
-    page = "<meta charset=iso-8859-1><main>Öl</main>"
-    assert find_article(page.encode("latin-1")).text == "Öl"
-    assert find_article(page.encode()).text == "Öl"
 
 
 def test_words_are_counted_as_a_reader_sees_them() -> None:
