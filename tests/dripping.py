@@ -1,4 +1,4 @@
-"""A web server on this machine that answers its first request drop by drop, and all others well."""
+"""A local web server that sends its first response byte by byte without end, and all others at once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 HEADERS = (b"HTTP/1.1 200 OK\r\nA: ", b"b")
-"""How it begins, and what it goes on with until it is left: a header without end."""
+"""The first bytes, and the bytes that are repeated until the client disconnects: an endless header."""
 BODY = (b"HTTP/1.1 200 OK\r\n\r\n", b" ")
-"""The same for a body."""
+"""The same for an endless body."""
 
 
 @contextmanager
 def dripping(begins: bytes, piece: bytes, *, then: bytes = b"") -> Iterator[str]:
-    """Give its address; `then` is what it answers later. It must have been left by the end."""
+    """Yield the server's URL; `then` is the body of later responses. Fails if the client never disconnects."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def drip() -> None:
             connection, _ = listening.accept()
-            with connection, suppress(OSError):  # the client leaves
+            with connection, suppress(OSError):  # the client disconnects
                 connection.recv(65_536)
                 connection.sendall(begins)
                 while True:
@@ -42,8 +42,8 @@ def dripping(begins: bytes, piece: bytes, *, then: bytes = b"") -> Iterator[str]
         thread.start()
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        finally:  # also when a test fails: a thread that accepts for ever would keep the run from ending
+        finally:  # also when a test fails: a thread in accept() would keep pytest from exiting
             with socket.create_connection(listening.getsockname()) as goodbye:
                 goodbye.sendall(b"END ")
             thread.join(20)
-        assert not thread.is_alive(), "the server was never left"
+        assert not thread.is_alive(), "the client never disconnected"

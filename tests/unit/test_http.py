@@ -1,4 +1,4 @@
-"""How a server's answer is waited for."""
+"""Total timeouts, and shutting down a client's connections from another thread."""
 
 from __future__ import annotations
 
@@ -12,70 +12,77 @@ import httpx2
 import pytest
 from certificates import self_signed
 
-from mkdocs_roaming._http import ConnectionTracker, run_with_timeout
+from mkdocs_roaming._http import ApiConfig, ConnectionTracker, run_with_timeout
 
 
 @pytest.fixture
-def silent() -> Iterator[socket.socket]:
-    """A server that takes connections and says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(20)
-        yield listening
+def silent_server() -> Iterator[socket.socket]:
+    """A listening socket that accepts connections and sends nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        yield server
 
 
-def address(listening: socket.socket) -> str:
-    return f"http://127.0.0.1:{listening.getsockname()[1]}/"
+def url_of(server: socket.socket) -> str:
+    return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_who_is_given_up_hears_of_it_at_once_and_so_does_who_reads(silent: socket.socket) -> None:
-    """A thread that waits without an end is woken, and the server sees its connection end."""
-    connections, ended = ConnectionTracker(), threading.Event()
+def test_run_with_timeout_ends_connection_of_abandoned_call(silent_server: socket.socket) -> None:
+    """The blocked thread wakes up, and the server sees the connection close."""
+    connections, was_interrupted = ConnectionTracker(), threading.Event()
     with httpx2.Client(timeout=None, trust_env=False) as client:
 
-        def ask() -> None:
+        def send() -> None:
             try:
-                client.get(address(silent), extensions={"trace": connections.trace})
+                client.get(url_of(silent_server), extensions={"trace": connections.trace})
             except httpx2.RemoteProtocolError:
-                ended.set()
+                was_interrupted.set()
 
         with pytest.raises(TimeoutError):
-            run_with_timeout(ask, 0.5, connections.shutdown)
-        server, _ = silent.accept()
-        with server:
-            server.settimeout(20)
-            assert server.recv(65_536).startswith(b"GET / ")
-            assert server.recv(65_536) == b""
-        assert ended.wait(20)
+            run_with_timeout(send, 0.5, connections.shutdown)
+        connection, _ = silent_server.accept()
+        with connection:
+            connection.settimeout(20)
+            assert connection.recv(65_536).startswith(b"GET / ")
+            assert connection.recv(65_536) == b""
+        assert was_interrupted.wait(20)
 
 
-def test_what_connects_after_it_was_given_up_is_hung_up_too(silent: socket.socket) -> None:
-    """A slow lookup of a name does not leave a request that runs on."""
+def test_shutdown_closes_connections_opened_later(silent_server: socket.socket) -> None:
+    """A slow name lookup leaves no request running."""
     connections = ConnectionTracker()
     connections.shutdown()
     with httpx2.Client(timeout=None, trust_env=False) as client, pytest.raises(httpx2.TransportError):
-        client.get(address(silent), extensions={"trace": connections.trace})
+        client.get(url_of(silent_server), extensions={"trace": connections.trace})
 
 
-def test_a_connection_with_tls_is_hung_up(silent: socket.socket, tmp_path: Path) -> None:
-    """The socket that speaks TLS is another one than the one that was connected."""
-    connections, certificate, over = ConnectionTracker(), self_signed(tmp_path / "own.pem"), threading.Event()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+def test_shutdown_closes_tls_connection(silent_server: socket.socket, tmp_path: Path) -> None:
+    """The TLS socket is another object than the TCP socket."""
+    connections, certificate, is_closed = ConnectionTracker(), self_signed(tmp_path / "own.pem"), threading.Event()
+    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context.load_cert_chain(certificate)
 
     def serve() -> None:
-        connected, _ = silent.accept()
-        connected.settimeout(20)
-        with context.wrap_socket(connected, server_side=True, suppress_ragged_eofs=True) as server:
+        connection, _ = silent_server.accept()
+        connection.settimeout(20)
+        with server_context.wrap_socket(connection, server_side=True, suppress_ragged_eofs=True) as server:
             assert server.recv(65_536).startswith(b"GET / ")
             if server.recv(65_536) == b"":
-                over.set()
+                is_closed.set()
 
-    trusting = ssl.create_default_context(cafile=certificate)
+    client_context = ssl.create_default_context(cafile=certificate)
     threading.Thread(target=serve, daemon=True).start()
-    with httpx2.Client(timeout=None, trust_env=False, verify=trusting) as client:
-        url = address(silent).replace("http:", "https:")
+    with httpx2.Client(timeout=None, trust_env=False, verify=client_context) as client:
+        url = url_of(silent_server).replace("http:", "https:")
         with pytest.raises(TimeoutError):
             run_with_timeout(
                 lambda: client.get(url, extensions={"trace": connections.trace}), 0.5, connections.shutdown
             )
-        assert over.wait(20)
+        assert is_closed.wait(20)
+
+
+def test_api_config_repr_and_address_hide_secrets() -> None:
+    config = ApiConfig("m", "https://user:secret@host:8443/v1/?token=secret", "key", "KEY", "BASE_URL")
+    assert config.address == "https://host:8443/v1"
+    assert "secret" not in repr(config)
+    assert "key" not in repr(config)

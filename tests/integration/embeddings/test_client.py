@@ -197,7 +197,7 @@ def test_the_environment_says_where_the_server_is(serve: Serve) -> None:
     ("said", "environ", "says"),
     [
         (EmbeddingsConfig("m"), {}, "where is m? give base_url"),
-        (EmbeddingsConfig("m", "localhost:1"), {}, "is no address of a server"),
+        (EmbeddingsConfig("m", "localhost:1"), {}, "is not a server address"),
         (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {}, "takes its key from MINE, which is not set"),
         (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {"MINE": "“k”"}, "the key in MINE holds a character"),
     ],

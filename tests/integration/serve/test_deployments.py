@@ -151,7 +151,7 @@ def test_a_look_at_a_site_that_drips_ends(folder: Path) -> None:
     """Byte by byte, be it in its headers, it holds up no look for ever: the site is looked at again."""
     with dripping(*HEADERS, then=b'{"digest": "sha256:new"}') as address:
         looking = open_change_detector(f"{address}roaming/manifest.json", open_library(folder), seconds=2.5)
-        with pytest.raises(LibraryError, match=r"manifest\.json: no complete answer within 2\.5 seconds; try again"):
+        with pytest.raises(LibraryError, match=r"manifest\.json: no complete response within 2\.5 seconds; try again"):
             looking.news()
         assert looking.news() == "sha256:new"
 

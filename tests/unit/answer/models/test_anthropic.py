@@ -485,7 +485,7 @@ def test_an_address_where_nobody_answers_is_named(claude: Make) -> None:
 
 def test_what_is_no_address_is_refused(claude: Make) -> None:
     """Before anything is asked, and without what may be secret in it."""
-    with pytest.raises(UsageError, match="'ftp://host/x' is no address of a server; give one such as"):
+    with pytest.raises(UsageError, match="'ftp://host/x' is not a server address; use a URL such as"):
         claude(base_url="ftp://user:pass@host/x")
 
 

@@ -423,7 +423,7 @@ def test_an_address_where_nobody_answers_is_named() -> None:
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/", "http://", "", "http://[::1", "http://x:99999"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     """Before anything is asked."""
-    with pytest.raises(UsageError, match="is no address of a server; give one such as"):
+    with pytest.raises(UsageError, match="is not a server address; use a URL such as"):
         OpenAIModel("qwen3", base_url=url)
 
 

@@ -64,7 +64,7 @@ def test_a_model_is_chosen_by_option_environment_and_configuration(
             {},
             "where is qwen3? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY",
         ),
-        ("openai:qwen3", {"ROAMING_BASE_URL": "localhost"}, "'localhost' is no address of a server"),
+        ("openai:qwen3", {"ROAMING_BASE_URL": "localhost"}, "'localhost' is not a server address"),
         ("scripted:/no/such/file", {}, "/no/such/file: cannot be read (No such file or directory)"),
     ],
 )
