@@ -72,7 +72,7 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
     assert refusal(bare).endswith(f"make one with `roaming index {bare}`")
     assert refusal(tmp_path).endswith(f"; name a site in it, such as {folder}")
     (tmp_path / "mkdocs.yml").write_text("site_name: x")
-    assert "mkdocs.yml: settings, no site; build the site, then name the folder" in refusal(tmp_path / "mkdocs.yml")
+    assert "mkdocs.yml: a settings file; build the site, then name the folder" in refusal(tmp_path / "mkdocs.yml")
     manifest = folder / "roaming" / "manifest.json"
     for text, said in [
         ("{", "not JSON"),
@@ -223,7 +223,7 @@ def test_a_site_that_cannot_be_opened_says_why_in_one_line(site, server, refused
     assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in refusal(
         server.url + "app/"
     )
-    assert "answered a web page where the manifest should be" in refusal(server.url + "app/roaming/manifest.json")
+    assert "expected a JSON manifest, got a web page" in refusal(server.url + "app/roaming/manifest.json")
     assert "not found (404)" in refusal(server.url + "roaming/manifest.json")
     assert "not found (404)" in refusal(server.url + "gone/")
     server.replies["/down/roaming/manifest.json"] = reply(status=503)
@@ -306,7 +306,9 @@ def test_what_was_read_longest_ago_is_let_go_when_there_is_too_much(make_site: C
             return super().file(path, cache_key)
 
     library = Library(
-        site.manifest, Counting({path: text.encode() for path, text in site.files.items()}, where="memory"), keep=2500
+        site.manifest,
+        Counting({path: text.encode() for path, text in site.files.items()}, where="memory"),
+        cache_bytes=2500,
     )
     places = list(library.sections)
     for at in (0, 1, 0, 2, 0, 1):
@@ -398,7 +400,7 @@ def test_what_is_no_markdown_is_refused(tmp_path: Path, server, reply: Callable)
     (tmp_path / "photo.md").write_bytes(b"\x89PNG\0\0\0")
     server.replies["/page.md"] = reply(b"<html><p>Not found")
     assert "a web page, not Markdown" in refusal(tmp_path / "page.md")
-    assert "not a text" in refusal(tmp_path / "photo.md")
+    assert "not a text file" in refusal(tmp_path / "photo.md")
     assert "a web page, not Markdown" in refusal(server.url + "page.md")
     assert re.search(r"not found \(404\)", refusal(server.url + "none.md"))
     assert texts(library_from_markdown("")) in ([""], [])
