@@ -38,9 +38,11 @@ def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tuple[str, str]:
     """Return the text of a heading as Markdown and as plain text."""
-    heading = HeadingContext(anchor)
-    with visitor.within(heading=heading):
-        text = visitor.render_line(element)
+    context = visitor.context
+    before = context.heading
+    context.heading = heading = HeadingContext(anchor)
+    text = visitor.render_line(element)
+    context.heading = before
     return text, normalize_whitespace("".join(heading.plain)).strip()
 
 
@@ -125,9 +127,7 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     items = _render_items(visitor, element)
     if not items:
         return
-    loose = not has_class(element, "simple") and any(
-        child.tag == "p" for item in element.iterchildren("li") for child in item
-    )
+    loose = not has_class(element, "simple") and _has_paragraphs(element)
     before = out[-1] if out else ""
     if element.tag == "ol":
         sign = ")" if _ORDERED_LIST.match(before) else "."
@@ -141,15 +141,27 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     out.append(("\n\n" if loose else "\n").join(lines))
 
 
+def _has_paragraphs(element: Element) -> bool:
+    """Return whether an item of a list contains a paragraph."""
+    for item in element:
+        if len(item) and item.tag == "li":
+            for child in item:
+                if child.tag == "p":
+                    return True
+    return False
+
+
 def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, list[str]]]:
     """Return the items of a list: their explicit numbers, if any, and their blocks."""
     items: list[tuple[str | None, list[str]]] = []
-    visitor.context.nesting += 1
+    roles, context = visitor.roles, visitor.context
+    context.nesting += 1
     for child in element:
-        if visitor.role(child) == "skip" or (child.tag == "li" and is_hidden(child)):
+        tag = child.tag
+        if roles[tag, child.get("class")] == "skip" or (tag == "li" and is_hidden(child)):
             continue
         parts: list[str] = []
-        if child.tag == "li":
+        if tag == "li":
             visitor.write_blocks(child, parts)
         else:
             visitor.write_block(child, parts)
@@ -157,13 +169,13 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
             pieces: list[str] = []
             visitor.write_text(child.tail, pieces)
             visitor.end_paragraph(pieces, parts)
-        if not parts and element.tag == "ol" and child.tag == "li":  # empty items are numbered, too
+        if not parts and tag == "li" and element.tag == "ol":  # empty items are numbered, too
             parts = [""]
-        if child.tag in ("ul", "ol") and items:
+        if tag in ("ul", "ol") and items:
             items[-1][1].extend(parts)
         elif parts:
             items.append((child.get("value"), parts))
-    visitor.context.nesting -= 1
+    context.nesting -= 1
     return items
 
 

@@ -83,11 +83,13 @@ def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
     context = visitor.context
+    before = context.language, context.code_title, context.in_code
+    context.in_code = True
     language = find_language(element.get("class"))
-    if language is None:
-        language = context.language
-    with visitor.within(language=language, code_title=context.code_title, in_code=True):
-        visitor.write_group(element, out)
+    if language is not None:
+        context.language = language
+    visitor.write_group(element, out)
+    context.language, context.code_title, context.in_code = before
 
 
 def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -213,7 +215,8 @@ def _code_text(element: Element) -> str:
 
 
 def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
-    visitor.record_plain(text)
+    if visitor.context.heading is not None:
+        visitor.record_plain(text)
     if text and pieces and pieces[-1][-1:] == "`" and (before := parse_code_span(pieces[-1])):
         # Adjacent code spans would be read as one with backticks in it.
         if len(before) < _MAX_JOINED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from mkdocs_roaming.errors import UsageError
@@ -484,11 +484,12 @@ class ThemeSet:
         self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
         self.fingerprint = fingerprint
         """Digest of everything that is not built in; part of the key of cached conversions. `""` for nothing."""
+        self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
+        """Returns the kind of an admonition with these classes; NOTE if none of them is known."""
         self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
         self._kinds = {name: kind for theme in reversed(themes) for name, kind in theme.admonitions.items()} | kinds
 
-    def admonition_kind(self, classes: str) -> AdmonitionKind:
-        """Return the kind of an admonition with these classes; NOTE if none of them is known."""
+    def _find_admonition_kind(self, classes: str) -> AdmonitionKind:
         for token in classes.lower().split():
             for prefix in self._prefixes:
                 token = token.removeprefix(prefix)
@@ -554,7 +555,11 @@ def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[st
 
 @cache
 def compile_selector(selector: str) -> Callable[[etree._Element], list[etree._Element]]:
-    """Return a function that finds the elements that a CSS selector matches: below an element, or the element itself."""
-    from lxml.cssselect import CSSSelector  # a build with a warm cache parses no HTML
+    """Return a function that finds the elements that match a CSS selector, an element itself and everything in it."""
+    from cssselect import HTMLTranslator  # not at the top: a build with a warm cache parses no HTML
+    from lxml.etree import XPath
 
-    return cast("Callable[[etree._Element], list[etree._Element]]", CSSSelector(selector, translator="html"))
+    prefix = "self::" if selector.startswith(":scope") else "descendant-or-self::"
+    return cast(
+        "Callable[[etree._Element], list[etree._Element]]", XPath(HTMLTranslator().css_to_xpath(selector, prefix))
+    )

@@ -253,15 +253,14 @@ class Visitor:
         written = text.replace("\n", " ")
         if "  " in written or not written.isprintable():
             written = normalize_whitespace(written)
-        before = pieces[-1][-1:] if pieces else ""
-        if before in {" ", "\n"} and written[:1] == " ":
+        if pieces and written[:1] == " " and pieces[-1][-1:] in {" ", "\n"}:
             written = written[1:]
         if find_special(written):
             words = escape_text(written.strip(" "), brackets=context.in_link)
             written = f"{' ' if written[0] == ' ' else ''}{words}{' ' if written[-1] == ' ' else ''}"
-        if before in {"]", "~"} and written and written[0] + before in ("(]", "~~"):
-            written = "\\" + written
         if written:
+            if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
+                written = "\\" + written
             pieces.append(written)
 
     def record_plain(self, text: str) -> None:
@@ -274,12 +273,14 @@ class Visitor:
         text = strip_breaks("".join(pieces) if len(pieces) > 1 else pieces[0]) if pieces else ""
         pieces.clear()
         if text:
-            for mark, tag in reversed(self.context.paragraph_marks):
-                fits = mark and text[0] not in _DELIMITERS and text[-1] not in _DELIMITERS
-                text = f"{mark}{text}{mark}" if fits else f"<{tag}>{text}</{tag}>"
+            context = self.context
+            if context.paragraph_marks:
+                for mark, tag in reversed(context.paragraph_marks):
+                    fits = mark and text[0] not in _DELIMITERS and text[-1] not in _DELIMITERS
+                    text = f"{mark}{text}{mark}" if fits else f"<{tag}>{text}</{tag}>"
             if "\n" in text or text[0] in LINE_STARTERS:
                 text = escape_line_starts(text)
-            out.append(self.apply_block_link(text))
+            out.append(text if context.block_link is None else self.apply_block_link(text))
 
     def apply_block_link(self, text: str) -> str:
         """Return the first line of text inside a link around blocks as the link, any other line unchanged."""
