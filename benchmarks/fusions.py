@@ -171,7 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     if said is None:
         raise SystemExit("name a model in [embeddings] of the settings")
     endpoint: EmbeddingsClient = create_embeddings_client(said, os.environ)
-    queries = QueryEmbedder(endpoint, prefix=said.query_prefix, on_warning=print, patience=60.0)
+    queries = QueryEmbedder(endpoint, prefix=said.query_prefix, on_warning=print, timeout=60.0)
     files = dict(each.split("=", 1) for each in options.questions)
     kinds: dict[str, list[tuple[str, Library, list[Asked]]]] = {}
     for name, folder in (each.split("=", 1) for each in options.sites):

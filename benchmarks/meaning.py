@@ -47,7 +47,7 @@ def main() -> None:
     library, size = with_meaning(
         options.site, EmbeddingsOptions(endpoint.model, lambda: endpoint, settings.embeddings.text_prefix)
     )
-    queries = QueryEmbedder(endpoint, prefix=settings.embeddings.query_prefix, on_warning=print, patience=60.0)
+    queries = QueryEmbedder(endpoint, prefix=settings.embeddings.query_prefix, on_warning=print, timeout=60.0)
     count = len(library.sections)
     print(f"{options.site}: {len(library.manifest.pages)} pages, {count} sections; {size / count:.0f} bytes a section")
     asked: list[str] = []
@@ -108,7 +108,7 @@ def with_meaning(where: str, meaning: EmbeddingsOptions) -> tuple[Library, int]:
         for page in library.manifest.pages
     ]
     before = Path(where) / VECTORS_PATH
-    manifest, data = add_vectors(library.manifest, written, meaning, kept=None, before=before, warn=print, note=print)
+    manifest, data = add_vectors(library.manifest, written, meaning, known_files=[before], warn=print, note=print)
     if data is None:
         raise SystemExit(1)
     return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=where)), len(data)

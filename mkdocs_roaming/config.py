@@ -111,7 +111,7 @@ class Settings:
         from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder, create_embeddings_client
         from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
-        endpoint = create_embeddings_client(self.embeddings, environ, seconds=5 * QUERY_TIMEOUT, retries=0)
+        endpoint = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(endpoint, prefix=self.embeddings.query_prefix, on_warning=tell)
         return lambda library: HybridSearch(Search(library), queries)
 

@@ -49,7 +49,6 @@ from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.llms_txt import add_markdown_links
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
-from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 
 if TYPE_CHECKING:
@@ -244,6 +243,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             write_widget_files(Path(config.site_dir) / folder, batch.site.language)
         previous = None
         if where := self.config.previous:
+            from mkdocs_roaming.publish.previous import read_previous  # loads urllib
+
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(localize_previous(where, folder), base, log.warning)
         try:

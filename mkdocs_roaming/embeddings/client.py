@@ -1,73 +1,84 @@
-"""Texts as vectors: what makes them, and who is asked for them.
+"""Clients for embeddings APIs: vectors of section texts for a build, and cached vectors of queries for search.
 
-A vector stands for what a text means, so texts that say the same in other words lie near each other. The published
-files name the model alone: where it is and with which key it is asked is for whoever builds or reads a site to say.
+Published files name only the model. The server and the key come from the configuration of whoever builds or searches.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 import math
+import sys
 import threading
 import time
 import weakref
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mkdocs_roaming._http import ApiConfig, ConnectionTracker, parse_base_url, parse_retry_after, run_with_timeout
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.text.tokenizer import extract_terms, parse_words
 
 if TYPE_CHECKING:
     from httpx2 import Client
 
-
 BASE_URL = "https://api.openai.com/v1"
-
-
-URL, KEY = "ROAMING_EMBEDDINGS_URL", "ROAMING_EMBEDDINGS_KEY"
-
+URL_VARIABLE = "ROAMING_EMBEDDINGS_URL"
+KEY_VARIABLE = "ROAMING_EMBEDDINGS_KEY"
 
 BATCH_SIZE = 32
+"""Number of texts in one request: the smallest limit of the common servers."""
 
-
-"""The most texts of one request: what the servers take that take least."""
-
+MAX_DIMENSIONS = 8_192
 
 Vector = Sequence[float]
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts; `model` names what makes them."""
+    """Computes vectors of texts; `model` is the name of the model."""
 
     model: str
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Give a vector for each text, all of one length. Raises EmbeddingError where that cannot be."""
+        """Return a vector for each text, all of the same length.
+
+        Raises:
+            EmbeddingError: The vectors cannot be computed.
+        """
         ...
 
 
 class EmbeddingError(RoamingError):
-    """No vectors can be had. `again` tells that they may in a moment, `wait` how long the server asks to wait."""
+    """The vectors of texts cannot be computed.
 
-    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+    Args:
+        message: The reason.
+        retryable: Whether a later request may succeed.
+        retry_after: The pause in seconds that the server asks for.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.again, self.wait = again, wait
+        self.retryable, self.retry_after = retryable, retry_after
+
+
+# Configuration
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingsConfig:
-    """Who makes vectors: the model, its server, the variable that holds the key.
+    """The model and its server.
 
-    Some models want to be told what a text is: `text_prefix` stands before a section's text, `query_prefix` before a
-    question.
+    Args:
+        model: The name of the model.
+        base_url: The URL of the server; empty for OpenAI's.
+        key_env: The environment variable that holds the key.
+        text_prefix: Precedes each section text; some models need to know what a text is.
+        query_prefix: Precedes each query.
     """
 
     model: str
@@ -77,51 +88,75 @@ class EmbeddingsConfig:
     query_prefix: str = ""
 
 
-CONFIG_FIELDS = ("model", "base_url", "key_env", "text_prefix", "query_prefix")
+CONFIG_FIELDS = tuple(field.name for field in fields(EmbeddingsConfig))
 
 
-def parse_embeddings_config(said: object, where: str) -> EmbeddingsConfig:
-    """Read what a configuration says of embeddings; raises UsageError in one line that starts with `where`."""
-    if not isinstance(said, Mapping):
-        raise UsageError(f"{where}: a table such as `model: nomic-embed-text`, not {said!r}")
-    for name, value in said.items():
-        if name not in CONFIG_FIELDS:
-            raise UsageError(f"{where}: there is no {name!r}; there are {', '.join(CONFIG_FIELDS)}")
-        if not isinstance(value, str):
-            raise UsageError(f"{where}: {name} is a text, not {value!r}")
-    if not str(said.get("model", "")).strip():
-        raise UsageError(f"{where}: which model? name one, such as `model: nomic-embed-text`")
-    return EmbeddingsConfig(**said)
+def parse_embeddings_config(config: object, where: str) -> EmbeddingsConfig:
+    """Parse the embeddings table of a configuration; errors begin with `where`.
 
-
-def create_embeddings_client(said: EmbeddingsConfig, environ: Mapping[str, str], **how: Any) -> EmbeddingsClient:
-    """Give the server that embeddings are asked of; raises UsageError where something is missing.
-
-    The address is ROAMING_EMBEDDINGS_URL, else the configured one, else OpenAI's. The key is in the variable that
-    `key_env` names, else in ROAMING_EMBEDDINGS_KEY. OPENAI_API_KEY goes to OpenAI alone: it was never meant for an
-    address that a file names.
+    Raises:
+        UsageError: The table is invalid.
     """
-    where = environ.get(URL, "").strip() or said.base_url.strip() or BASE_URL
-    own = parse_base_url(where, "/v1") == BASE_URL
-    names = [said.key_env] if said.key_env else [KEY, *(["OPENAI_API_KEY"] if own else [])]
-    name = next((name for name in names if environ.get(name, "").strip()), names[-1])
-    key = environ.get(name, "").strip()
+    if not isinstance(config, Mapping):
+        raise UsageError(f"{where}: expected a table such as `model: nomic-embed-text`, got {config!r}")
+    for name, value in config.items():
+        if name not in CONFIG_FIELDS:
+            raise UsageError(f"{where}: unknown key {name!r}. Available keys: {', '.join(CONFIG_FIELDS)}")
+        if not isinstance(value, str):
+            raise UsageError(f"{where}: {name} must be a string, not {value!r}")
+    if not str(config.get("model", "")).strip():
+        raise UsageError(f"{where}: model is missing. Add it, for example `model: nomic-embed-text`")
+    return EmbeddingsConfig(**config)
+
+
+def create_embeddings_client(
+    config: EmbeddingsConfig, environ: Mapping[str, str], *, timeout: float = 60.0, retries: int = 3
+) -> EmbeddingsClient:
+    """Create a client for the configured server.
+
+    The URL is ROAMING_EMBEDDINGS_URL, else the configured one, else OpenAI's. The key is in the variable that
+    `key_env` names, else in ROAMING_EMBEDDINGS_KEY. OPENAI_API_KEY is sent only to OpenAI, never to a server that a
+    file names.
+
+    Raises:
+        UsageError: The URL or the key is missing or invalid.
+    """
+    base_url = environ.get(URL_VARIABLE, "").strip() or config.base_url.strip() or BASE_URL
+    is_openai = parse_base_url(base_url, "/v1") == BASE_URL
+    variables = [config.key_env] if config.key_env else [KEY_VARIABLE, *(["OPENAI_API_KEY"] if is_openai else [])]
+    variable = next((name for name in variables if environ.get(name, "").strip()), variables[-1])
+    key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise UsageError(f"the key in {name} holds a character that no key has; set it anew")
-    if said.key_env and not key:
-        raise UsageError(f"{said.model} takes its key from {said.key_env}, which is not set")
-    if own and not key:
+        raise UsageError(f"the key in {variable} contains an invalid character; set it again")
+    if config.key_env and not key:
+        raise UsageError(f"the key for {config.model} is read from {config.key_env}, which is not set")
+    if is_openai and not key:
         raise UsageError(
-            f"where is {said.model}? give base_url, such as http://localhost:11434/v1, or set OPENAI_API_KEY for OpenAI"
+            f"no server for {config.model}. Set base_url, such as http://localhost:11434/v1, "
+            "or set OPENAI_API_KEY for OpenAI"
         )
-    return EmbeddingsClient(said.model, base_url=where, key=key, key_name=name, **how)
+    return EmbeddingsClient(
+        config.model, base_url=base_url, key=key, key_name=variable, timeout=timeout, retries=retries
+    )
+
+
+# HTTP API
 
 
 class EmbeddingsClient:
-    """Any server that speaks OpenAI's embeddings API: OpenAI's own, Ollama, llama.cpp, vLLM and others.
+    """Client for OpenAI's embeddings API, which Ollama, llama.cpp, vLLM and other servers also offer.
 
-    A request that fails for a while is made again, at most `retries` times, with growing pauses or as the server asks,
-    and never after a pause of more than `patience` seconds. Redirects are not followed: the key stays where it belongs.
+    Redirects are not followed, so that the key is only sent to the configured server.
+
+    Args:
+        model: The name of the model.
+        base_url: The URL of the server.
+        key: The key; empty for none.
+        key_name: The environment variable of the key, for error messages.
+        timeout: Time limit for one request in seconds.
+        retries: Maximum number of retries after a temporary failure.
+        max_pause: Longest pause before a retry; if the server asks for a longer one, the request fails.
+        sleep: Replaced by tests.
     """
 
     def __init__(
@@ -130,25 +165,25 @@ class EmbeddingsClient:
         *,
         base_url: str = BASE_URL,
         key: str = "",
-        key_name: str = KEY,
-        seconds: float = 60.0,
+        key_name: str = KEY_VARIABLE,
+        timeout: float = 60.0,
         retries: int = 3,
-        patience: float = 60.0,
+        max_pause: float = 60.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx2  # only for those who ask
+        import httpx2  # builds without vectors import no HTTP client
 
         self.model = model
-        self._service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
-        self._seconds, self._retries, self._patience, self._sleep = seconds, retries, patience, sleep
+        self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
+        self._timeout, self._retries, self._max_pause, self._sleep = timeout, retries, max_pause, sleep
         self._httpx2 = httpx2
-        self._plain = True  # whether `encoding_format` is sent: not every server knows it
-        self._open()
+        self._sends_format = True  # `encoding_format`, which some servers reject
+        self._connect()
 
-    def _open(self) -> None:
-        key, seconds = self._service.key, self._seconds
+    def _connect(self) -> None:
+        key, timeout = self._api.key, self._timeout
         self._client = self._httpx2.Client(
-            timeout=self._httpx2.Timeout(seconds, connect=min(5.0, seconds)),
+            timeout=self._httpx2.Timeout(timeout, connect=min(5.0, timeout)),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
         self._connections = ConnectionTracker()
@@ -156,167 +191,144 @@ class EmbeddingsClient:
 
     @property
     def address(self) -> str:
-        """Where it is, without what may be secret in it."""
-        return self._service.address
+        """The URL of the server without credentials."""
+        return self._api.address
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Give a vector for each text."""
-        found: list[Vector] = []
-        for begin in range(0, len(texts), BATCH_SIZE):
-            found += self._trying(texts[begin : begin + BATCH_SIZE])
-        if len({len(vector) for vector in found}) > 1:
-            raise self._nonsense("vectors of different lengths")
-        return found
+        """Return a vector for each text.
 
-    def _trying(self, texts: Sequence[str]) -> list[Vector]:
-        tried = 0
+        Raises:
+            EmbeddingError: A request fails.
+        """
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), BATCH_SIZE):
+            vectors += self._embed_batch(texts[start : start + BATCH_SIZE])
+        if len({len(vector) for vector in vectors}) > 1:
+            raise self._invalid("vectors of different lengths")
+        return vectors
+
+    def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
+        attempt = 0
         while True:
             try:
-                return self._asked(texts)
+                return self._request(texts)
             except EmbeddingError as error:
-                if not error.again or tried >= self._retries or (error.wait or 0.0) > self._patience:
+                if not error.retryable or attempt >= self._retries or (error.retry_after or 0.0) > self._max_pause:
                     raise
-                pause = min(0.5 * 2.0**tried, 8.0) if error.wait is None else error.wait
-            tried += 1
+                pause = min(0.5 * 2.0**attempt, 8.0) if error.retry_after is None else error.retry_after
+            attempt += 1
             self._sleep(pause)
 
-    def _asked(self, texts: Sequence[str]) -> list[Vector]:
+    def _request(self, texts: Sequence[str]) -> list[Vector]:
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        if self._plain:
+        if self._sends_format:
             body["encoding_format"] = "float"
-        client, connections = self._client, self._connections
-
-        def give_up() -> None:
-            if self._client is client:  # else another question gave it up before
-                connections.shutdown()
-                self._close()
-                self._open()
-
-        try:
-            status, headers, data = run_with_timeout(
-                lambda: self._sent(client, connections, body), self._seconds, give_up
-            )
-        except (self._httpx2.TimeoutException, TimeoutError):
-            raise self._slow() from None
-        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
-            why, service = type(broken).__name__, self._service
-            cure = f"start the server or check the network and {service.base_name}"
-            raise EmbeddingError(
-                f"{self.model}: {service.address} cannot be reached ({why}); {cure}", again=True
-            ) from None
-        except (ValueError, self._httpx2.DecodingError):
-            raise self._nonsense("what cannot be decoded") from None
+        status, headers, data = self._send(body)
         if status == 200:
-            return self._read(data, len(texts))
-        message = _message(data)
-        if status in (400, 422) and self._plain and "encoding_format" in message:
-            self._plain = False
-            return self._asked(texts)
+            return self._parse(data, len(texts))
+        message = _error_message(data)
+        if status in (400, 422) and self._sends_format and "encoding_format" in message:
+            self._sends_format = False
+            return self._request(texts)
         if status in (400, 413, 422) and len(texts) > 1 and (status == 413 or "batch" in message.lower()):
             half = len(texts) // 2
-            return self._asked(texts[:half]) + self._asked(texts[half:])
+            return self._request(texts[:half]) + self._request(texts[half:])
         raise self._refused(status, message, parse_retry_after(headers))
 
-    def _sent(
+    def _send(self, body: object) -> tuple[int, Mapping[str, str], bytes]:
+        client, connections = self._client, self._connections
+
+        def abort() -> None:
+            if self._client is client:  # not yet replaced by another thread
+                connections.shutdown()
+                self._close()
+                self._connect()
+
+        try:
+            return run_with_timeout(lambda: self._post(client, connections, body), self._timeout, abort)
+        except (self._httpx2.TimeoutException, TimeoutError):
+            raise EmbeddingError(
+                f"{self.model}: {self.address} did not answer within {self._timeout:g} seconds; try again later",
+                retryable=True,
+            ) from None
+        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as error:
+            raise EmbeddingError(
+                f"{self.model}: cannot connect to {self.address} ({type(error).__name__}); "
+                f"start the server or check the network and {self._api.base_name}",
+                retryable=True,
+            ) from None
+        except (ValueError, self._httpx2.DecodingError):
+            raise self._invalid("a response that cannot be decoded") from None
+
+    def _post(
         self, client: Client, connections: ConnectionTracker, body: object
     ) -> tuple[int, Mapping[str, str], bytes]:
-        url, traced = f"{self._service.base_url}/embeddings", {"trace": connections.trace}
-        with client.stream("POST", url, json=body, extensions=traced) as response:
+        url, extensions = f"{self._api.base_url}/embeddings", {"trace": connections.trace}
+        with client.stream("POST", url, json=body, extensions=extensions) as response:
             data = bytearray()
-            for piece in response.iter_bytes():
-                data += piece
-                if len(data) > _LONGEST_BODY:
-                    raise self._nonsense("an answer without end")
+            for chunk in response.iter_bytes():
+                data += chunk
+                if len(data) > _MAX_RESPONSE_BYTES:
+                    raise self._invalid("a response that is too large")
             return response.status_code, response.headers, bytes(data)
 
-    # What came
-
-    def _read(self, body: bytes, count: int) -> list[Vector]:
+    def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
             rows = json.loads(body)["data"]
-            places = [row.get("index", at) for at, row in enumerate(rows)]
-            vectors = [_vector(row["embedding"]) for row in rows]
+            indices = [row.get("index", position) for position, row in enumerate(rows)]
+            vectors = [_parse_vector(row["embedding"]) for row in rows]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error):
-            raise self._nonsense("what is not the embeddings API") from None
+            raise self._invalid("a response that is not of the embeddings API") from None
         if len(vectors) != count:
-            raise self._nonsense(f"{len(vectors)} vectors for {count} texts")
-        if sorted(map(str, places)) != sorted(map(str, range(count))):
-            raise self._nonsense("vectors that are not numbered like the texts")
+            raise self._invalid(f"{len(vectors)} vectors for {count} texts")
+        if sorted(map(str, indices)) != sorted(map(str, range(count))):
+            raise self._invalid("vectors whose index does not match the texts")
         if len({len(vector) for vector in vectors}) != 1 or not 1 <= len(vectors[0]) <= MAX_DIMENSIONS:
-            raise self._nonsense(f"vectors of different lengths, or none from 1 to {MAX_DIMENSIONS}")
+            raise self._invalid(f"vectors of different lengths, or not of 1 to {MAX_DIMENSIONS} dimensions")
         if not all(map(math.isfinite, (sum(vector) for vector in vectors))):
-            raise self._nonsense("a vector with what is no number (NaN or infinity)")
-        return [vector for _, vector in sorted(zip(places, vectors, strict=True), key=lambda pair: int(pair[0]))]
+            raise self._invalid("a vector that contains NaN or infinity")
+        return [vector for _, vector in sorted(zip(indices, vectors, strict=True), key=lambda pair: int(pair[0]))]
 
-    def _refused(self, status: int, message: str, wait: float | None) -> EmbeddingError:
-        service = self._service
-        told = f" ({service.redact(message)})" if message else ""
-        again = status in (408, 409, 429) or status >= 500
+    def _refused(self, status: int, message: str, retry_after: float | None) -> EmbeddingError:
+        address = self.address
+        detail = f" ({self._api.redact(message)})" if message else ""
         if status in (401, 403):
-            what, cure = "the key is not accepted", f"check {service.key_name}"
+            problem, fix = "the key is not accepted", f"check {self._api.key_name}"
         elif status == 404:
-            what, cure = f"{service.address} does not know this model or address", "check model and base_url"
+            problem, fix = f"{address} does not know this model or URL", "check model and base_url"
         elif status == 429:
-            what, cure = "too many requests", "try again later"
+            problem, fix = "too many requests", "try again later"
         elif 300 <= status < 400:
-            what, cure = f"{service.address} answers with a redirect ({status})", "set base_url to where it leads"
+            problem, fix = f"{address} redirects ({status})", "set base_url to the target of the redirect"
         elif status >= 500:
-            what, cure = f"{service.address} failed ({status})", "try again later"
+            problem, fix = f"{address} failed ({status})", "try again later"
         else:
-            what, cure = f"the request was refused ({status})", "check that the model makes embeddings"
-        return EmbeddingError(f"{self.model}: {what}{told}; {cure}", again=again, wait=wait)
-
-    def _slow(self) -> EmbeddingError:
+            problem, fix = f"the request was refused ({status})", "check that the model computes embeddings"
         return EmbeddingError(
-            f"{self.model}: {self.address} gave no answer within {self._seconds:g} seconds; try again later", again=True
+            f"{self.model}: {problem}{detail}; {fix}",
+            retryable=status in (408, 409, 429) or status >= 500,
+            retry_after=retry_after,
         )
 
-    def _nonsense(self, what: str) -> EmbeddingError:
-        return EmbeddingError(f"{self.model}: {self.address} sent {what}; check model and base_url")
+    def _invalid(self, response: str) -> EmbeddingError:
+        return EmbeddingError(f"{self.model}: {self.address} sent {response}; check model and base_url")
 
 
-class ToyEmbedder:
-    """Vectors without a model: every word leads in a direction of its own, words said to mean the same in the same one.
-
-    Deterministic and without a network, for tests and for trying things out. It knows no meaning but `synonyms`.
-    """
-
-    def __init__(self, dimensions: int = 64, synonyms: Iterable[Iterable[str]] = (), *, model: str = "toy") -> None:
-        self.model = model
-        self._dimensions = dimensions
-        self._same = {
-            term: f"={at}" for at, group in enumerate(synonyms) for word in group for term in extract_terms(word)[-1:]
-        }
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Give a vector for each text."""
-        return [self._vector(text) for text in texts]
-
-    def _vector(self, text: str) -> Vector:
-        found = [0.0] * self._dimensions
-        for term in (term for word in parse_words(text) if not word.stop for term in word.terms):
-            hashed = hashlib.sha256(self._same.get(term, term).encode("utf-8", "surrogatepass")).digest()
-            for at in range(0, 12, 4):
-                place = int.from_bytes(hashed[at : at + 3], "little") % self._dimensions
-                found[place] += 1.0 if hashed[at + 3] & 1 else -1.0
-        return found
-
-
-def _vector(said: object) -> list[float]:
-    """Read a vector: a list of numbers, or little-endian floats in base64."""
-    if isinstance(said, str):
+def _parse_vector(data: object) -> list[float]:
+    """Parse a vector: a list of numbers, or little-endian floats in base64."""
+    if isinstance(data, str):
         floats = array("f")
-        floats.frombytes(base64.b64decode(said, validate=True))
-        if _BIG_ENDIAN:
+        floats.frombytes(base64.b64decode(data, validate=True))
+        if sys.byteorder == "big":
             floats.byteswap()
         return floats.tolist()
-    if not isinstance(said, list):
+    if not isinstance(data, list):
         raise TypeError
-    return [float(number) for number in said]
+    return [float(number) for number in data]
 
 
-def _message(body: bytes) -> str:
-    """Give what a server says of an error, wherever it puts it."""
+def _error_message(body: bytes) -> str:
+    """Return the error message of a response; servers use different keys for it."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -327,39 +339,28 @@ def _message(body: bytes) -> str:
     return error if isinstance(error, str) else json.dumps(error)
 
 
-MAX_DIMENSIONS = 8_192
+_MAX_RESPONSE_BYTES = 64 * 2**20
 
 
-_LONGEST_BODY = 64 * 2**20
-
-
-_BIG_ENDIAN = array("H", [1]).tobytes()[0] == 0
-
-
-# MERGED mkdocs_roaming.roam.queries:
-# Questions as vectors: one request for each, the last ones kept, and an endpoint that fails left alone for a
-# while.
-
+# Queries
 
 QUERY_TIMEOUT = 2.0
-
-
-"""The seconds that a question waits for its vector."""
-
+"""Time limit for the vector of a query, in seconds."""
 
 FAILURE_PAUSE = 60.0
-
-
-"""The seconds for which an endpoint that failed is left alone: not every question should wait for it."""
-
-
-Tell = Callable[[str], None]
+"""Pause after a failure, in seconds, so that not every query waits for the server."""
 
 
 class QueryEmbedder:
-    """Questions as vectors, the last ones kept. Shared by all libraries; safe from several threads.
+    """Computes and caches the vectors of queries. Shared by all libraries; safe for several threads.
 
-    `on_warning` gets one line when the endpoint fails, and again only after it was well in between.
+    Args:
+        embedder: The client of the model.
+        prefix: Precedes each query.
+        on_warning: Receives one line when the server fails, and again only after it has recovered in between.
+        timeout: Time limit for the vector of a query, in seconds.
+        pause: Pause after a failure, in seconds.
+        clock: Replaced by tests.
     """
 
     def __init__(
@@ -367,97 +368,94 @@ class QueryEmbedder:
         embedder: Embedder,
         *,
         prefix: str = "",
-        on_warning: Tell = lambda line: None,
-        patience: float = QUERY_TIMEOUT,
+        on_warning: Callable[[str], None] = lambda line: None,
+        timeout: float = QUERY_TIMEOUT,
         pause: float = FAILURE_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = embedder.model
         self.on_warning = on_warning
-        self.requests = self.failures = 0
-        self._embedder, self._prefix, self._patience, self._pause = embedder, prefix, patience, pause
         self.clock = clock
+        self.requests = self.failures = 0
+        self._embedder, self._prefix, self._timeout, self._pause = embedder, prefix, timeout, pause
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Vector] = OrderedDict()
-        self._rests_until = float("-inf")
-        self._told = ""
+        self._cache: OrderedDict[str, Vector] = OrderedDict()
+        self._paused_until = float("-inf")
+        self._failure = ""
 
     @property
     def healthy(self) -> bool:
-        """Whether the endpoint did not fail when it was asked last."""
-        return not self._told
+        """Whether the last request succeeded."""
+        return not self._failure
 
-    def kept(self, query: str) -> Vector | None:
-        """Give a question's vector if it is known already."""
+    def cached(self, query: str) -> Vector | None:
+        """Return the vector of a query if it is in the cache."""
         with self._lock:
-            vector = self._kept.get(_text(query))
+            vector = self._cache.get(_normalize(query))
             if vector is not None:
-                self._kept.move_to_end(_text(query))
+                self._cache.move_to_end(_normalize(query))
             return vector
 
-    def vector(self, query: str) -> Vector | None:
-        """Give a question's vector; None where it cannot be had now."""
-        if (vector := self.kept(query)) is not None:
+    def embed(self, query: str) -> Vector | None:
+        """Return the vector of a query, or None if the server fails or has failed a short time ago."""
+        if (vector := self.cached(query)) is not None:
             return vector
         with self._lock:
-            if self.clock() < self._rests_until:
+            if self.clock() < self._paused_until:
                 return None
-            if self._told:
-                self._rests_until = self.clock() + self._pause  # one question tries, the others need not wait
+            if self._failure:
+                self._paused_until = self.clock() + self._pause  # one query tries, the others do not wait
         try:
-            return self._asked(_text(query))
+            return self._request(_normalize(query))
         except EmbeddingError as error:
-            self.fail(str(error))
+            self._fail(str(error))
             return None
 
-    def fail(self, why: str) -> None:
-        """Leave the endpoint alone for a while, and say why, once."""
+    def _fail(self, reason: str) -> None:
         with self._lock:
             self.failures += 1
-            self._rests_until = self.clock() + self._pause
-            new, self._told = not self._told, why
-        if new:
-            self.on_warning(f"search goes by words alone: {why}")
+            self._paused_until = self.clock() + self._pause
+            is_new, self._failure = not self._failure, reason
+        if is_new:
+            self.on_warning(f"search uses words only: {reason}")
 
-    def _asked(self, text: str) -> Vector:
-        """Ask for a vector, and wait no longer than patience lasts; one that comes late is kept for the next time."""
-        came: SimpleQueue[Vector | EmbeddingError] = SimpleQueue()
+    def _request(self, text: str) -> Vector:
+        """Request a vector in a thread; a vector that arrives after the time limit is cached."""
+        results: SimpleQueue[Vector | EmbeddingError] = SimpleQueue()
 
-        def ask() -> None:
+        def request() -> None:
             try:
                 (vector,) = self._embedder.embed([self._prefix + text])
             except EmbeddingError as error:
-                came.put(error)
-            except Exception as error:  # whatever it is, the question must not wait for it
-                came.put(EmbeddingError(f"{self.model}: {type(error).__name__}"))
+                results.put(error)
+            except Exception as error:  # the query must not wait for the time limit
+                results.put(EmbeddingError(f"{self.model}: {type(error).__name__}"))
             else:
-                self._keep(text, vector)
-                came.put(vector)
+                self._store(text, vector)
+                results.put(vector)
 
         self.requests += 1
-        threading.Thread(target=ask, name="roaming embeddings", daemon=True).start()
+        threading.Thread(target=request, name="roaming embeddings", daemon=True).start()
         try:
-            found = came.get(timeout=self._patience)
+            result = results.get(timeout=self._timeout)
         except Empty:
-            raise EmbeddingError(f"{self.model}: no answer within {self._patience:g} seconds") from None
-        if isinstance(found, EmbeddingError):
-            raise found
+            raise EmbeddingError(f"{self.model}: no vector within {self._timeout:g} seconds") from None
+        if isinstance(result, EmbeddingError):
+            raise result
         with self._lock:
-            self._told, self._rests_until = "", float("-inf")
-        return found
+            self._failure, self._paused_until = "", float("-inf")
+        return result
 
-    def _keep(self, text: str, vector: Vector) -> None:
+    def _store(self, text: str, vector: Vector) -> None:
         with self._lock:
-            self._kept[text] = vector
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            self._cache[text] = vector
+            if len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
 
 
-def _text(query: str) -> str:
+def _normalize(query: str) -> str:
     return " ".join(query[:_MAX_QUERY_CHARS].split())
 
 
 _MAX_QUERY_CHARS = 2_000
-
-
-_MOST_KEPT = 256
+_CACHE_SIZE = 256

@@ -1,7 +1,7 @@
-"""What was converted before: one JSON file a page, safe to delete.
+"""Conversions of earlier builds: one JSON file per page, safe to delete.
 
-A page is taken from here only if its article, its source, the converter's version and every link in it come out the
-same; so a page added elsewhere costs nothing but the pages that link to it.
+A cached page is used only if its article, its source, the converter's version and the target of every link are
+unchanged. So a new page causes a new conversion only of the pages that link to it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import write_atomically
 
 CONVERTER_VERSION = "4"
-"""Changes whenever the same HTML gives other Markdown: what was converted before is converted again then."""
+"""Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 KEYWORDS_VERSION = "3"
-"""Changes whenever the same sections give other keywords."""
+"""Increased when the same sections get different keywords."""
 
 _FORMAT = "1"
 _KEYWORDS = "keywords.json"
@@ -33,7 +33,7 @@ _KEYWORDS = "keywords.json"
 
 @dataclass(frozen=True, slots=True)
 class ConvertedPage:
-    """A page's Markdown file, its sections, and what each of its links became."""
+    """The Markdown of a page, its sections, and the URL of each of its links and images by their `href` and `src`."""
 
     markdown: str
     sections: tuple[Section, ...]
@@ -42,10 +42,12 @@ class ConvertedPage:
 
 
 class ConversionCache:
-    """Conversions of earlier builds, in a folder; None keeps nothing.
+    """Conversions of earlier builds in a folder.
 
-    With `write_through` a conversion is written as soon as it is made, not held in memory until it is sure that its page is
-    published: for pages that nobody hides.
+    Args:
+        folder: The folder of the cache; None disables it.
+        write_through: Write each conversion at once. By default conversions stay in memory until `commit`, because a
+            plugin may still encrypt or hide the page.
     """
 
     def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
@@ -56,44 +58,47 @@ class ConversionCache:
     def get(
         self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
     ) -> ConvertedPage | None:
-        """Give what the page was converted to, if it would come out the same now."""
+        """Return the cached conversion of a page, or None if converting it now would give another result."""
         if self._folder is None:
             return None
         try:
-            data = json.loads((self._folder / _name(page.path)).read_bytes())
+            data = json.loads((self._folder / _file_name(page.path)).read_bytes())
         except (OSError, ValueError):
             return None
-        found = _read(data, _key(page, pointer))
-        if found is None:
+        cached = _decode(data, _page_key(page, pointer))
+        if cached is None:
             return None
-        if any(link(href) != url for href, url in found.links.items()):
+        if any(link(href) != url for href, url in cached.links.items()):
             return None
-        if any(image(src) != url for src, url in found.images.items()):
+        if any(image(src) != url for src, url in cached.images.items()):
             return None
         self.reused += 1
-        self._new.pop(page.path, None)  # what came before, and may be hidden now, is not kept
-        return found
+        self._new.pop(page.path, None)  # an earlier conversion may show what is hidden now
+        return cached
 
     def put(self, page: Page, pointer: str, converted: ConvertedPage) -> None:
-        """Remember a conversion; it is written by `keep`, when it is sure that the page is published."""
+        """Add a conversion, which `commit` writes when it is certain that the page is published."""
         if self._folder is None:
             return
-        self._new[page.path] = (_key(page, pointer), converted)
+        self._new[page.path] = (_page_key(page, pointer), converted)
         if self._write_through:
             with suppress(OSError):
                 self._write(page.path)
 
     def file(self, name: str) -> Path | None:
-        """Give where something else may be kept from build to build; None where nothing is."""
+        """Return the path of another file in the cache, or None if the cache is disabled."""
         return self._folder / name if self._folder else None
 
     def keywords(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
-        """Give the sections' keywords: as found last time where all texts are the same.
+        """Return the keywords of sections, from the cache if all texts are unchanged.
 
-        Both are gone through more than once.
+        Args:
+            texts: The text of each section; iterated several times.
+            language: The language of the site.
+            shown: The text of each section that the outline shows; iterated several times.
         """
         if self._folder is None:
-            return _keywords(texts, language, shown=shown)
+            return _extract_keywords(texts, language, shown=shown)
         digest = hashlib.sha256("\0".join((_FORMAT, __version__, KEYWORDS_VERSION, language)).encode())
         for text in chain(texts, shown):
             digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
@@ -105,81 +110,82 @@ class ConversionCache:
                 return [tuple(row) for row in data["keywords"]]
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = _keywords(texts, language, shown=shown, aside=self._folder if self._write_through else None)
-        text = json.dumps({"key": key, "keywords": found}, ensure_ascii=False)
+        spill_folder = self._folder if self._write_through else None
+        keywords = _extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
+        text = json.dumps({"key": key, "keywords": keywords}, ensure_ascii=False)
         with suppress(OSError):
             write_atomically(file, text.encode("utf-8", "surrogatepass"))
-        return found
+        return keywords
 
     def commit(self, paths: Collection[str]) -> None:
-        """Write the conversions of the pages that are published, by their paths, and remove all others.
+        """Write the conversions of the published pages, given by their paths, and delete all others.
 
-        A page that was left out late, since it is encrypted for one, must not stay here in the clear. A folder that
-        cannot be written to keeps nothing.
+        The cleartext of a page that was excluded late, for example because it is encrypted, must not stay in the
+        cache. If the folder is not writable, nothing is cached.
         """
         if self._folder is None:
             return
-        kept = {_KEYWORDS, *map(_name, paths)} if paths else set()
+        names = {_KEYWORDS, *map(_file_name, paths)} if paths else set()
         try:
             for path in paths:
                 if path in self._new:
                     self._write(path)
             for file in self._folder.glob("*.json"):
-                if file.name not in kept:
+                if file.name not in names:
                     file.unlink(missing_ok=True)
         except OSError:
             return
 
     def _write(self, path: str) -> None:
         assert self._folder is not None
-        text = _written(*self._new.pop(path))
-        write_atomically(self._folder / _name(path), text.encode("utf-8", "surrogatepass"))
+        text = _encode(*self._new.pop(path))
+        write_atomically(self._folder / _file_name(path), text.encode("utf-8", "surrogatepass"))
 
 
-def _keywords(
-    texts: Iterable[str], language: str, *, shown: Iterable[str], aside: Path | None = None
+def project_cache_folder(project: Path) -> Path:
+    """Return the cache folder of a project."""
+    return project.absolute() / ".cache" / "roaming"
+
+
+def _extract_keywords(
+    texts: Iterable[str], language: str, *, shown: Iterable[str], spill_folder: Path | None = None
 ) -> list[tuple[str, ...]]:
-    from mkdocs_roaming.text.keywords import extract_keywords  # needless where nothing changed
+    from mkdocs_roaming.text.keywords import extract_keywords  # not needed if nothing has changed
 
-    return extract_keywords(texts, language, shown=shown, aside=aside)
+    return extract_keywords(texts, language, shown=shown, aside=spill_folder)
 
 
-def _name(path: str) -> str:
+def _file_name(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
 
 
-def _key(page: Page, pointer: str) -> str:
+def _page_key(page: Page, pointer: str) -> str:
     parts = [_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text or ""]
     if page.markdown is not None:
         parts += [page.markdown, repr(page.headings)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Section))
+_SECTION_FIELDS = tuple(field.name for field in dataclasses.fields(Section))
 
 
-def _written(key: str, converted: ConvertedPage) -> str:
+def _encode(key: str, page: ConvertedPage) -> str:
     data = {
         "key": key,
-        "markdown": converted.markdown,
-        "sections": [[getattr(section, name) for name in _FIELDS] for section in converted.sections],
-        "links": converted.links,
-        "images": converted.images,
+        "markdown": page.markdown,
+        "sections": [[getattr(section, name) for name in _SECTION_FIELDS] for section in page.sections],
+        "links": page.links,
+        "images": page.images,
     }
     return json.dumps(data, ensure_ascii=False)
 
 
-def _read(data: Any, key: str) -> ConvertedPage | None:
+def _decode(data: Any, key: str) -> ConvertedPage | None:
     try:
         if data["key"] != key:
             return None
-        sections = [Section(**dict(zip(_FIELDS, section, strict=True))) for section in data["sections"]]
+        sections = [Section(**dict(zip(_SECTION_FIELDS, row, strict=True))) for row in data["sections"]]
         sections = [replace(section, targets=tuple(section.targets)) for section in sections]
         return ConvertedPage(data["markdown"], tuple(sections), data["links"], data["images"])
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def project_cache_folder(beside: Path) -> Path:
-    """Give the folder that a project's conversions are kept in."""
-    return beside.absolute() / ".cache" / "roaming"

@@ -1,74 +1,56 @@
-"""llms.txt as llmstxt.org describes it, nested where it would grow beyond what agents read, and llms-full.txt."""
+"""llms.txt and llms-full.txt, and the pointers to them in the HTML and the Markdown of each page.
+
+llms.txt follows llmstxt.org. A list that would be longer than agents read is split into nested files.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from posixpath import relpath
 from urllib.parse import quote
 
 from mkdocs_roaming.manifest.builder import PublishedPage
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Site, markdown_path, path_to_url
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, Site, markdown_path, path_to_url
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
-MAX_CHARS = 50_000
-
-
-"""The characters that a file stays below; agents cut what is longer."""
-
-
-DESCRIPTION = 200
-
-
+LLMS_TXT = "llms.txt"
 LLMS_FULL = "llms-full.txt"
+
+MAX_CHARS = 50_000
+"""Maximum length of a file. Agents truncate longer ones."""
+
+MAX_DESCRIPTION_CHARS = 200
+
+
+# llms.txt
 
 
 def build_llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
-    """Give the files of llms.txt by path: one, or a root that lists nested ones where one would be too long.
+    """Return the llms.txt files by path: one file, or a root and the nested files that it lists.
 
-    `section_files` tells whether there are files of single sections to speak of.
+    Args:
+        manifest: The manifest of the site.
+        section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
     """
-    pages = {page.path: page for page in manifest.pages}
     nav = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
-    files: dict[str, str] = {}
     about = (
         "Every link below leads to a page as Markdown.\n"
         f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
         + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
     )
-    summary = (
-        to_single_line(manifest.site.description) or f"All pages of {to_single_line(manifest.site.name)}, as Markdown."
-    )
-    _write("llms.txt", _Part(manifest.site.name, summary, about, nav), manifest, pages, files)
-    return files
-
-
-def llms_full_offsets(pages: Sequence[PublishedPage], site: Site) -> Iterator[int]:
-    """Give for each page the byte offset of its Markdown in llms-full.txt."""
-    at = 0
-    for written in pages:
-        at += len(_source_line(written, site).encode())
-        yield at
-        at += len(written.markdown.encode("utf-8", "surrogatepass")) + 1
-
-
-def iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
-    """Give llms-full.txt piece by piece: for each page a line `Source: <URL>`, then its Markdown file as it is."""
-    for written in pages:
-        yield _source_line(written, site)
-        yield written.markdown
-        yield "\n"
-
-
-def _source_line(written: PublishedPage, site: Site) -> str:
-    return f"Source: {written.page.url or path_to_url(site.url, written.page.path)}\n\n"
+    name = to_single_line(manifest.site.name)
+    summary = to_single_line(manifest.site.description) or f"All pages of {name}, as Markdown."
+    builder = _LlmsTxtBuilder(manifest)
+    builder.add(LLMS_TXT, _Part(manifest.site.name, summary, about, nav))
+    return builder.files
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one llms.txt lists."""
+    """The content of one llms.txt."""
 
     title: str
     summary: str
@@ -80,182 +62,196 @@ class _Part:
         return f"# {to_single_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
 
 
-def _write(path: str, part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> None:
-    head = part.head
-    whole = head + "".join(_group(title, entries, manifest, pages) for title, entries in _groups(part.nav))
-    if len(whole) < MAX_CHARS:
-        files[path] = whole
-        return
-    if any(_is_group(entry) for entry in part.nav):
-        whole = head + _nested(part, manifest, pages, files)
-        if len(whole) < MAX_CHARS:
-            files[path] = whole
-            return
-    _cut_up(path, head, whole.removeprefix(head), part, manifest, files)
+class _LlmsTxtBuilder:
+    def __init__(self, manifest: Manifest) -> None:
+        self.files: dict[str, str] = {}
+        self._site = manifest.site
+        self._pages = {page.path: page for page in manifest.pages}
+
+    def add(self, path: str, part: _Part) -> None:
+        """Add a part: as one file, with its groups as nested files, or else split by length."""
+        text = part.head + "".join(self._section(title, entries) for title, entries in _flatten(part.nav))
+        if len(text) >= MAX_CHARS and any(_is_group(entry) for entry in part.nav):
+            text = part.head + self._nest(part)
+        if len(text) < MAX_CHARS:
+            self.files[path] = text
+        else:
+            self._split(path, part, text.removeprefix(part.head))
+
+    def _nest(self, part: _Part) -> str:
+        """Add a file for each group; return the list of these files, after the pages outside of groups."""
+        ungrouped = [entry for entry in part.nav if not _is_group(entry)]
+        lines = [self._section("Pages", ungrouped)] if ungrouped else []
+        lines.append("\n## Sections\n\n")
+        for entry in part.nav:
+            if not _is_group(entry):
+                continue
+            folder = f"roaming/nav/{entry.id}/"
+            own_page = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
+            summary = f"A part of {to_single_line(self._site.name)}."
+            about = f"The whole list is at [llms.txt]({self._site.url}llms.txt).\n"
+            title = f"{part.title}: {entry.title}"
+            self.add(folder + LLMS_TXT, _Part(title, summary, about, (*own_page, *entry.children)))
+            url = path_to_url(self._site.url, folder)
+            lines.append(f"- [{_label(entry.title)}]({url}llms.txt): {_count_pages(entry)} pages\n")
+        return "".join(lines)
+
+    def _split(self, path: str, part: _Part, body: str) -> None:
+        """Add a list that is too long and has no groups as `llms.txt`, `llms-2.txt`, …, linked from the first."""
+        room = MAX_CHARS - len(part.head) - 2_000 - 120 * (len(body) // (MAX_CHARS // 2) + 1)
+        bodies = [""]
+        heading = ""
+        for line in body.splitlines(keepends=True):
+            heading = line if line.startswith("## ") else heading
+            if len(bodies[-1]) + len(line) > room:
+                bodies.append("" if line.startswith("## ") else f"\n{heading}\n")
+            bodies[-1] += line
+        further = [path.removesuffix(".txt") + f"-{number}.txt" for number in range(2, len(bodies) + 1)]
+        links = "".join(
+            f"- [{_label(part.title)}, part {number}]({path_to_url(self._site.url, name)})\n"
+            for number, name in enumerate(further, 2)
+        )
+        self.files[path] = part.head + bodies[0] + (f"\n## More\n\n{links}" if links else "")
+        for name, text in zip(further, bodies[1:], strict=True):
+            self.files[name] = part.head + text
+
+    def _section(self, title: str, entries: Iterable[NavEntry]) -> str:
+        return f"\n## {title}\n\n" + "".join(map(self._item, entries))
+
+    def _item(self, entry: NavEntry) -> str:
+        page = self._pages.get(entry.page) if entry.page is not None else None
+        if page is None:
+            return f"- [{_label(entry.title)}]({entry.url})\n"
+        about = truncate_at_word(to_single_line(page.description or page.sections[0].opening), MAX_DESCRIPTION_CHARS)
+        line = f"- [{_label(entry.title)}]({path_to_url(self._site.url, page.markdown)})"
+        return f"{line}: {about}\n" if about else f"{line}\n"
 
 
-def _groups(nav: Sequence[NavEntry], above: tuple[str, ...] = ()) -> Iterator[tuple[str, list[NavEntry]]]:
-    """Give the nav as runs under one heading each; inner groups are named with those above them."""
-    run: list[NavEntry] = []
+def _flatten(nav: Sequence[NavEntry], parents: tuple[str, ...] = ()) -> Iterator[tuple[str, list[NavEntry]]]:
+    """Yield the entries of each group in nav order, with the titles of the group and its parents."""
+    entries: list[NavEntry] = []
     for entry in nav:
         if entry.page is not None or entry.url is not None:
-            run.append(entry)
+            entries.append(entry)
         if entry.children:
-            if run:
-                yield " › ".join(above) or "Pages", run
-                run = []
-            yield from _groups(entry.children, (*above, to_single_line(entry.title)))
-    if run:
-        yield " › ".join(above) or "Pages", run
-
-
-def _group(title: str, entries: Iterable[NavEntry], manifest: Manifest, pages: Mapping[str, PageEntry]) -> str:
-    return f"\n## {title}\n\n" + "".join(_item(entry, manifest, pages) for entry in entries)
-
-
-def _item(entry: NavEntry, manifest: Manifest, pages: Mapping[str, PageEntry]) -> str:
-    page = pages.get(entry.page) if entry.page is not None else None
-    if page is None:
-        return f"- [{_label(entry.title)}]({entry.url})\n"
-    about = truncate_at_word(to_single_line(page.description or page.sections[0].opening), DESCRIPTION)
-    line = f"- [{_label(entry.title)}]({path_to_url(manifest.site.url, page.markdown)})"
-    return f"{line}: {about}\n" if about else f"{line}\n"
+            if entries:
+                yield " › ".join(parents) or "Pages", entries
+                entries = []
+            yield from _flatten(entry.children, (*parents, to_single_line(entry.title)))
+    if entries:
+        yield " › ".join(parents) or "Pages", entries
 
 
 def _is_group(entry: NavEntry) -> bool:
     return bool(entry.children) and entry.id is not None
 
 
-def _nested(part: _Part, manifest: Manifest, pages: Mapping[str, PageEntry], files: dict[str, str]) -> str:
-    """Write each group's own file; give the list of them, with what stands outside of groups before it."""
-    alone = [entry for entry in part.nav if not _is_group(entry)]
-    lines = [_group("Pages", alone, manifest, pages)] if alone else []
-    lines.append("\n## Sections\n\n")
-    for entry in part.nav:
-        if not _is_group(entry):
-            continue
-        folder = f"roaming/nav/{entry.id}/"
-        own = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
-        summary = f"A part of {to_single_line(manifest.site.name)}."
-        about = f"The whole list is at [llms.txt]({manifest.site.url}llms.txt).\n"
-        inside = _Part(f"{part.title}: {entry.title}", summary, about, (*own, *entry.children))
-        _write(folder + "llms.txt", inside, manifest, pages, files)
-        count = sum(1 for _ in _pages_of(entry))
-        lines.append(f"- [{_label(entry.title)}]({path_to_url(manifest.site.url, folder)}llms.txt): {count} pages\n")
-    return "".join(lines)
-
-
-def _pages_of(entry: NavEntry) -> Iterator[NavEntry]:
-    if entry.page is not None:
-        yield entry
-    for child in entry.children:
-        yield from _pages_of(child)
-
-
-def _cut_up(path: str, head: str, body: str, part: _Part, manifest: Manifest, files: dict[str, str]) -> None:
-    """Cut a list that is too long even alone into `llms-2.txt` …, linked from its first file."""
-    lines = body.splitlines(keepends=True)
-    room = MAX_CHARS - len(head) - 2_000 - 120 * (len(body) // (MAX_CHARS // 2) + 1)
-    pieces: list[str] = [""]
-    title = ""
-    for line in lines:
-        title = line if line.startswith("## ") else title
-        if len(pieces[-1]) + len(line) > room:
-            pieces.append("" if line.startswith("## ") else f"\n{title}\n")
-        pieces[-1] += line
-    names = [path, *(path.removesuffix(".txt") + f"-{at}.txt" for at in range(2, len(pieces) + 1))]
-    more = "".join(
-        f"- [{_label(part.title)}, part {at}]({path_to_url(manifest.site.url, name)})\n"
-        for at, name in enumerate(names[1:], 2)
-    )
-    files[path] = head + pieces[0] + (f"\n## More\n\n{more}" if more else "")
-    for name, piece in zip(names[1:], pieces[1:], strict=True):
-        files[name] = head + piece
+def _count_pages(entry: NavEntry) -> int:
+    return (entry.page is not None) + sum(map(_count_pages, entry.children))
 
 
 def _label(text: str) -> str:
     return re.sub(r"([\\\[\]])", r"\\\1", to_single_line(text))
 
 
-# MERGED mkdocs_roaming.publish.discovery:
-# How a reader of one page finds all the others: the `<link>` pair, and one sentence in page and Markdown.
+# llms-full.txt
 
 
-LLMS_TXT = "llms.txt"
+def llms_full_offsets(pages: Iterable[PublishedPage], site: Site) -> Iterator[int]:
+    """Yield the byte offset of each page's Markdown in llms-full.txt."""
+    offset = 0
+    for page in pages:
+        offset += len(_source_line(page, site).encode())
+        yield offset
+        offset += len(page.markdown.encode("utf-8", "surrogatepass")) + 1
+
+
+def iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
+    """Yield llms-full.txt in chunks: for each page a line `Source: <URL>` and its Markdown file."""
+    for page in pages:
+        yield _source_line(page, site)
+        yield page.markdown
+        yield "\n"
+
+
+def _source_line(page: PublishedPage, site: Site) -> str:
+    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n"
+
+
+# Pointers
 
 
 def format_pointer(site: Site) -> str:
-    """Give the first line of every Markdown file: a quote that points to llms.txt."""
-    address = f"{site.url}{LLMS_TXT}"
+    """Return the first line of every Markdown file: a quote with a link to llms.txt."""
+    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
     return (
-        f"> This page belongs to the documentation of {_plain(to_single_line(site.name))}. "
-        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({address}).\n"
+        f"> This page belongs to the documentation of {name}. "
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
     )
 
 
 def add_markdown_links(html: str, path: str) -> str:
-    """Give a page's HTML with the `<link>` pair in its head and the pointer at the top of its body.
+    """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
 
-    Doing it twice changes nothing: what was put in before is taken out first. A page without a head or a body gets
-    what it has a place for.
+    Links of an earlier build are replaced. Where the page has no head or no body, that part is left out.
     """
-    html = _OURS.sub("", html)
-    markdown, llms = _relative(path, markdown_path(path)), _relative(path, LLMS_TXT)
-    # Material asks for a sitemap beside whatever `[rel=alternate]` leads to, so every page would cost a 404 (zensical/
-    # zensical#908). The space takes the link out of that selector, and means nothing to whoever reads `rel` as tokens.
-    rel = "alternate " if _MATERIAL in html else "alternate"
+    html = _OWN_LINKS.sub("", html)
+    markdown = escape(relative_url(path, markdown_path(path)), quote=True)
+    llms_txt = escape(relative_url(path, LLMS_TXT), quote=True)
+    # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
+    # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
+    rel = "alternate " if "data-md-component" in html else "alternate"
     head = (
         f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
-        f'<link rel="describedby" type="text/markdown" href="{llms}" data-roaming>'
+        f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
     )
     if end := _HEAD_END.search(html):
         html = html[: end.start()] + head + html[end.start() :]
-    if body := _SWAPPED.search(html) or _BODY.search(html, end.end() if end else 0):
-        # Scorers of agents' readiness look for an address that ends in `/llms.txt`, on the home page too.
-        sentence = _sentence(markdown, llms if "/" in llms else f"./{llms}")
-        html = html[: body.end()] + sentence + html[body.end() :]
-    return html
+    start = find_content_start(html, end.end() if end else 0)
+    if start is None:
+        return html
+    # Agent-readiness checkers look for a URL that ends in `/llms.txt`, also on the home page.
+    sentence = _sentence(markdown, llms_txt if "/" in llms_txt else f"./{llms_txt}")
+    return html[:start] + sentence + html[start:]
 
 
-# Hidden from sight, kept for whoever reads the text: not display:none, which extractors drop. Screen readers and the
-# tab key pass it by: it says nothing that a person needs. Pagefind and Material's search leave it out.
-_HIDDEN = (
+def relative_url(path: str, target: str) -> str:
+    """Return the relative URL from a page to a file of the site, both given by their paths."""
+    return quote(relpath("/" + target, "/" + path.rpartition("/")[0]), safe="/-._~!$&'()*+,;=@")
+
+
+def find_content_start(html: str, begin: int = 0) -> int | None:
+    """Return the offset where an element that belongs to the page can be inserted, or None without a body.
+
+    Material and Zensical replace only a container inside the body when they navigate without a page load. An element
+    outside of it would keep the data of the previous page.
+
+    Args:
+        html: The page.
+        begin: The offset from which the body is searched.
+    """
+    found = _INSTANT_CONTAINER.search(html) or _BODY.search(html, begin)
+    return found.end() if found else None
+
+
+# Not display:none, because text extractors drop that. Screen readers, the tab key, Pagefind and Material's search skip
+# the sentence.
+_VISUALLY_HIDDEN = (
     "position:absolute;top:0;left:0;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%);"
     "white-space:nowrap"
 )
 
 
-def _sentence(markdown: str, llms: str) -> str:
+def _sentence(markdown: str, llms_txt: str) -> str:
     return (
-        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_HIDDEN}">'
+        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_VISUALLY_HIDDEN}">'
         "For agents and language models, every page of this documentation is also there as Markdown, "
         f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
-        f'in <a href="{llms}" tabindex="-1">llms.txt</a>.</p>'
+        f'in <a href="{llms_txt}" tabindex="-1">llms.txt</a>.</p>'
     )
 
 
-_OURS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
-
-
+_OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
-
-
 _BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
-
-
-_MATERIAL = "data-md-component"
-
-
-_SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
-
-
-"""What Material and Zensical exchange when they navigate without loading: outside of it a pointer goes stale."""
-
-
-def _relative(path: str, target: str) -> str:
-    folder = path.rpartition("/")[0]
-    return escape(quote(relpath("/" + target, "/" + folder), safe="/-._~!$&'()*+,;=@"), quote=True)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)
+_INSTANT_CONTAINER = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")

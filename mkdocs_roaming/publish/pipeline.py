@@ -1,18 +1,19 @@
-"""The pages of one build while it goes on: taken from the cache or converted, not yet written."""
+"""Convert the pages of a build to Markdown, or take them from the cache of earlier builds."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html.escape import add_lint_switches
-from mkdocs_roaming.manifest.models import Page, Site
+from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
-from mkdocs_roaming.publish.links import LinkResolver, link_resolver_for
 from mkdocs_roaming.publish.llms_txt import format_pointer
 
 Warn = Callable[[str], None]
@@ -20,25 +21,25 @@ Warn = Callable[[str], None]
 
 @dataclass(slots=True)
 class Batch:
-    """The pages of one build while it goes on: converted, but not yet written."""
+    """The converted pages of a build, before they are written."""
 
     site: Site
     cache: ConversionCache
     warn: Warn
     pages: MutableMapping[str, Page] = field(default_factory=dict)
     converted: MutableMapping[str, ConvertedPage] = field(default_factory=dict)
-    settled: bool = True
-    """Whether no page was left out since the others' links to it were looked at."""
+    links_checked: bool = True
+    """Whether the links between pages were checked since a page was last dropped."""
 
     def drop(self, path: str) -> None:
-        """Leave a page out after all."""
+        """Exclude a page from the build."""
         self.pages.pop(path, None)
         self.converted.pop(path, None)
-        self.settled = False
+        self.links_checked = False
 
 
 PageMap = Callable[[Callable[[Page], ConvertedPage | str], Iterable[Page]], Iterable[ConvertedPage | str]]
-"""Applies a function to pages and gives the results in order, as `map` does: in other processes, for one."""
+"""Applies a function to pages and returns the results in order, as `map` does; for example in other processes."""
 
 
 def convert_pages(
@@ -51,45 +52,49 @@ def convert_pages(
     map_fn: PageMap = map,
     mapping_factory: Callable[[], MutableMapping[str, Any]] = dict,
 ) -> Batch:
-    """Convert the pages of a site. One that cannot be converted is left out; `warn` gets a line that names it.
+    """Convert the pages of a site. Pages that cannot be converted are dropped with a warning.
 
-    `mapping_factory` makes what pages and their Markdown are kept in: a `dict`, or a `Shelf` where memory would not hold them.
+    Args:
+        site: The site that the pages belong to.
+        pages: The pages, in any order. Of two pages with the same path the first is published.
+        cache: Conversions of earlier builds.
+        warn: Receives one line for each dropped page.
+        on_progress: Called after each page.
+        map_fn: Applies the conversion to pages.
+        mapping_factory: Creates the mappings of the batch: `dict`, or `DiskDict` for sites that do not fit into memory.
     """
     batch = Batch(site, cache, warn, mapping_factory(), mapping_factory())
     for page in pages:
         if page.path in batch.pages:
-            other = batch.pages[page.path]
-            warn(
-                f"{_name(page)}: has the same address as {_name(other)}, “{page.path}”; "
-                "the first is published, rename one of them"
-            )
+            first = batch.pages[page.path]
+            warn(f"{_name(page)}: same path as {_name(first)}: “{page.path}”. Only the first is published; rename one")
             continue
         batch.pages[page.path] = page
-    left = []
+    uncached = []
     for path, page in batch.pages.items():
-        if _from_cache(batch, page):
+        if _load_cached(batch, page):
             on_progress()
         else:
-            left.append(path)
-    paths = frozenset(batch.pages)
-    results = map_fn(partial(_converted_or_why, site, paths), (batch.pages[path] for path in left))
-    for path, found in zip(left, results, strict=True):
-        _take(batch, batch.pages[path], found)
+            uncached.append(path)
+    convert = partial(_try_convert, site, frozenset(batch.pages))
+    results = map_fn(convert, (batch.pages[path] for path in uncached))
+    for path, result in zip(uncached, results, strict=True):
+        _store_result(batch, batch.pages[path], result)
         on_progress()
     reconvert_stale_pages(batch)
     return batch
 
 
 def reconvert_page(batch: Batch, page: Page) -> None:
-    """Convert a page of the batch once more, since its article is another one by now."""
+    """Replace a page of the batch after its article has changed, and convert it again."""
     batch.pages[page.path] = page
     _convert(batch, page)
 
 
 def reconvert_stale_pages(batch: Batch) -> None:
-    """Convert again what links to a page that was left out since; ends when no page does."""
-    while not batch.settled:
-        batch.settled = True
+    """Convert pages again that link to dropped pages, until no link is stale."""
+    while not batch.links_checked:
+        batch.links_checked = True
         stale = [
             path
             for path, page in batch.pages.items()
@@ -99,69 +104,70 @@ def reconvert_stale_pages(batch: Batch) -> None:
             _convert(batch, batch.pages[path])
 
 
-# Converting
+# Conversion of one page
 
 
 def _convert(batch: Batch, page: Page) -> None:
-    if not _from_cache(batch, page):
-        _take(batch, page, _converted_or_why(batch.site, batch.pages, page))
+    if not _load_cached(batch, page):
+        _store_result(batch, page, _try_convert(batch.site, batch.pages, page))
 
 
-def _from_cache(batch: Batch, page: Page) -> bool:
+def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    found = batch.cache.get(page, format_pointer(batch.site), links.link, links.absolute)
-    if found is not None:
-        batch.converted[page.path] = found
-    return found is not None
+    cached = batch.cache.get(page, format_pointer(batch.site), links.link, links.absolute)
+    if cached is not None:
+        batch.converted[page.path] = cached
+    return cached is not None
 
 
-def _take(batch: Batch, page: Page, found: ConvertedPage | str) -> None:
-    if isinstance(found, str):
-        batch.warn(f"{_name(page)}: {found}; the page is left out")
+def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None:
+    if isinstance(result, str):
+        batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path)
         return
-    batch.cache.put(page, format_pointer(batch.site), found)
-    batch.converted[page.path] = found
+    batch.cache.put(page, format_pointer(batch.site), result)
+    batch.converted[page.path] = result
 
 
-def _converted_or_why(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
-    """Give a page converted, or why it cannot be."""
+def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
+    """Return the converted page, or the reason why it cannot be converted."""
     links = link_resolver_for(site, page.path, page.url, paths)
     try:
-        return _converted(page, format_pointer(site), links.link, links.absolute)
+        if page.markdown is not None:
+            return _normalize(page, page.markdown, format_pointer(site), links)
+        return _convert_article(page, format_pointer(site), links)
     except ConversionError as error:
         return str(error)
 
 
-def _converted(page: Page, line: str, link: Callable[[str], str], image: Callable[[str], str]) -> ConvertedPage:
-    if page.markdown is not None:
-        return _shaped(page, page.markdown, line, link)
-    from mkdocs_roaming.html.converter import convert  # a dozen modules, and lxml: needless where nothing changed
+def _convert_article(page: Page, pointer: str, links: LinkResolver) -> ConvertedPage:
+    from mkdocs_roaming.html.converter import convert  # imports lxml: not needed if all pages are cached
 
     seen_links: dict[str, str] = {}
     seen_images: dict[str, str] = {}
 
-    def recorded(href: str) -> str:
-        return seen_links.setdefault(href, link(href))
+    def resolve_link(href: str) -> str:
+        return seen_links.setdefault(href, links.link(href))
 
-    def recorded_image(src: str) -> str:
-        return seen_images.setdefault(src, image(src))
+    def resolve_image(src: str) -> str:
+        return seen_images.setdefault(src, links.absolute(src))
 
-    result = convert(page.article, title=page.title, link=recorded, image=recorded_image, source=page.source_text)
-    text = f"{add_lint_switches(line, page.article)}\n{result.markdown}"
-    return ConvertedPage(
-        text, split_sections(text, title=page.title, headings=result.headings), seen_links, seen_images
-    )
+    result = convert(page.article, title=page.title, link=resolve_link, image=resolve_image, source=page.source_text)
+    text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"
+    sections = split_sections(text, title=page.title, headings=result.headings)
+    return ConvertedPage(text, sections, seen_links, seen_images)
 
 
-def _shaped(page: Page, markdown: str, line: str, link: Callable[[str], str]) -> ConvertedPage:
-    from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites give Markdown
+def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
+    from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
 
     seen: dict[str, str] = {}
-    line = add_lint_switches(line, leading_pointer(markdown))
-    text = (
-        f"{line}\n{normalize_markdown(markdown, title=page.title, link=lambda href: seen.setdefault(href, link(href)))}"
-    )
+
+    def resolve_link(href: str) -> str:
+        return seen.setdefault(href, links.link(href))
+
+    head = add_lint_switches(pointer, leading_pointer(markdown))
+    text = f"{head}\n{normalize_markdown(markdown, title=page.title, link=resolve_link)}"
     return ConvertedPage(text, split_sections(text, title=page.title, headings=page.headings or None), seen, {})
 
 
@@ -171,3 +177,64 @@ def _links(batch: Batch, page: Page) -> LinkResolver:
 
 def _name(page: Page) -> str:
     return page.source or f"/{page.path}"
+
+
+# Links
+
+
+class LinkResolver:
+    """Resolves the links of one page to absolute URLs.
+
+    Args:
+        site_url: The URL of the site.
+        page_url: The URL of the page.
+        paths: The paths of all published pages.
+    """
+
+    def __init__(self, site_url: str, page_url: str, paths: Collection[str]) -> None:
+        self._site_url, self._page_url, self._paths = site_url, page_url, paths
+        self._resolved: dict[str, str] = {}
+
+    def link(self, href: str) -> str:
+        """Return the URL of a link: for a published page the URL of its Markdown."""
+        address, hash_sign, fragment = href.strip().partition("#")
+        if address not in self._resolved:  # pages often link to several sections of the same page
+            self._resolved[address] = self._resolve(address)
+        return self._resolved[address] + (hash_sign + quote(fragment, safe=_SAFE) if fragment else "")
+
+    def absolute(self, href: str) -> str:
+        """Return the absolute URL of an image or another file."""
+        href = href.strip()
+        try:
+            return quote(urljoin(self._page_url, href), safe=_SAFE)
+        except ValueError:  # an invalid URL such as `http://[` is left as it is
+            return quote(href, safe=_SAFE)
+
+    def _resolve(self, address: str) -> str:
+        url = self.absolute(address)
+        if "?" in url or not url.startswith(("http:", "https:")):
+            return url
+        path = url_to_path(self._site_url, url)
+        if path is None or (page := self._find_page(path)) is None:
+            return url
+        return path_to_url(self._site_url, markdown_path(page))
+
+    def _find_page(self, path: str) -> str | None:
+        """Return the published page of a path.
+
+        Static hosts serve `guide`, `guide/` and `guide/index.html` alike. Sites that publish Markdown link to it by
+        its file name.
+        """
+        candidates = [path, path + "/", path.rstrip("/")]
+        if path.endswith(".md"):
+            stem = path.removesuffix(".md")
+            candidates += [re.sub(r"(^|/)index$", r"\1", stem), stem, stem + "/", stem + ".html"]
+        return next((candidate for candidate in candidates if candidate in self._paths), None)
+
+
+def link_resolver_for(site: Site, path: str, url: str | None, paths: Collection[str]) -> LinkResolver:
+    """Return the resolver for the links of a page; `url` is the page's URL if it differs from site URL and path."""
+    return LinkResolver(site.url, url or path_to_url(site.url, path), paths)
+
+
+_SAFE = "/-._~!$&'()*+,;=:@?#%[]"  # reserved characters, and the % of existing escapes

@@ -1,4 +1,7 @@
-"""One file from the web, with the standard library: a build should not have to import an HTTP client for it."""
+"""The site as it was published last, read from a folder, a file or a URL.
+
+Builds import no HTTP client, so URLs are fetched with the standard library.
+"""
 
 from __future__ import annotations
 
@@ -14,132 +17,119 @@ from mkdocs_roaming._http import ConnectionTracker, run_with_timeout
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.builder import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
-from mkdocs_roaming.manifest.models import PageEntry, SectionEntry
+from mkdocs_roaming.manifest.models import SectionEntry
 from mkdocs_roaming.manifest.sections import slice_digest
 from mkdocs_roaming.publish.files import resolve_inside
 
-
-def fetch_file(url: str, cap: int, *, silence: float, seconds: float) -> bytes:
-    """Give what is at an address, at most `cap` bytes; raises OSError, TimeoutError after so many seconds in all."""
-    connections = ConnectionTracker()
-
-    def ask() -> bytes:
-        opener = urllib.request.build_opener(_Plain(connections), _Secure(connections))
-        with opener.open(url, timeout=silence) as answer:
-            data: bytes = answer.read(cap + 1)
-        return data
-
-    try:
-        data = run_with_timeout(ask, seconds, connections.shutdown)
-    except TimeoutError as error:
-        raise TimeoutError(str(error) or f"no complete answer within {seconds:g} seconds, try again later") from None
-    except HTTPException as error:
-        raise OSError(f"no answer by HTTP ({type(error).__name__}: {' '.join(str(error).split())[:200]})") from None
-    if len(data) > cap:
-        raise OSError(0, f"larger than {cap // 2**20} MiB")
-    return data
-
-
-class _Plain(urllib.request.HTTPHandler):
-    def __init__(self, connections: ConnectionTracker) -> None:
-        super().__init__()
-        self._connections = connections
-
-    def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(_noting(HTTPConnection, self._connections), req)
-
-
-class _Secure(urllib.request.HTTPSHandler):
-    def __init__(self, connections: ConnectionTracker) -> None:
-        super().__init__()
-        self._connections = connections
-
-    def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(_noting(HTTPSConnection, self._connections), req)
-
-
-def _noting(kind: type[HTTPConnection], connections: ConnectionTracker) -> type[HTTPConnection]:
-    """Give a connection of a kind that tells its socket: a response that has only begun tells nobody."""
-
-    class Noting(kind):  # type: ignore[misc, valid-type]  # a base that is not known before
-        def connect(self) -> None:
-            super().connect()
-            connections.add(self.sock)
-
-    return Noting
-
-
-# MERGED mkdocs_roaming.publish.previous:
-# The manifest that a site published last, from a file or its address, with the texts it speaks of.
-
-
 FETCH_SECONDS = 120.0
+"""Time limit for one file. A sixth of it is the time limit for each read from the socket."""
 
-
-"""The longest that one answer may take to arrive; a sixth of it is the longest silence."""
-
-
-_MOST = 256 * 2**20
+_MAX_BYTES = 256 * 2**20
 
 
 def read_previous(
     where: str, base: Path, warn: Callable[[str], None], *, seconds: float = FETCH_SECONDS
 ) -> PreviousSite | None:
-    """Give the manifest at a path (below `base`) or an http(s) address; None, with a warning, where it can't be had.
+    """Read the manifest that a site published last.
 
-    A folder or a site's address stands for the manifest inside it.
+    Args:
+        where: The manifest or the folder of the site: an http(s) URL, or a path relative to `base`.
+        base: The folder for relative paths.
+        warn: Receives one line if the manifest cannot be read.
+        seconds: Time limit for one file.
+
+    Returns:
+        The site with its texts, or None if the manifest cannot be read.
     """
     try:
-        if where.startswith(("http://", "https://")):
-            return _fetched(where, seconds)
-        return _read(base / where)
+        return _fetch_site(where, seconds) if where.startswith(("http://", "https://")) else _read_site(base / where)
     except (RoamingError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        warn(f"previous: {where}: {reason}; ids of sections that were renamed are not carried on")
+        warn(f"previous: {where}: {reason}; old ids of renamed sections get no aliases")
         return None
 
 
-def _read(path: Path) -> PreviousSite:
+def _read_site(path: Path) -> PreviousSite:
     file = path / MANIFEST_PATH if path.is_dir() else path
     root = file.parent.parent
     manifest = load_skeleton(file)
 
     @lru_cache(maxsize=64)
-    def markdown(at: str) -> bytes:
+    def read_page(path: str) -> bytes:
         try:
-            return resolve_inside(root, at).read_bytes()
+            return resolve_inside(root, path).read_bytes()
         except (OSError, RoamingError):
             return b""
 
-    return PreviousSite(manifest, lambda page, section: _slice(markdown(page.markdown), section))
+    return PreviousSite(manifest, lambda page, section: _slice(read_page(page.markdown), section))
 
 
-def _fetched(url: str, seconds: float) -> PreviousSite:
-
-    def get(address: str) -> bytes:
-        return fetch_file(address, _MOST, silence=seconds / 6, seconds=seconds)
-
+def _fetch_site(url: str, seconds: float) -> PreviousSite:
     address = url if url.endswith(".json") else urljoin(url.rstrip("/") + "/", MANIFEST_PATH)
-    manifest = load_manifest(get(address), where=address)
+    manifest = load_manifest(_fetch(address, seconds), where=address)
     root = urljoin(address, "../")
-    answers = True
+    timed_out = False
 
     @lru_cache(maxsize=64)
-    def markdown(at: str) -> bytes:
-        nonlocal answers
+    def fetch_page(path: str) -> bytes:
+        nonlocal timed_out
         try:
-            return get(urljoin(root, quote(at.lstrip("/")))) if answers else b""
+            return b"" if timed_out else _fetch(urljoin(root, quote(path.lstrip("/"))), seconds)
         except OSError as error:
-            answers = not isinstance(error, TimeoutError)  # a build waits for one page, not for each of a thousand
+            timed_out = isinstance(error, TimeoutError)  # wait for one page, not for each of a thousand
             return b""
 
-    def text(page: PageEntry, section: SectionEntry) -> str | None:
-        return _slice(markdown(page.markdown), section)
-
-    return PreviousSite(manifest, text)
+    return PreviousSite(manifest, lambda page, section: _slice(fetch_page(page.markdown), section))
 
 
 def _slice(data: bytes, section: SectionEntry) -> str | None:
-    """Give the section's text, None where the file is no longer the one that the manifest speaks of."""
-    found = data[section.start : section.end]
-    return found.decode("utf-8", "replace") if slice_digest(found) == section.digest else None
+    """Return the text of a section, or None if the file is no longer the one that the manifest describes."""
+    text = data[section.start : section.end]
+    return text.decode("utf-8", "replace") if slice_digest(text) == section.digest else None
+
+
+# HTTP
+
+
+def _fetch(url: str, seconds: float) -> bytes:
+    """Fetch a URL; raises OSError, or TimeoutError after the time limit."""
+    connections = ConnectionTracker()
+
+    def fetch() -> bytes:
+        with urllib.request.build_opener(_TrackingHandler(connections)).open(url, timeout=seconds / 6) as response:
+            data: bytes = response.read(_MAX_BYTES + 1)
+        return data
+
+    try:
+        data = run_with_timeout(fetch, seconds, connections.shutdown)
+    except TimeoutError as error:
+        raise TimeoutError(str(error) or f"no complete response within {seconds:g} seconds, try again later") from None
+    except HTTPException as error:
+        raise OSError(f"invalid HTTP response ({type(error).__name__}: {' '.join(str(error).split())[:200]})") from None
+    if len(data) > _MAX_BYTES:
+        raise OSError(0, f"larger than {_MAX_BYTES // 2**20} MiB")
+    return data
+
+
+class _TrackingHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Registers each socket when it connects, so that another thread can shut it down before a response is read."""
+
+    def __init__(self, connections: ConnectionTracker) -> None:
+        super().__init__()
+        self._connections = connections
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(self._tracking(HTTPConnection), req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(self._tracking(HTTPSConnection), req)
+
+    def _tracking(self, kind: type[HTTPConnection]) -> type[HTTPConnection]:
+        connections = self._connections
+
+        class TrackedConnection(kind):  # type: ignore[misc, valid-type]  # the base class is a parameter
+            def connect(self) -> None:
+                super().connect()
+                connections.add(self.sock)
+
+        return TrackedConnection

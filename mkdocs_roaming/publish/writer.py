@@ -1,9 +1,9 @@
-"""Converted pages in, published files out: builds the manifest, writes everything, the manifest last."""
+"""Write the published files of a site: build the manifest from converted pages and write everything, manifest last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,8 +18,14 @@ from mkdocs_roaming.manifest.builder import (
     sort_paths_by_nav,
 )
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, iter_manifest_json, load_pages, read_schema
-from mkdocs_roaming.manifest.io import VECTORS_PATH as VECTORS
+from mkdocs_roaming.manifest.io import (
+    MANIFEST_PATH,
+    SCHEMA_PATH,
+    VECTORS_PATH,
+    iter_manifest_json,
+    load_pages,
+    read_schema,
+)
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, Page, PageEntry, Site, markdown_path, short_markdown_path
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
@@ -33,15 +39,18 @@ if TYPE_CHECKING:
     from mkdocs_roaming.publish.rules import RuleSet
 
 GENERATOR = f"mkdocs-roaming {__version__}"
-MAX_SECTION_FILES = 5_000
-"""With `section_files: auto`, the most sections that get a file of their own."""
 
-OUTLINE = "roaming/outline.md"
+MAX_SECTION_FILES = 5_000
+"""Maximum number of section files with `section_files: auto`; larger sites get none."""
+
+OUTLINE_PATH = "roaming/outline.md"
+
+_CACHED_VECTORS = "vectors.bin"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """What is written besides pages, llms.txt and manifest."""
+    """The optional files of a published site."""
 
     llms_full: bool = True
     section_files: Literal["auto"] | bool = "auto"
@@ -51,19 +60,23 @@ class PublishOptions:
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
-    """What a build published; tokens are estimates."""
+    """The result of a build; token counts are estimates."""
 
     pages: int
     sections: int
     tokens: int
     outline_tokens: int
     reused: int
+    """Number of pages whose conversion was cached."""
     written: int
-    left_alone: int
+    """Number of files written."""
+    unchanged: int
+    """Number of files that already had the right content."""
     removed: int = 0
+    """Number of files of an earlier build that were deleted."""
     notes: tuple[str, ...] = ()
     markdown: int = 0
-    """How many pages came as Markdown."""
+    """Number of pages that were fetched as Markdown."""
 
     def __str__(self) -> str:
         reused = f", {self.reused} pages reused" if self.reused else ""
@@ -81,21 +94,28 @@ def publish_batch(
     previous: PreviousSite | None = None,
     rules: RuleSet | None = None,
 ) -> PublishReport:
-    """Write everything that the site publishes into a folder: pages first, the manifest last.
+    """Write all files of a site into a folder, and delete files of an earlier build that are no longer published.
 
-    What an earlier build of ours left there and this one has no use for is removed. Raises PublishError, before
-    anything is written, where a rule names what is not published or could never fire.
+    Args:
+        batch: The converted pages.
+        folder: The folder of the built site.
+        options: The optional files.
+        previous: The site as it was published last. Old section ids become aliases of the sections that replace them.
+        rules: The rules to publish.
+
+    Raises:
+        PublishError: There is no page, or a rule is invalid. Nothing is written then.
     """
     reconvert_stale_pages(batch)
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
     site = batch.site
-    written = _Batched(batch, sort_paths_by_nav(site, batch.pages))
+    pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     if options.llms_full:
-        written.offsets = list(llms_full_offsets(written, site))
+        pages.offsets = list(llms_full_offsets(pages, site))
     manifest = build_manifest(
         site,
-        written,
+        pages,
         generator=GENERATOR,
         previous=previous,
         keyword_extractor=batch.cache.keywords,
@@ -106,15 +126,9 @@ def publish_batch(
         from mkdocs_roaming.publish.rule_targets import resolve_rules  # few sites have rules
 
         manifest = resolve_rules(manifest, rules, batch.warn, notes.append)
-    vectors = None
-    if options.embeddings is not None:
-        from mkdocs_roaming.embeddings.store import CACHE_FILE, add_vectors  # few sites have vectors
-
-        kept, before = batch.cache.file(CACHE_FILE), resolve_inside(folder, VECTORS)
-        manifest, vectors = add_vectors(
-            manifest, written, options.embeddings, kept=kept, before=before, warn=batch.warn, note=notes.append
-        )
-    report = _write(site, written, manifest, folder, options, notes, vectors)
+    output = _Output(site, pages, manifest, options, notes)
+    output.add_vectors(folder, warn=batch.warn, cache=batch.cache.file(_CACHED_VECTORS))
+    report = output.write(folder)
     batch.cache.commit(batch.pages)
     return replace(report, reused=batch.cache.reused)
 
@@ -122,39 +136,41 @@ def publish_batch(
 def publish_mirror(
     manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options: PublishOptions
 ) -> PublishReport:
-    """Write into a folder what another site published by the contract: its pages byte for byte, ids and nav unchanged.
+    """Write a copy of a site that publishes a manifest: same Markdown, section ids and nav.
 
-    `texts` gives each page's Markdown by its path; a page without one is left out.
+    Args:
+        manifest: The manifest of the site.
+        texts: The Markdown of each page by path. Pages without Markdown are left out.
+        folder: The folder of the copy.
+        options: The optional files.
+
+    Raises:
+        PublishError: There is no page with Markdown.
     """
     manifest = sanitize_manifest(manifest)
-    pages = tuple(page for page in manifest.pages if page.path in texts)
-    if not pages:
-        raise PublishError(f"{folder}: no page to publish; none of the manifest's could be read")
+    entries = tuple(page for page in manifest.pages if page.path in texts)
+    if not entries:
+        raise PublishError(f"{folder}: no page to publish; none of the manifest's pages could be read")
     site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
-    written = _Mirrored(pages, texts)
-    offsets = list(llms_full_offsets(written, site)) if options.llms_full else [None] * len(pages)
+    pages = _MirroredPages(entries, texts)
+    offsets = list(llms_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
     manifest = replace(
         manifest,
-        vectors=None,  # search goes by words
+        vectors=None,
         pages=tuple(
-            replace(page, full=at, markdown=markdown_path(page.path)) for page, at in zip(pages, offsets, strict=True)
+            replace(page, full=offset, markdown=markdown_path(page.path))
+            for page, offset in zip(entries, offsets, strict=True)
         ),
     )
     notes: list[str] = []
-    vectors = None
-    if options.embeddings is not None:
-        from mkdocs_roaming.embeddings.store import add_vectors  # as above
-
-        before = resolve_inside(folder, VECTORS)
-        manifest, vectors = add_vectors(
-            manifest, written, options.embeddings, kept=None, before=before, warn=notes.append, note=notes.append
-        )
-    return _write(site, written, manifest, folder, options, notes, vectors)
+    output = _Output(site, pages, manifest, options, notes)
+    output.add_vectors(folder, warn=notes.append)
+    return output.write(folder)
 
 
 @dataclass(slots=True)
-class _Batched(Sequence[PublishedPage]):
-    """The converted pages of a batch in an order; each is taken from the batch when it is asked for."""
+class _BatchPages(Sequence[PublishedPage]):
+    """The pages of a batch in nav order, each created when it is accessed to save memory."""
 
     batch: Batch
     paths: Sequence[str]
@@ -163,25 +179,25 @@ class _Batched(Sequence[PublishedPage]):
     def __len__(self) -> int:
         return len(self.paths)
 
-    def __getitem__(self, at: Any) -> Any:
-        path = self.paths[at]
-        found = self.batch.converted[path]
-        full = self.offsets[at] if self.offsets else None
-        return PublishedPage(self.batch.pages[path], found.markdown, found.sections, full)
+    def __getitem__(self, index: Any) -> Any:
+        path = self.paths[index]
+        converted = self.batch.converted[path]
+        offset = self.offsets[index] if self.offsets else None
+        return PublishedPage(self.batch.pages[path], converted.markdown, converted.sections, offset)
 
 
 @dataclass(slots=True)
-class _Mirrored(Sequence[PublishedPage]):
-    """The pages of another site's manifest, each with its text as it came."""
+class _MirroredPages(Sequence[PublishedPage]):
+    """The pages of another site's manifest with their unchanged Markdown."""
 
-    pages: Sequence[PageEntry]
+    entries: Sequence[PageEntry]
     texts: Mapping[str, bytes]
 
     def __len__(self) -> int:
-        return len(self.pages)
+        return len(self.entries)
 
-    def __getitem__(self, at: Any) -> Any:
-        page = self.pages[at]
+    def __getitem__(self, index: Any) -> Any:
+        page = self.entries[index]
         text = self.texts[page.path].decode("utf-8", "surrogateescape")
         return PublishedPage(Page(page.path, page.title, url=page.url), text, sections=())
 
@@ -189,103 +205,122 @@ class _Mirrored(Sequence[PublishedPage]):
 # Writing
 
 
-def _write(
-    site: Site,
-    written: Sequence[PublishedPage],
-    manifest: Manifest,
-    folder: Path,
-    options: PublishOptions,
-    notes: list[str],
-    vectors: bytes | None = None,
-) -> PublishReport:
-    old = _old_files(folder)
-    counts = {True: 0, False: 0}
-    now: set[str] = set()
-    for path, data in _files(site, written, manifest, options, notes, vectors):
-        now.add(path)
-        file = resolve_inside(folder, path)
-        counts[write_atomically(file, data) if isinstance(data, bytes) else write_chunks_atomically(file, data)] += 1
-    removed = _remove(folder, old - now)
-    return PublishReport(
-        pages=len(manifest.pages),
-        sections=sum(len(page.sections) for page in manifest.pages),
-        tokens=manifest.tokens,
-        outline_tokens=estimate_tokens((folder / OUTLINE).read_text("utf-8")),
-        reused=0,
-        written=counts[True],
-        left_alone=counts[False],
-        removed=removed,
-        notes=tuple(notes),
-        markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
-    )
+@dataclass(slots=True)
+class _Output:
+    """The files of a site."""
 
+    site: Site
+    pages: Sequence[PublishedPage]
+    manifest: Manifest
+    options: PublishOptions
+    notes: list[str] = field(default_factory=list)
+    vectors: bytes | None = None
 
-def _files(
-    site: Site,
-    written: Sequence[PublishedPage],
-    manifest: Manifest,
-    options: PublishOptions,
-    notes: list[str],
-    vectors: bytes | None,
-) -> Iterator[tuple[str, bytes | Callable[[], Iterator[bytes]]]]:
-    """Give every file and its content, in the order of writing; the content of large ones piece by piece."""
-    for page in written:
-        data = page.markdown.encode("utf-8", "surrogatepass")
-        path = markdown_path(page.page.path)
-        yield path, data
-        if twin := short_markdown_path(page.page.path):
-            yield twin, data
-    if options.llms_full:
-        yield LLMS_FULL, lambda: (piece.encode("utf-8", "surrogatepass") for piece in iter_llms_full(written, site))
-    places = SectionIndex(manifest)
-    count = len(places)
-    section_files = options.section_files if options.section_files != "auto" else count <= MAX_SECTION_FILES
-    if options.section_files == "auto" and not section_files:
-        notes.append(
-            f"{count} sections, more than {MAX_SECTION_FILES}: no files of single sections are written; "
-            "`section_files: true` writes them all the same"
+    def add_vectors(self, folder: Path, *, warn: Callable[[str], None], cache: Path | None = None) -> None:
+        """Add the vectors of all sections if the options ask for them; known vectors are not computed again."""
+        if self.options.embeddings is None:
+            return
+        from mkdocs_roaming.embeddings.store import add_vectors  # few sites have vectors
+
+        published = resolve_inside(folder, VECTORS_PATH)
+        self.manifest, self.vectors = add_vectors(
+            self.manifest,
+            self.pages,
+            self.options.embeddings,
+            known_files=[cache, published] if cache else [published],
+            save=partial(write_atomically, cache) if cache else None,
+            warn=warn,
+            note=self.notes.append,
         )
-    if section_files:
-        yield from _section_files(places, written)
-    for path, text in build_llms_txt(manifest, section_files=bool(section_files)).items():
-        yield path, text.encode("utf-8", "surrogatepass")
-    yield OUTLINE, render_outline(places, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100)).encode()
-    if vectors is not None:
-        yield VECTORS, vectors
-    yield SCHEMA_PATH, read_schema().encode()
-    yield MANIFEST_PATH, partial(iter_manifest_json, manifest)
+
+    def write(self, folder: Path) -> PublishReport:
+        old = _list_old_files(folder)
+        paths: set[str] = set()
+        written = 0
+        for path, data in self._files():
+            paths.add(path)
+            file = resolve_inside(folder, path)
+            written += write_atomically(file, data) if isinstance(data, bytes) else write_chunks_atomically(file, data)
+        removed = _remove(folder, old - paths)
+        pages = self.manifest.pages
+        return PublishReport(
+            pages=len(pages),
+            sections=sum(len(page.sections) for page in pages),
+            tokens=self.manifest.tokens,
+            outline_tokens=estimate_tokens((folder / OUTLINE_PATH).read_text("utf-8")),
+            reused=0,
+            written=written,
+            unchanged=len(paths) - written,
+            removed=removed,
+            notes=tuple(self.notes),
+            markdown=sum(1 for page in pages if page.origin == "markdown"),
+        )
+
+    def _files(self) -> Iterator[tuple[str, bytes | Callable[[], Iterator[bytes]]]]:
+        """Yield path and content of each file in the order of writing; the content of large files in chunks."""
+        for page in self.pages:
+            data = page.markdown.encode("utf-8", "surrogatepass")
+            yield markdown_path(page.page.path), data
+            if short_path := short_markdown_path(page.page.path):
+                yield short_path, data
+        if self.options.llms_full:
+            yield LLMS_FULL, self._llms_full
+        sections = SectionIndex(self.manifest)
+        section_files = self._has_section_files(len(sections))
+        if section_files:
+            yield from self._section_files(sections)
+        for path, text in build_llms_txt(self.manifest, section_files=section_files).items():
+            yield path, text.encode("utf-8", "surrogatepass")
+        budget = min(self.options.outline_tokens, MAX_CHARS // 4 - 100)
+        yield OUTLINE_PATH, render_outline(sections, budget=budget).encode()
+        if self.vectors is not None:
+            yield VECTORS_PATH, self.vectors
+        yield SCHEMA_PATH, read_schema().encode()
+        yield MANIFEST_PATH, partial(iter_manifest_json, self.manifest)
+
+    def _llms_full(self) -> Iterator[bytes]:
+        return (chunk.encode("utf-8", "surrogatepass") for chunk in iter_llms_full(self.pages, self.site))
+
+    def _has_section_files(self, count: int) -> bool:
+        if self.options.section_files != "auto":
+            return self.options.section_files
+        if count > MAX_SECTION_FILES:
+            self.notes.append(
+                f"no section files are written, because the site has {count} sections, more than {MAX_SECTION_FILES}. "
+                "To write them, set `section_files: true`"
+            )
+        return count <= MAX_SECTION_FILES
+
+    def _section_files(self, sections: SectionIndex) -> Iterator[tuple[str, bytes]]:
+        positions = {page.path: position for position, page in enumerate(self.manifest.pages)}
+
+        @lru_cache(maxsize=4)  # sections are in page order
+        def page_data(path: str) -> bytes:
+            markdown: str = self.pages[positions[path]].markdown
+            return markdown.encode("utf-8", "surrogatepass")
+
+        def read(place: SectionRef) -> str:
+            section = place.section
+            return page_data(place.page.path)[section.start : section.end].decode("utf-8", "surrogatepass")
+
+        for place in sections:
+            text = render_expansion(expand_section(sections, place, read)).encode("utf-8", "surrogatepass")
+            for id_ in (place.id, *place.section.aliases):
+                yield f"roaming/sections/{id_}.md", text
 
 
-def _section_files(places: SectionIndex, written: Sequence[PublishedPage]) -> Iterator[tuple[str, bytes]]:
-    order = {page.path: at for at, page in enumerate(places.manifest.pages)}
-
-    @lru_cache(maxsize=4)  # sections come page by page
-    def data(path: str) -> bytes:
-        markdown: str = written[order[path]].markdown
-        return markdown.encode("utf-8", "surrogatepass")
-
-    def read(place: SectionRef) -> str:
-        section = place.section
-        return data(place.page.path)[section.start : section.end].decode("utf-8", "surrogatepass")
-
-    for place in places:
-        text = render_expansion(expand_section(places, place, read)).encode("utf-8", "surrogatepass")
-        for id_ in (place.id, *place.section.aliases):
-            yield f"roaming/sections/{id_}.md", text
-
-
-def _old_files(folder: Path) -> set[str]:
-    """Give the files that an earlier build of ours wrote into the folder, as its manifest tells."""
+def _list_old_files(folder: Path) -> set[str]:
+    """Return the files that an earlier build wrote, according to its manifest."""
     try:
         pages = load_pages(folder / MANIFEST_PATH)
     except (OSError, ManifestError):
         return set()
-    found = {path for page in pages for path in (page.markdown, short_markdown_path(page.path) or page.markdown)}
+    files = {path for page in pages for path in (page.markdown, short_markdown_path(page.path) or page.markdown)}
     if any(page.full is not None for page in pages):
-        found.add(LLMS_FULL)
-    for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt", VECTORS):
-        found |= {file.relative_to(folder).as_posix() for file in folder.glob(pattern)}
-    return found
+        files.add(LLMS_FULL)
+    for pattern in ("roaming/sections/*.md", "roaming/nav/*/llms*.txt", "llms-[0-9]*.txt", VECTORS_PATH):
+        files |= {file.relative_to(folder).as_posix() for file in folder.glob(pattern)}
+    return files
 
 
 def _remove(folder: Path, paths: Iterable[str]) -> int:

@@ -1,94 +1,123 @@
-"""A server on this machine that speaks OpenAI's embeddings API; its vectors are the toy's, its faults are chosen.
+"""A local server with OpenAI's embeddings API, deterministic vectors and configurable faults.
 
 with serving(EmbeddingsApi(key="k")) as api:
-    Endpoint("toy", base_url=api.url, key="k")
+    EmbeddingsClient("toy", base_url=api.url, key="k")
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from mkdocs_roaming.embeddings.client import Embedder, ToyEmbedder
+from mkdocs_roaming.embeddings.client import Embedder, Vector
+from mkdocs_roaming.text.tokenizer import extract_terms, parse_words
 
-MOST = 32
-"""The most texts of one request."""
 SYNONYMS = (("automobile", "car"), ("outlay", "price"))
-"""What the toy is told to mean the same."""
+
+
+class ToyEmbedder:
+    """Vectors without a model: each word has its own direction, and synonyms share one. Deterministic."""
+
+    def __init__(self, dimensions: int = 64, synonyms: Iterable[Iterable[str]] = (), *, model: str = "toy") -> None:
+        self.model = model
+        self._dimensions = dimensions
+        self._directions = {
+            term: f"={number}"
+            for number, group in enumerate(synonyms)
+            for word in group
+            for term in extract_terms(word)[-1:]
+        }
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> Vector:
+        vector = [0.0] * self._dimensions
+        for term in (term for word in parse_words(text) if not word.stop for term in word.terms):
+            digest = hashlib.sha256(self._directions.get(term, term).encode("utf-8", "surrogatepass")).digest()
+            for start in range(0, 12, 4):
+                dimension = int.from_bytes(digest[start : start + 3], "little") % self._dimensions
+                vector[dimension] += 1.0 if digest[start + 3] & 1 else -1.0
+        return vector
 
 
 @dataclass
 class EmbeddingsApi:
-    """What the server does, and what it was asked."""
+    """The behaviour of the server, and the requests that it received."""
 
     embedder: Embedder = field(default_factory=ToyEmbedder)
     key: str = ""
-    """What must be sent; empty: no key may be sent."""
+    """The key that clients must send; empty: they must send none."""
     refusals: list[tuple[int, dict[str, str], str]] = field(default_factory=list)
-    """Status, headers and message of the next answers; then it answers well."""
-    most: int = MOST
-    gives: int | None = None
-    """After so many texts it accepts no key any more."""
+    """Status, headers and error message of the next responses; later ones succeed."""
+    max_batch: int = 32
+    key_expires_after: int | None = None
+    """Number of texts after which the key is rejected."""
     stall: threading.Event | None = None
-    """Waited for before each answer."""
+    """The server waits for it before each response."""
     base64: bool = False
     knows_format: bool = True
     body: bytes | None = None
-    """Answered in the place of vectors."""
-    spoilt: dict[str, Any] = field(default_factory=dict)
-    """Changes to the answer: `vectors` (a function), `order` (a function)."""
+    """Sent instead of vectors."""
+    transform: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Functions that change the `vectors` and the `rows` of a response."""
     url: str = ""
     texts: list[str] = field(default_factory=list)
-    """All texts that were given vectors, in order."""
+    """All texts whose vectors were sent, in order."""
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
-    def answer(self, asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        """Give status, headers and body."""
+    def respond(self, request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers and body."""
         if self.refusals:
             status, headers, message = self.refusals.pop(0)
             return status, headers, json.dumps({"error": {"message": message}}).encode()
-        if self.gives is not None and len(self.texts) >= self.gives:
+        if self.key_expires_after is not None and len(self.texts) >= self.key_expires_after:
             return 401, {}, b"{}"
         if self.keys[-1] != (f"Bearer {self.key}" if self.key else ""):
             return 401, {}, json.dumps({"error": {"message": f"bad key {self.keys[-1]}"}}).encode()
-        if "encoding_format" in asked and not self.knows_format:
+        if "encoding_format" in request and not self.knows_format:
             return 400, {}, b'{"detail": "encoding_format: extra fields not permitted"}'
-        if len(asked["input"]) > self.most:
-            return 422, {}, json.dumps({"error": f"batch size {len(asked['input'])} > {self.most}"}).encode()
+        texts = request["input"]
+        if len(texts) > self.max_batch:
+            return 422, {}, json.dumps({"error": f"batch size {len(texts)} > {self.max_batch}"}).encode()
         if self.body is not None:
             return 200, {}, self.body
-        vectors = [list(vector) for vector in self.embedder.embed(asked["input"])]
-        vectors = self.spoilt.get("vectors", lambda same: same)(vectors)
-        self.texts += asked["input"]
-        rows = [{"object": "embedding", "index": at, "embedding": self._told(one)} for at, one in enumerate(vectors)]
-        rows = self.spoilt.get("order", lambda same: same)(rows)
-        return 200, {}, json.dumps({"object": "list", "data": rows, "model": asked["model"]}).encode()
+        vectors = [list(vector) for vector in self.embedder.embed(texts)]
+        vectors = self.transform.get("vectors", lambda same: same)(vectors)
+        self.texts += texts
+        rows = [
+            {"object": "embedding", "index": index, "embedding": self._encode(vector)}
+            for index, vector in enumerate(vectors)
+        ]
+        rows = self.transform.get("rows", lambda same: same)(rows)
+        return 200, {}, json.dumps({"object": "list", "data": rows, "model": request["model"]}).encode()
 
-    def _told(self, vector: list[float]) -> object:
-        packed = struct.pack(f"<{len(vector)}f", *vector)
-        return base64.b64encode(packed).decode() if self.base64 else vector
+    def _encode(self, vector: list[float]) -> object:
+        data = struct.pack(f"<{len(vector)}f", *vector)
+        return base64.b64encode(data).decode() if self.base64 else vector
 
 
 @contextmanager
 def serving(api: EmbeddingsApi) -> Iterator[EmbeddingsApi]:
-    """Serve while the block runs; `api.url` is what is configured as base URL."""
+    """Run the server; `api.url` is its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            api.requests.append(asked)
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            api.requests.append(request)
             api.keys.append(self.headers.get("Authorization", ""))
             if api.stall is not None:
                 api.stall.wait(20)
-            status, headers, body = api.answer(asked) if self.path == "/v1/embeddings" else (404, {}, b"{}")
+            status, headers, body = api.respond(request) if self.path == "/v1/embeddings" else (404, {}, b"{}")
             with suppress(OSError):  # the client may have left
                 self.send_response(status)
                 for name, value in {"Content-Length": str(len(body)), **headers}.items():

@@ -12,9 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the server is imported by its name
 
-from embeddings_api import SYNONYMS, EmbeddingsApi, serving
+from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder, serving
 
-from mkdocs_roaming.embeddings.client import ToyEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache

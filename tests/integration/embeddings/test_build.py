@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from embeddings_api import EmbeddingsApi
+from embeddings_api import EmbeddingsApi, ToyEmbedder
 
-from mkdocs_roaming.embeddings.client import ToyEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, decode_vectors, parse_embeddings_options
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -47,7 +46,7 @@ def test_what_takes_a_while_is_told_before(build: Any, api: EmbeddingsApi) -> No
     )
     page = "# Home\n\n" + "".join(f"## Pump {at}\n\nIt has {at} valves.\n\n" for at in range(400))
     build(told, {"": page})
-    assert asked_before == [("asking toy for 401 vectors; this may take minutes", 0)]
+    assert asked_before == [("requesting 401 vectors of toy; this may take minutes", 0)]
     build(told, {"": page, "a/": "# A\n\nText.\n"})
     assert len(asked_before) == 1
 
@@ -97,8 +96,8 @@ def test_an_endpoint_that_is_away_costs_the_vectors_alone(build: Any, configured
     slept = EmbeddingsOptions("other", lambda: _patient(meaning))
     build(slept)
     (warning,) = build.warned
-    assert warning.startswith(f"search by meaning: other: {away} cannot be reached (")
-    assert warning.endswith("no vectors are published, search goes by words alone")
+    assert warning.startswith(f"hybrid search: other: cannot connect to {away} (")
+    assert warning.endswith("no vectors are published, search uses words only")
     assert "vectors" not in json.loads((build.site / "roaming/manifest.json").read_bytes())
     assert not (build.site / "roaming/vectors.bin").exists()
     assert validate_site(open_library(build.site)).faults == ()
@@ -107,18 +106,18 @@ def test_an_endpoint_that_is_away_costs_the_vectors_alone(build: Any, configured
 def _patient(meaning: EmbeddingsOptions) -> Any:
     from mkdocs_roaming.embeddings.client import EmbeddingsClient
 
-    made: Any = meaning.embedder()
+    made: Any = meaning.create_embedder()
     return EmbeddingsClient(made.model, base_url=made.address, retries=0)
 
 
 def test_what_came_before_a_failure_is_not_asked_for_again(build: Any, serve: Serve) -> None:
     """The endpoint fails at the second batch; the next build asks for the rest."""
-    api = serve(gives=32)
+    api = serve(key_expires_after=32)
     meaning = parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e")
     pages = {f"p{at}/": f"# Page {at}\n\nText {at}.\n" for at in range(40)}
     build(meaning, pages)
     assert (len(api.texts), len(build.warned)) == (32, 1)
-    api.gives = None
+    api.key_expires_after = None
     build(meaning, pages)
     assert (len(api.texts), build.warned) == (40, [])
 
@@ -141,9 +140,9 @@ def test_another_model_is_asked_for_everything(build: Any, configured: Embedding
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_vectors_without_numbers_are_not_published(build: Any, serve: Serve, number: float) -> None:
     """A model that fails like that is told of."""
-    api = serve(spoilt={"vectors": lambda vectors: [[number, *vector[1:]] for vector in vectors]})
+    api = serve(transform={"vectors": lambda vectors: [[number, *vector[1:]] for vector in vectors]})
     build(parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e"))
-    assert "a vector with what is no number" in build.warned[0]
+    assert "a vector that contains NaN or infinity" in build.warned[0]
     assert not (build.site / "roaming/vectors.bin").exists()
 
 

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 from dripping import BODY, dripping
-from embeddings_api import EmbeddingsApi
+from embeddings_api import EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.embeddings.client import (
     BASE_URL,
     EmbeddingError,
     EmbeddingsClient,
     EmbeddingsConfig,
-    ToyEmbedder,
     create_embeddings_client,
     parse_embeddings_config,
 )
@@ -33,10 +32,10 @@ def ask(api: EmbeddingsApi, texts: list[str] | None = None, **how: Any) -> list[
     return [list(vector) for vector in endpoint.embed(TEXTS if texts is None else texts)]
 
 
-@pytest.mark.parametrize("how", [{}, {"base64": True}, {"knows_format": False}, {"most": 8}])
+@pytest.mark.parametrize("how", [{}, {"base64": True}, {"knows_format": False}, {"max_batch": 8}])
 def test_vectors_come_in_the_order_of_the_texts(serve: Serve, how: dict[str, Any]) -> None:
     """As numbers or in base64, from servers that know no `encoding_format`, and from those that take few at once."""
-    api = serve(spoilt={"order": lambda rows: rows[::-1]}, **how)
+    api = serve(transform={"rows": lambda rows: rows[::-1]}, **how)
     assert ask(api) == ToyEmbedder().embed(TEXTS)
     assert sorted(api.texts) == sorted(TEXTS)
 
@@ -61,9 +60,9 @@ def test_a_server_that_is_busy_is_asked_again(serve: Serve) -> None:
     [
         ((429, {"Retry-After": "3600"}, "quota"), "too many requests (quota); try again later"),
         ((401, {}, "no such key: secret-key"), "the key is not accepted (no such key: …); check MY_KEY"),
-        ((404, {}, "no model toy"), "does not know this model or address (no model toy); check model and base_url"),
+        ((404, {}, "no model toy"), "does not know this model or URL (no model toy); check model and base_url"),
         ((400, {}, "toy is a chat model"), "the request was refused (400) (toy is a chat model)"),
-        ((302, {"Location": "http://127.0.0.1:9/"}, ""), "answers with a redirect (302); set base_url"),
+        ((302, {"Location": "http://127.0.0.1:9/"}, ""), "redirects (302); set base_url"),
     ],
 )
 def test_a_refusal_is_one_line_that_names_the_cure(serve: Serve, refusal: Any, says: str) -> None:
@@ -86,28 +85,28 @@ def with_number(number: float) -> Callable[[list[list[float]]], list[list[float]
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "says"),
+    ("transform", "message"),
     [
         ({"vectors": lambda vectors: vectors[:-1]}, "1 vectors for 2 texts"),
         ({"vectors": lengthen}, "vectors of different lengths"),
-        ({"vectors": lambda vectors: [[] for _ in vectors]}, "vectors of different lengths, or none"),
-        ({"vectors": with_number(float("nan"))}, "what is no number"),
-        ({"vectors": with_number(float("inf"))}, "what is no number"),
-        ({"order": lambda rows: [{**row, "index": 0} for row in rows]}, "not numbered like the texts"),
-        ({"order": lambda rows: [{**row, "embedding": "§"} for row in rows]}, "not the embeddings API"),
-        ({"order": lambda rows: [{**row, "embedding": None} for row in rows]}, "not the embeddings API"),
+        ({"vectors": lambda vectors: [[] for _ in vectors]}, "vectors of different lengths, or not of 1 to 8192"),
+        ({"vectors": with_number(float("nan"))}, "contains NaN or infinity"),
+        ({"vectors": with_number(float("inf"))}, "contains NaN or infinity"),
+        ({"rows": lambda rows: [{**row, "index": 0} for row in rows]}, "index does not match the texts"),
+        ({"rows": lambda rows: [{**row, "embedding": "§"} for row in rows]}, "not of the embeddings API"),
+        ({"rows": lambda rows: [{**row, "embedding": None} for row in rows]}, "not of the embeddings API"),
     ],
 )
-def test_wrong_vectors_are_refused(serve: Serve, spoilt: dict[str, Any], says: str) -> None:
+def test_wrong_vectors_are_refused(serve: Serve, transform: dict[str, Any], message: str) -> None:
     """Too few, of different lengths, without numbers, numbered wrongly."""
-    with pytest.raises(EmbeddingError, match=says):
-        ask(serve(spoilt=spoilt), ["a", "b"])
+    with pytest.raises(EmbeddingError, match=message):
+        ask(serve(transform=transform), ["a", "b"])
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": 7}', b'{"data": [7, 7]}', b"[" * 100_000])
 def test_what_is_not_the_api_is_refused(serve: Serve, body: bytes) -> None:
     """A web page, say."""
-    with pytest.raises(EmbeddingError, match=r"what is not the embeddings API|1 vectors|numbered"):
+    with pytest.raises(EmbeddingError, match=r"not of the embeddings API|1 vectors|index does not match"):
         ask(serve(body=body), ["a", "b"])
 
 
@@ -120,25 +119,25 @@ def test_vectors_of_two_batches_have_one_length(serve: Serve) -> None:
         return [[1.0] * length for _ in vectors]
 
     with pytest.raises(EmbeddingError, match="different lengths"):
-        ask(serve(spoilt={"vectors": other}))
+        ask(serve(transform={"vectors": other}))
 
 
 def test_a_server_that_is_away_or_silent_is_told_of(serve: Serve, away: str) -> None:
     """With its address, within the time that was given."""
-    with pytest.raises(EmbeddingError, match="cannot be reached") as caught:
+    with pytest.raises(EmbeddingError, match="cannot connect to") as caught:
         EmbeddingsClient("toy", base_url=away, retries=0).embed(["a"])
-    assert caught.value.again
+    assert caught.value.retryable
     api = serve(stall=threading.Event())
-    with pytest.raises(EmbeddingError, match=r"no answer within 0\.2 seconds"):
-        ask(api, ["a"], seconds=0.2, retries=0)
+    with pytest.raises(EmbeddingError, match=r"did not answer within 0\.2 seconds"):
+        ask(api, ["a"], timeout=0.2, retries=0)
 
 
 @pytest.mark.parametrize(
     ("begins", "piece", "seconds", "says"),
     [
-        (*BODY, 0.5, r"no answer within 0\.5 seconds"),
-        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"no answer within 0\.5 seconds"),
-        (BODY[0], b" " * 2**20, 20.0, "an answer without end"),
+        (*BODY, 0.5, r"did not answer within 0\.5 seconds"),
+        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"did not answer within 0\.5 seconds"),
+        (BODY[0], b" " * 2**20, 20.0, "a response that is too large"),
     ],
 )
 def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, seconds: float, says: str) -> None:
@@ -147,7 +146,7 @@ def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, seco
     """
     began = time.monotonic()
     with dripping(begins, piece) as url, pytest.raises(EmbeddingError, match=says):
-        EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, seconds=seconds).embed(["a"])
+        EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, timeout=seconds).embed(["a"])
     assert time.monotonic() - began < 10
 
 
@@ -155,8 +154,8 @@ def test_who_was_given_up_is_asked_again(serve: Serve) -> None:
     """A server that is quick again answers as before."""
     stalled = threading.Event()
     api = serve(stall=stalled)
-    endpoint = EmbeddingsClient("toy", base_url=api.url, retries=0, seconds=1.0)
-    with pytest.raises(EmbeddingError, match="no answer within"):
+    endpoint = EmbeddingsClient("toy", base_url=api.url, retries=0, timeout=1.0)
+    with pytest.raises(EmbeddingError, match="did not answer within"):
         endpoint.embed(["a"])
     stalled.set()
     assert endpoint.embed(["a"]) == ToyEmbedder().embed(["a"])
@@ -196,10 +195,14 @@ def test_the_environment_says_where_the_server_is(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("said", "environ", "says"),
     [
-        (EmbeddingsConfig("m"), {}, "where is m? give base_url"),
+        (EmbeddingsConfig("m"), {}, "no server for m. Set base_url"),
         (EmbeddingsConfig("m", "localhost:1"), {}, "is not a server address"),
-        (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {}, "takes its key from MINE, which is not set"),
-        (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {"MINE": "“k”"}, "the key in MINE holds a character"),
+        (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {}, "the key for m is read from MINE, which is not set"),
+        (
+            EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"),
+            {"MINE": "“k”"},
+            "the key in MINE contains an invalid character",
+        ),
     ],
 )
 def test_what_is_missing_is_named(said: EmbeddingsConfig, environ: dict[str, str], says: str) -> None:
@@ -211,12 +214,12 @@ def test_what_is_missing_is_named(said: EmbeddingsConfig, environ: dict[str, str
 @pytest.mark.parametrize(
     ("said", "says"),
     [
-        ("toy", "e: a table such as"),
-        ({}, "e: which model?"),
-        ({"model": " "}, "e: which model?"),
-        ({"model": "m", "modle": "x"}, "e: there is no 'modle'; there are model, base_url"),
-        ({"model": "m", "key": "sk"}, "e: there is no 'key'"),
-        ({"model": 7}, "e: model is a text, not 7"),
+        ("toy", "e: expected a table such as"),
+        ({}, "e: model is missing"),
+        ({"model": " "}, "e: model is missing"),
+        ({"model": "m", "modle": "x"}, "e: unknown key 'modle'. Available keys: model, base_url"),
+        ({"model": "m", "key": "sk"}, "e: unknown key 'key'"),
+        ({"model": 7}, "e: model must be a string, not 7"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_named(said: Any, says: str) -> None:

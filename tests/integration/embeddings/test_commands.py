@@ -19,10 +19,9 @@ from urllib.parse import quote
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from embeddings_api import SYNONYMS, EmbeddingsApi
+from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.embeddings.client import ToyEmbedder
 
 Serve = Callable[..., EmbeddingsApi]
 FLEET = "# Fleet\n\nEach automobile is washed on Fridays.\n"
@@ -95,15 +94,15 @@ def test_a_build_goes_on_without_the_server(project: Any, serve: Serve) -> None:
     api = serve(key="another")
     done = project(**hybrid(api))
     assert done.returncode == 0, done.stderr
-    assert "WARNING -  roaming: search by meaning: toy: the key is not accepted" in done.stderr
+    assert "WARNING -  roaming: hybrid search: toy: the key is not accepted" in done.stderr
     assert project("--strict", **hybrid(api)).returncode == 1
 
 
 @pytest.mark.parametrize(
     ("plugin", "says"),
     [
-        ({"search": "hybrid"}, "roaming: embeddings: which model? name one"),
-        ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: there is no 'modle'"),
+        ({"search": "hybrid"}, "roaming: embeddings: model is missing. Add it"),
+        ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: unknown key 'modle'"),
         ({"search": "both"}, "Expected one of: ('lexical', 'hybrid')"),
     ],
 )
@@ -176,7 +175,7 @@ def test_commands_say_when_they_go_by_words(html: Path, tmp_path: Path, api: Emb
     assert "alone" not in asked.stderr
     config = settings(tmp_path, away)
     asked = roaming("ask", html, "What is washed?", "--config", config, "--whole-site-tokens", 0)
-    assert asked.stderr.count("Warning: search goes by words alone: toy: ") == 1
+    assert asked.stderr.count("Warning: search uses words only: toy: ") == 1
     assert "found, by words alone)" in asked.stderr
     assert "automobile is washed" in asked.stdout
     text = config.read_text() + '[search]\nmode = "lexical"\n'
@@ -205,7 +204,7 @@ def test_an_evaluation_says_when_it_went_by_words(html: Path, tmp_path: Path, ap
     [
         ('[search]\nmode = "both"\n', "[search] mode is lexical or hybrid, not 'both'"),
         ('[search]\nmode = "hybrid"\n', "[search] mode hybrid needs a model that makes vectors"),
-        ("[embeddings]\n", "[embeddings]: which model?"),
+        ("[embeddings]\n", "[embeddings]: model is missing"),
         ('[embeddings]\nkey = "sk"\n', "[embeddings] has no key 'key'"),
     ],
 )
@@ -237,7 +236,7 @@ def endpoint(
     from mkdocs_roaming.serve.service import AnswerConfig
 
     queries = QueryEmbedder(
-        EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=tell, patience=patience, pause=pause
+        EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=tell, timeout=patience, pause=pause
     )
     way = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(Search(library), queries))
     listening = bind_socket("127.0.0.1", 0)

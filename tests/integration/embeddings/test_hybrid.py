@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from embeddings_api import SYNONYMS, EmbeddingsApi
+from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 
-from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder, ToyEmbedder
+from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, QuantizedVector, encode_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch, fuse_scores
 from mkdocs_roaming.library.library import open_library
@@ -30,7 +30,7 @@ class Asking:
     def __init__(self, site: Path, url: str, *, model: str = "toy", **how: Any) -> None:
         self.said: list[str] = []
         self.now = 0.0
-        endpoint = EmbeddingsClient(model, base_url=url, retries=0, seconds=5.0)
+        endpoint = EmbeddingsClient(model, base_url=url, retries=0, timeout=5.0)
         self.queries = QueryEmbedder(endpoint, on_warning=self.said.append, clock=lambda: self.now, **how)
         self.words = Search(open_library(site))
         self.search = HybridSearch(self.words, self.queries)
@@ -143,7 +143,7 @@ def test_an_endpoint_that_is_away_is_told_of_once(site: Path, away: str) -> None
         assert asking.titles("autumn") == ["Tyres"]
     assert asking.queries.requests == 1
     (line,) = asking.said
-    assert line.startswith(f"search goes by words alone: toy: {away} cannot be reached (")
+    assert line.startswith(f"search uses words only: toy: cannot connect to {away} (")
     found = Navigator(asking.words.library, search=asking.search).search_sections("autumn")
     assert isinstance(found, SearchResults)
     assert found.words_only
@@ -172,7 +172,7 @@ def test_a_slow_endpoint_keeps_nobody_waiting(site: Path, serve: Serve) -> None:
     """A question waits for so long, the next ones do not; what comes late is there the next time."""
     stall = threading.Event()
     api = serve(embedder=ToyEmbedder(256, SYNONYMS), stall=stall)
-    asking = Asking(site, api.url, patience=1.5)
+    asking = Asking(site, api.url, timeout=1.5)
     began = time.monotonic()
     assert asking.titles("autumn") == ["Tyres"]
     first = time.monotonic() - began
@@ -180,10 +180,10 @@ def test_a_slow_endpoint_keeps_nobody_waiting(site: Path, serve: Serve) -> None:
     began = time.monotonic()
     assert asking.titles("car") == []
     assert time.monotonic() - began < 1.5
-    assert "no answer within 1.5 seconds" in asking.said[0]
+    assert "no vector within 1.5 seconds" in asking.said[0]
     stall.set()
     end = time.monotonic() + 10
-    while asking.queries.kept("autumn") is None and time.monotonic() < end:
+    while asking.queries.cached("autumn") is None and time.monotonic() < end:
         time.sleep(0.01)
     assert asking.search.find("autumn")[0].score == 1
 
@@ -191,14 +191,17 @@ def test_a_slow_endpoint_keeps_nobody_waiting(site: Path, serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("spoilt", "says"),
     [
-        (lambda vectors: [vector[:-1] for vector in vectors], "a vector of 255 dimensions, the site's have 256"),
-        (lambda vectors: [[float("nan"), *vector[1:]] for vector in vectors], "what is no number"),
+        (
+            lambda vectors: [vector[:-1] for vector in vectors],
+            "a vector of 255 dimensions, but those of the site have 256",
+        ),
+        (lambda vectors: [[float("nan"), *vector[1:]] for vector in vectors], "contains NaN or infinity"),
         (lambda vectors: [], "0 vectors for 1 texts"),
     ],
 )
 def test_a_wrong_vector_is_not_gone_by(site: Path, serve: Serve, spoilt: Any, says: str) -> None:
     """Of another length, without numbers, none."""
-    asking = Asking(site, serve(embedder=ToyEmbedder(256), spoilt={"vectors": spoilt}).url)
+    asking = Asking(site, serve(embedder=ToyEmbedder(256), transform={"vectors": spoilt}).url)
     assert asking.titles("autumn") == asking.titles("autumn") == ["Tyres"]
     (line,) = asking.said
     assert says in line
@@ -210,7 +213,7 @@ def test_another_model_is_not_compared(site: Path, api: EmbeddingsApi) -> None:
     before = len(api.requests)
     assert asking.titles("autumn") == ["Tyres"]
     assert len(api.requests) == before
-    assert "its vectors are those of 'toy', not of 'other'" in asking.said[0]
+    assert "the vectors are of the model 'toy', not of 'other'" in asking.said[0]
 
 
 def test_a_site_without_vectors_goes_by_words(build: Any, api: EmbeddingsApi) -> None:
@@ -243,12 +246,12 @@ def test_vectors_that_do_not_fit_are_not_gone_by(site: Path, api: EmbeddingsApi)
 @pytest.mark.parametrize(
     ("file", "says"),
     [
-        (b"ROAMVEC\x01" + b"\xff" * 400, "broken or cut short"),
+        (b"ROAMVEC\x01" + b"\xff" * 400, "broken or truncated"),
         (
             encode_vectors(
                 "toy", [("00000000", [b"same" * 2] * 9_000)], {b"same" * 2: QuantizedVector(1.0, b"\x7f" * 4)}, 4
             ),
-            "holds more windows than the site's sections have",
+            "has more windows than the site's sections",
         ),
     ],
 )

@@ -157,7 +157,7 @@ def test_a_previous_manifest_that_is_away_is_a_counted_warning(mkdocs: Project) 
     built = mkdocs({"index.md": HOME}, plugin={"previous": "nowhere/manifest.json"})
     assert built.said(logging.WARNING) == [
         "roaming: previous: nowhere/manifest.json: No such file or directory; "
-        "ids of sections that were renamed are not carried on"
+        "old ids of renamed sections get no aliases"
     ]
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_roaming.publish.links import LinkResolver
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
+from mkdocs_roaming.publish.pipeline import LinkResolver
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "crawler" / "markdown").glob("*.md"))
 LINKS = LinkResolver(

@@ -20,9 +20,8 @@ from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import hash_id, split_sections
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
-from mkdocs_roaming.publish.links import LinkResolver
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, add_markdown_links, build_llms_txt, format_pointer
-from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishOptions, PublishReport, publish_batch, publish_mirror
 
@@ -142,7 +141,7 @@ def test_a_previous_manifest_that_is_away_only_warns(tmp_path: Path) -> None:
     assert read_previous("nowhere", tmp_path, warned.append) is None
     assert read_previous("http://127.0.0.1:9/", tmp_path, warned.append) is None
     assert len(warned) == 2
-    assert "ids of sections that were renamed are not carried on" in warned[0]
+    assert "old ids of renamed sections get no aliases" in warned[0]
 
 
 @pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])
@@ -152,8 +151,8 @@ def test_a_previous_manifest_that_drips_only_warns(tmp_path: Path, drops: tuple[
     with dripping(*drops) as address:
         assert read_previous(address, tmp_path, warned.append, seconds=1.5) is None
     assert warned == [
-        f"previous: {address}: no complete answer within 1.5 seconds, try again later; "
-        "ids of sections that were renamed are not carried on"
+        f"previous: {address}: no complete response within 1.5 seconds, try again later; "
+        "old ids of renamed sections get no aliases"
     ]
 
 
@@ -162,7 +161,7 @@ def test_a_previous_manifest_from_what_speaks_no_http_only_warns(tmp_path: Path)
     warned: list[str] = []
     with dripping(b"220 mail.example ESMTP\r\n", b"?") as address:
         assert read_previous(address, tmp_path, warned.append) is None
-    assert "no answer by HTTP (BadStatusLine: 220 mail.example ESMTP); ids of sections" in warned[0]
+    assert "invalid HTTP response (BadStatusLine: 220 mail.example ESMTP); old ids of renamed sections" in warned[0]
 
 
 def test_no_title_turns_or_breaks_the_line_that_it_stands_on(tmp_path: Path) -> None:
@@ -215,7 +214,7 @@ def test_two_pages_with_one_address_are_named(tmp_path: Path) -> None:
     report, warned = published(tmp_path, HOME, twin)
     assert report.pages == 1
     assert warned == [
-        "other.md: has the same address as /, “”; the first is published, rename one of them",
+        "other.md: same path as /: “”. Only the first is published; rename one",
     ]
 
 
@@ -230,7 +229,7 @@ def test_many_sections_get_no_files_and_the_build_says_so(tmp_path: Path) -> Non
     article = "<h1>Big</h1>" + "".join(f'<h2 id="s{at}">S{at}</h2>' for at in range(5001))
     report, _ = published(tmp_path, Page("big/", "Big", article))
     assert not (tmp_path / "roaming/sections").exists()
-    assert "`section_files: true` writes them" in report.notes[0]
+    assert "To write them, set `section_files: true`" in report.notes[0]
     assert validate_site(open_library(tmp_path)).faults == ()
 
 
