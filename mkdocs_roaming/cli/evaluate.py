@@ -35,9 +35,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Questions at once.")
 @click.option("--keep", type=_FILE, help="Keep each outcome here as it comes; what is there is not asked again.")
 @click.option("--html", type=_FILE, help="Write a page with plots and every question's trail.")
-@click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Make a first set of N questions instead.")
-@click.option("-o", "--output", type=_FILE, help="Where the questions that are made go.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another number makes other questions.")
+@click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Generate N questions with a model instead.")
+@click.option("-o", "--output", type=_FILE, help="File for the generated questions.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections that questions are about.")
 @TRUST_RULES
 @AS_JSON
 def evaluate(
@@ -50,21 +50,21 @@ def evaluate(
     trust_rules: bool,
     **given: Any,
 ) -> None:
-    """Put questions to a site and tell how well it is found.
+    """Measure how well the questions of a file are answered from a site.
 
-    QUESTIONS is a YAML file: docs/guides/evaluate.md tells its form. Without --compare the model that `ask` would ask is
-    asked. With --generate a first set is made: from headings, definitions, tables and code, or by --model.
+    QUESTIONS is a YAML file; see docs/guides/evaluate.md. Without --compare, the model of `ask` is evaluated. With
+    --generate, a model writes a first question file.
     """
     own = {name: given.pop(name) for name in _OWN}
     options = resolve_options(given)
     library = open_lib(lib, trust_rules=trust_rules)
     if generate is not None:
         if questions is not None or output is None:
-            raise click.UsageError("--generate needs -o FILE for the questions, and no other questions")
+            raise click.UsageError("--generate needs -o FILE, and takes no question file")
         _generate(library, options, generate, output, seed, own)
         return
     if questions is None:
-        raise click.UsageError("Missing argument 'QUESTIONS'; `--generate N -o FILE` makes a first set")
+        raise click.UsageError("Missing argument 'QUESTIONS'; `--generate N -o FILE` writes a first file")
     _evaluate(library, options, questions, compare, own)
 
 
@@ -91,45 +91,45 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: s
         if file is not None:
             check_writable(file)
     if own["write_baseline"] and (own["only"] or own["limit"]):
-        raise click.UsageError("--write-baseline is of all questions; leave --only and --limit out")
+        raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
     ranking = Ranking(library, options.settings.finding(os.environ, warn)(library))
-    modes = _modes(compare, options, ranking)
+    systems = _systems(compare, options, ranking)
     if before is not None:
-        check_comparable(before, whole, [mode.name for mode in modes], str(own["baseline"]))
+        check_comparable(before, whole, [system.name for system in systems], str(own["baseline"]))
     with progress("Asking") as steps:
         evaluation = Evaluation(
             questions=sets.select_questions(whole, only=own["only"], limit=own["limit"]),
-            modes=modes,
+            systems=systems,
             ranking=ranking,
             set_digest=whole.digest,
-            kept=ResultCache(own["keep"]) if own["keep"] else None,
+            cache=ResultCache(own["keep"]) if own["keep"] else None,
             parallel=own["parallel"],
             max_cost=own["max_cost"],
         )
-        evaluation.step = steps(len(evaluation.questions.questions) * len(evaluation.modes))
-        broken_off = not _run(evaluation)
+        evaluation.on_progress = steps(len(evaluation.questions.questions) * len(systems))
+        interrupted = not _run(evaluation)
     report = evaluation.report()
-    worse = find_regressions(before, report) if before else []
+    regressions = find_regressions(before, report) if before else []
     if own["html"] is not None:
-        _write_html(report, worse, own["html"])
-    _show(report, worse, as_json=own["as_json"])
+        _write_html(report, regressions, own["html"])
+    _show(report, regressions, as_json=own["as_json"])
     for row in report.rows:
-        if row.left:
-            warn(f"{row.mode}: {row.totals.asked} of {len(row.outcomes)} questions asked: {row.left}")
+        if row.stop_reason:
+            warn(f"{row.mode}: {row.totals.asked} of {len(row.results)} questions asked: {row.stop_reason}")
         elif row.totals.errors:
             warn(f"{row.mode}: {row.totals.errors} answers failed; they count in no figure")
-    if ranking.by_words:
-        warn(f"{len(ranking.by_words)} questions were searched by words alone; ask again when meaning can be had")
-    if own["write_baseline"] is not None and not ranking.by_words:
+    if ranking.word_only:
+        warn(f"{len(ranking.word_only)} questions were searched without embeddings; run again when they are available")
+    if own["write_baseline"] is not None and not ranking.word_only:
         write_baseline(own["write_baseline"], create_baseline(report))
-    if worse:
+    if regressions:
         sys.exit(FAULTS_FOUND)
-    if broken_off or ranking.by_words or not all(row.whole for row in report.rows):
+    if interrupted or ranking.word_only or not all(row.complete for row in report.rows):
         sys.exit(1)
 
 
 def _run(evaluation: Evaluation) -> bool:
-    """Ask; give whether it came to its end: what there is so far is told either way."""
+    """Run the evaluation; return False if it was interrupted, since the results so far are still reported."""
     import anyio
 
     try:
@@ -147,7 +147,7 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-def _modes(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
+def _systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
     from mkdocs_roaming.errors import UsageError
     from mkdocs_roaming.evals.systems import OUTLINE, SEARCH, ModelSystem, OutlineSystem, SearchSystem
 
@@ -172,30 +172,30 @@ def _modes(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> l
             )
     labels = [mode.name for mode in found]
     if len(set(labels)) < len(labels):
-        raise UsageError(f"--compare {compare}: each mode stands there once")
+        raise UsageError(f"--compare {compare}: each name may occur once")
     return found
 
 
-def _show(report: EvalReport, worse: list[Regression], *, as_json: bool) -> None:
+def _show(report: EvalReport, regressions: list[Regression], *, as_json: bool) -> None:
     from mkdocs_roaming.cli.output import sanitize
     from mkdocs_roaming.evals.output import format_report, report_to_dict
 
     if as_json:
-        print_json({**report_to_dict(report), "regressions": [asdict(one) for one in worse]})
+        print_json({**report_to_dict(report), "regressions": [asdict(one) for one in regressions]})
         return
     for line in format_report(report):
         click.echo(sanitize(line))
-    if worse:
-        click.echo("\nNo longer found")
-    for one in worse:
+    if regressions:
+        click.echo("\nRegressions")
+    for one in regressions:
         click.echo(sanitize(f"  {one.ask}\n      {one.mode}: {one.before} before, {one.after} now"))
 
 
-def _write_html(report: EvalReport, worse: list[Regression], path: Path) -> None:
+def _write_html(report: EvalReport, regressions: list[Regression], path: Path) -> None:
     from mkdocs_roaming.answer.trace import write_atomically
-    from mkdocs_roaming.evals.report.evaluated import evaluation_page
+    from mkdocs_roaming.evals.html_report import render_evaluation
 
-    write_atomically(path, evaluation_page(report, worse))
+    write_atomically(path, render_evaluation(report, regressions))
 
 
 def _generate(
@@ -205,29 +205,29 @@ def _generate(
 
     from mkdocs_roaming.answer.trace import check_writable, write_atomically
     from mkdocs_roaming.errors import UsageError
-    from mkdocs_roaming.evals.generating.asking import generate_by_model
-    from mkdocs_roaming.evals.generating.drawing import generate
-    from mkdocs_roaming.evals.generating.made import written
+    from mkdocs_roaming.evals.generate import generate_questions
 
     check_writable(output)
-    if options.model is None:
-        made = generate(library, count, seed=seed)
-    else:
-        model, budget = options.answering()
-        made = anyio.run(lambda: generate_by_model(library, count, model, budget, seed=seed, max_cost=own["max_cost"]))
-    if made.questions:
-        write_atomically(output, written(made))
+    model, budget = options.answering()
+    generated = anyio.run(
+        lambda: generate_questions(library, count, model, budget, seed=seed, max_cost=own["max_cost"])
+    )
+    questions = len(generated.questions)
+    if questions:
+        write_atomically(output, generated.to_yaml())
     if own["as_json"]:
-        print_json({"questions": len(made.questions), "dropped": dict(made.dropped), "cost": made.cost})
-    elif made.questions:
-        click.echo(f"{output}: {len(made.questions)} questions about {made.pages} pages")
-    if len(made.questions) < count and not own["as_json"]:
-        warn(f"{count} were asked for; the site has no more to ask about in this way")
-    for why, times in made.dropped:
-        warn(f"{times} dropped: {why}")
-    if made.error:
-        warn(made.error)
-    if not made.questions:
-        raise UsageError(f"{library.where}: no question could be made, and {output} is not written; write some by hand")
-    if made.error:
+        print_json({"questions": questions, "dropped": dict(generated.dropped), "cost": generated.cost})
+    elif questions:
+        click.echo(f"{output}: {questions} questions about {generated.pages} pages")
+    if questions < count and not own["as_json"]:
+        warn(f"generated {questions} of {count} questions")
+    for reason, times in generated.dropped:
+        warn(f"{times} replies discarded: {reason}")
+    if generated.error:
+        warn(generated.error)
+    if not questions:
+        raise UsageError(
+            f"no question could be generated for {library.where}; {output} is not written. Write questions by hand."
+        )
+    if generated.error:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`roaming lint`: can these docs be roamed? Findings with a fix, a score, a badge."""
+"""`roaming lint`: report content that is hard to navigate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.lint.context import Docs
-    from mkdocs_roaming.lint.models import Finding
     from mkdocs_roaming.lint.runner import Report
     from mkdocs_roaming.manifest.models import PageEntry
 
@@ -41,12 +40,6 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="The folder of the sources: findings then name their lines.",
 )
-@click.option(
-    "--badge",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the score as a picture (.svg), or as a badge server's endpoint (.json).",
-)
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page of the findings, by rule.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings; else roaming.toml in the working folder.")
 @AS_JSON
@@ -57,7 +50,6 @@ def lint(
     disable: tuple[str, ...],
     enable: tuple[str, ...],
     docs: Path | None,
-    badge: Path | None,
     html: Path | None,
     config: Path | None,
     as_json: bool,
@@ -73,8 +65,6 @@ def lint(
 
     if docs is not None and not docs.is_dir():
         raise UsageError(f"{docs}: no such folder; --docs names the folder of the Markdown sources")
-    if badge is not None and badge.suffix not in (".svg", ".json"):
-        raise UsageError(f"{badge}: a badge is a .svg picture or a .json endpoint")
     settings = load_settings(config)
     given = config_of(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
     asked = with_options(given, disable, enable, strict=strict)
@@ -87,8 +77,6 @@ def lint(
         warn(f"{docs}: holds none of the site's sources{such}; findings name lines of the published Markdown")
     if not library.is_published and report.pages == 1:  # the file that was named, and no page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
-    if badge is not None:
-        _write_badge(badge, report.score)
     if html is not None:
         _write_html(html, report, docs, library.manifest.site.url)
     _print(report, "json" if as_json else form, docs, lib)
@@ -120,40 +108,11 @@ def _docs_of(library: Library) -> Docs:
     return docs_of(library.sections, text, file if library.is_published and not distant else None)
 
 
-def _write_badge(path: Path, score: int) -> None:
-    from mkdocs_roaming.lint.badge import as_endpoint, as_svg
-    from mkdocs_roaming.publish.files import write_atomically
-
-    text = as_svg(score) if path.suffix == ".svg" else as_endpoint(score)
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise UsageError(f"{path}: the badge cannot be written ({error.strerror})") from None
-
-
 def _write_html(path: Path, report: Report, docs: Path | None, url: str) -> None:
     from mkdocs_roaming.answer.trace import write_atomically
-    from mkdocs_roaming.evals.report.linted import Remark, findings_page
-    from mkdocs_roaming.lint import formats
-    from mkdocs_roaming.lint.rules import RULES
+    from mkdocs_roaming.evals.html_report import render_findings
 
-    def remark(finding: Finding) -> Remark:
-        file, line = formats.find_location(finding, docs.as_posix() if docs else "")
-        return Remark(
-            rule=finding.rule,
-            severity=finding.severity,
-            message=finding.message,
-            fix=finding.fix,
-            place=f"{file}:{line}" if finding.page is not None else "the site",
-            url=finding.url,
-            breadcrumb=finding.breadcrumb,
-            quote=finding.quote,
-        )
-
-    reasons = [(rule.name, rule.why) for rule in RULES.values()]
-    write_atomically(
-        path, findings_page(report.site, url, str(report), [remark(one) for one in report.findings], reasons)
-    )
+    write_atomically(path, render_findings(report, url, docs.as_posix() if docs else ""))
 
 
 def _print(report: Report, form: str, docs: Path | None, lib: str) -> None:

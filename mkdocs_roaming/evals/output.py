@@ -1,85 +1,99 @@
-"""An evaluation as lines for a terminal, and as JSON."""
+"""Format an evaluation as text and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mkdocs_roaming.answer.trace import to_json
-from mkdocs_roaming.evals.metrics import Difference, EvalResult, Figure, Totals
+import msgspec
+
+from mkdocs_roaming.evals.metrics import FIGURES, Difference, EvalResult, Figure, Totals
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.runner import EvalReport, ReportRow
+from mkdocs_roaming.evals.systems import MAX_RANK
 
-COLUMNS = ("reached", "calls", "answered", "cited", "literals", "declined", "tokens")
-"""The figures of a row, in the order in which they are shown."""
+_MAX_FAILURES = 20
 
 
 def format_report(report: EvalReport) -> Iterator[str]:
-    """Give what a terminal shows: the ranks, a row for each mode, the questions for which something is wrong."""
-    asked = report.questions.questions
-    answerable = sum(question.answerable for question in asked)
-    yield f"{report.site}: {len(asked)} questions, {len(asked) - answerable} of them without an answer in the docs"
+    """Yield the lines of a report for a terminal: search ranks, a row per system, questions with a problem."""
+    questions = report.questions.questions
+    unanswerable = sum(not question.answerable for question in questions)
+    yield f"{report.site}: {len(questions)} questions, {unanswerable} of them without an answer in the docs"
     if report.ranks:
-        yield ""
-        yield "Search ranks a section that answers"
+        yield "\nSearch ranks a gold section"
         yield "  " + ", ".join(f"{one.name} {format_figure(one)}" for one in report.ranks)
     yield ""
-    yield from _table(report.rows)
-    yield from _against(report)
+    yield from _format_table(report.rows)
+    differences = [(row.mode, format_difference(one)) for row in report.rows for one in row.differences]
+    if differences:
+        yield f"\nCompared with {report.rows[0].mode}, question by question"
+    for mode, difference in differences:
+        yield f"  {mode}: {difference}"
     for row in report.rows:
-        wrong = [
-            (question, why)
-            for question, outcome in zip(asked, row.outcomes, strict=True)
-            if outcome is not None and (why := describe_failure(question, outcome))
+        failures = [
+            (question, failure)
+            for question, result in zip(questions, row.results, strict=True)
+            if result is not None and (failure := describe_failure(question, result))
         ]
-        if wrong:
-            yield f"\n{row.mode}: {len(wrong)} to look at"
-        for question, why in wrong[:_MOST]:
-            yield f"  {question.ask}\n      {why}"
-        if len(wrong) > _MOST:
-            yield f"  … and {len(wrong) - _MOST} more: --html and --json have them all"
+        if failures:
+            yield f"\n{row.mode}: {len(failures)} question{'' if len(failures) == 1 else 's'} with a problem"
+        for question, failure in failures[:_MAX_FAILURES]:
+            yield f"  {question.ask}\n      {failure}"
+        if len(failures) > _MAX_FAILURES:
+            yield f"  … and {len(failures) - _MAX_FAILURES} more; --html and --json list all of them"
 
 
-def describe_failure(question: Question, outcome: EvalResult) -> str:
-    """Say what is wrong with an outcome; nothing where all is well."""
-    if outcome.error:
-        return f"failed: {outcome.error}"
+def describe_failure(question: Question, result: EvalResult) -> str:
+    """Return what is wrong with a result, or an empty string."""
+    if result.error:
+        return f"failed: {result.error}"
     if not question.answerable:
-        return "answered, though the docs do not say" if outcome.answered else ""
-    wrong = [] if outcome.reached else [f"not reached, {_rank(outcome.rank)}"]
-    if outcome.declined:
-        wrong.append("declined")
-    elif outcome.missing:
-        wrong.append(f"the answer lacks {', '.join(outcome.missing)}")
-    return "; ".join(wrong)
+        return "answered, although the documentation does not say" if result.answered else ""
+    problems = []
+    if not result.reached:
+        rank = f"rank {result.rank} in search" if result.rank else f"not among the first {MAX_RANK} in search"
+        problems.append(f"not reached, {rank}")
+    if result.declined:
+        problems.append("declined")
+    elif result.missing:
+        problems.append(f"the answer lacks {', '.join(result.missing)}")
+    return "; ".join(problems)
 
 
 def format_figure(figure: Figure | None) -> str:
-    """Give a figure with its interval."""
+    """Return a figure with its interval: `82 % [70–90]`."""
     if figure is None:
         return "–"
     digits = 0 if figure.value >= 100 else 1 if figure.value >= 1 else 2
-    value = f"{_percent(figure.value)} %" if figure.share else f"{figure.value:.{digits}f}"
+
+    def number(value: float) -> str:
+        return f"{100 * value:.0f}" if figure.share else f"{value:.{digits}f}"
+
+    value = number(figure.value) + (" %" if figure.share else "")
     if figure.interval is None:
         return value
-    low, high = (_percent(end) if figure.share else f"{end:.{digits}f}" for end in figure.interval)
+    low, high = map(number, figure.interval)
     return f"{value} [{low}–{high}]"
 
 
-def format_difference(one: Difference) -> str:
-    """Give a difference with its interval, and what stands behind it."""
-    low, high = map(_points, one.interval)
-    chance = "" if one.clear else "; may be chance"
-    return f"{one.name} {_points(one.value)} points [{low} to {high}], {one.won} won, {one.lost} lost{chance}"
+def format_difference(difference: Difference) -> str:
+    """Return a difference with its interval in percentage points."""
+    low, high = map(_points, difference.interval)
+    chance = "" if difference.significant else "; may be chance"
+    return (
+        f"{difference.name} {_points(difference.value)} points [{low} to {high}], "
+        f"{difference.won} won, {difference.lost} lost{chance}"
+    )
 
 
 def format_cost(totals: Totals) -> str:
-    """Give what a row cost."""
+    """Return the cost of a row."""
     return "–" if totals.cost is None else f"{totals.cost:.4f} {totals.currency}".rstrip()
 
 
 def report_to_dict(report: EvalReport) -> dict[str, Any]:
-    """Give all there is to an evaluation. Nothing but `seconds` differs from run to run."""
+    """Return a report as JSON-compatible data; only `seconds` differs from run to run."""
     return {
         "generator": report.generator,
         "site": report.site,
@@ -92,19 +106,19 @@ def report_to_dict(report: EvalReport) -> dict[str, Any]:
             {
                 "mode": row.mode,
                 "navigator": row.navigator,
-                "left": row.left,
+                "left": row.stop_reason,
                 "asked": row.totals.asked,
                 "errors": row.totals.errors,
                 "figures": {one.name: _figure_to_dict(one) for one in row.totals.figures},
-                "against_first": {one.name: _difference_as_json(one) for one in row.against},
+                "against_first": {one.name: _difference_to_dict(one) for one in row.differences},
                 "tokens_read": row.totals.tokens_read,
                 "cost": row.totals.cost,
                 "currency": row.totals.currency,
                 "seconds": round(row.totals.seconds, 3),
                 "outcomes": [
-                    _outcome_as_json(question, outcome)
-                    for question, outcome in zip(report.questions.questions, row.outcomes, strict=True)
-                    if outcome is not None
+                    _result_to_dict(question, result)
+                    for question, result in zip(report.questions.questions, row.results, strict=True)
+                    if result is not None
                 ],
             }
             for row in report.rows
@@ -113,74 +127,54 @@ def report_to_dict(report: EvalReport) -> dict[str, Any]:
 
 
 def _figure_to_dict(figure: Figure) -> dict[str, Any]:
-    """Give a figure."""
     low, high = figure.interval or (None, None)
     return {"value": figure.value, "low": low, "high": high, "questions": figure.count}
 
 
-def _difference_as_json(one: Difference) -> dict[str, Any]:
+def _difference_to_dict(one: Difference) -> dict[str, Any]:
     low, high = one.interval
     return {"value": one.value, "low": low, "high": high, "won": one.won, "lost": one.lost, "questions": one.count}
 
 
-def _outcome_as_json(question: Question, outcome: EvalResult) -> dict[str, Any]:
+def _result_to_dict(question: Question, result: EvalResult) -> dict[str, Any]:
+    has_answer = result.state is not None
     return {
         "ask": question.ask,
         "line": question.line,
         "answerable": question.answerable,
         "gold": question.gold,
-        "rank": outcome.rank,
-        "reached": outcome.reached,
-        "calls": outcome.calls,
-        "state": outcome.state,
-        "answered": outcome.answered if outcome.state is not None else None,
-        "declined": outcome.declined if outcome.state is not None else None,
-        "missing": outcome.missing,
-        "gold_cited": outcome.gold_cited,
-        "opened": [{"id": step.section.id, "title": step.section.title, "at": step.at} for step in outcome.trail],
-        "cited": [section.id for section in outcome.cited],
-        "whole_site": outcome.whole_site,
-        "text": outcome.text,
-        "tokens_read": outcome.tokens_read,
-        "usage": to_json(outcome.usage),
-        "cost": outcome.cost,
-        "error": outcome.error,
-        "wrong": describe_failure(question, outcome),
-        "seconds": round(outcome.seconds, 3),
+        "rank": result.rank,
+        "reached": result.reached,
+        "calls": result.calls,
+        "state": result.state,
+        "answered": result.answered if has_answer else None,
+        "declined": result.declined if has_answer else None,
+        "missing": result.missing,
+        "gold_cited": result.gold_cited,
+        "opened": [{"id": step.section.id, "title": step.section.title, "at": step.number} for step in result.trail],
+        "cited": [section.id for section in result.cited],
+        "whole_site": result.whole_site,
+        "text": result.text,
+        "tokens_read": result.tokens_read,
+        "usage": {name: count for name, count in msgspec.to_builtins(result.usage).items() if count},
+        "cost": result.cost,
+        "error": result.error,
+        "wrong": describe_failure(question, result),
+        "seconds": round(result.seconds, 3),
     }
 
 
-def _against(report: EvalReport) -> Iterator[str]:
-    """Give what each mode has more or less than the first one."""
-    told = [(row.mode, format_difference(one)) for row in report.rows for one in row.against]
-    if told:
-        yield f"\nAgainst {report.rows[0].mode}, question by question"
-    for mode, difference in told:
-        yield f"  {mode}: {difference}"
-
-
-def _table(rows: Sequence[ReportRow]) -> Iterator[str]:
-    lines = [["mode", "navigator", *COLUMNS, "cost", "seconds"]]
+def _format_table(rows: Sequence[ReportRow]) -> Iterator[str]:
+    lines = [["mode", "navigator", *FIGURES, "cost", "seconds"]]
     for row in rows:
-        figures = [format_figure(row.totals.figure(name)) for name in COLUMNS]
+        figures = [format_figure(row.totals.figure(name)) for name in FIGURES]
         lines.append([row.mode, row.navigator, *figures, format_cost(row.totals), f"{row.totals.seconds:.1f}"])
-    kept = [at for at in range(len(lines[0])) if any(line[at] not in ("–", "0.0") for line in lines[1:])]
-    widths = [max(len(line[at]) for line in lines) for at in kept]
+    columns = [at for at in range(len(lines[0])) if any(line[at] not in ("–", "0.0") for line in lines[1:])]
+    widths = [max(len(line[at]) for line in lines) for at in columns]
     for line in lines:
-        yield "  ".join(line[at].ljust(width) for at, width in zip(kept, widths, strict=True)).rstrip()
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"
+        yield "  ".join(line[at].ljust(width) for at, width in zip(columns, widths, strict=True)).rstrip()
 
 
 def _points(share: float) -> str:
-    """Give percentage points with their sign."""
+    """Return percentage points with their sign."""
     return f"{100 * share:+.0f}".replace("-", "−").replace("+0", "0").replace("−0", "0")
-
-
-def _rank(rank: int | None) -> str:
-    return f"search ranks it {rank}" if rank else "not among the first fifty in search"
-
-
-_MOST = 20

@@ -1,4 +1,4 @@
-"""Outcomes kept in a file as they come, one a line: what was paid for once is not asked again."""
+"""Run an evaluation, cache its results, and compare them with a baseline."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import anyio
+import msgspec
 
 from mkdocs_roaming import __version__
-from mkdocs_roaming.answer.trace import compute_digest, from_json, to_json, write_atomically
+from mkdocs_roaming.answer.trace import compute_digest, write_atomically
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (
     SEARCH_LIMIT,
@@ -28,118 +28,43 @@ from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.evals.systems import COST_LIMIT_ERROR, MAX_RANK, SEARCH, Ranking, System
 
 CACHE_FORMAT = "roaming-outcomes"
-
-
 CACHE_VERSION = 1
-
-
-def cache_key(question: Question, mode: str, setting: str, digest: str) -> str:
-    """Give what an outcome depends on: the question and its gold, who is asked and how, the site and mkdocs-roaming."""
-    bare = replace(question, line=0, note="", sections=())
-    return compute_digest(bare, mode, setting, digest, __version__).removeprefix("sha256:")[:32]
-
-
-class ResultCache:
-    """The outcomes of a file; one that breaks off in the middle of a line is read up to there.
-
-    A file that is something else is never written to.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._outcomes: dict[str, EvalResult] = {}
-        try:
-            data = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise self._wrong(f"cannot be read ({error.strerror})") from None
-        whole = data[: data.rfind(b"\n") + 1]  # a line without its end: whoever wrote it was stopped
-        if not whole and not _HEAD.startswith(data):
-            raise self._wrong(_OTHER)
-        for number, line in enumerate(filter(None, whole.split(b"\n")), 1):
-            self._take(number, line)
-        try:
-            if not whole:
-                path.write_bytes(_HEAD)
-            elif len(whole) < len(data):
-                os.truncate(path, len(whole))
-        except OSError as error:
-            raise self._wrong(f"cannot be written ({error.strerror})") from None
-
-    def get(self, key: str) -> EvalResult | None:
-        """Give an outcome that was kept."""
-        return self._outcomes.get(key)
-
-    def put(self, key: str, outcome: EvalResult) -> None:
-        """Keep an outcome, on the disk before anything else is asked."""
-        self._outcomes[key] = outcome
-        line = json.dumps({"key": key, "outcome": to_json(outcome)}, ensure_ascii=False)
-        try:
-            with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(line + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise self._wrong(f"cannot be written ({error.strerror})") from None
-
-    def _take(self, number: int, line: bytes) -> None:
-        try:
-            data: Any = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise self._wrong(f"line {number} is not JSON ({error}); name another file") from None
-        if number == 1:
-            if not isinstance(data, dict) or data.get("format") != CACHE_FORMAT or data.get("version") != CACHE_VERSION:
-                raise self._wrong(_OTHER)
-            return
-        if not isinstance(data, dict) or not isinstance(data.get("key"), str):
-            raise self._wrong(f"line {number} is no outcome; name another file")
-        try:
-            self._outcomes[data["key"]] = from_json(EvalResult, data.get("outcome"), "outcome")
-        except UsageError as error:
-            raise self._wrong(f"line {number}: {error}; name another file") from None
-
-    def _wrong(self, what: str) -> UsageError:
-        return UsageError(f"{self._path}: {what}")
-
-
-_HEAD = json.dumps({"format": CACHE_FORMAT, "version": CACHE_VERSION}).encode() + b"\n"
-
-
-_OTHER = f"holds no outcomes of version {CACHE_VERSION}; name another file"
-
-
-# MERGED mkdocs_roaming.evals.evaluation:
-# A question set put to several modes: kept as it comes, broken off without loss, told as a whole.
-
+BASELINE_FORMAT = "roaming-baseline"
+BASELINE_VERSION = 1
 
 MAX_CONSECUTIVE_ERRORS = 5
-
-
-"""A mode that fails so often in a row is asked no more."""
+"""A system is not asked any further after this number of failed answers in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """What came of a mode: outcomes in the order of the questions, None where one was not asked, and why not.
+    """The results of one system.
 
-    `against` is what its figures differ by from the first row's; the first row has none.
+    Attributes:
+        mode: Name of the system.
+        navigator: How the system finds sections.
+        results: Results in the order of the questions; None for a question that was not asked.
+        totals: Figures of the results.
+        stop_reason: Why not every question was asked, or an empty string.
+        differences: Differences from the first row; empty in the first row.
     """
 
     mode: str
     navigator: str
-    outcomes: tuple[EvalResult | None, ...]
+    results: tuple[EvalResult | None, ...]
     totals: Totals
-    left: str = ""
-    against: tuple[Difference, ...] = ()
+    stop_reason: str = ""
+    differences: tuple[Difference, ...] = ()
 
     @property
-    def whole(self) -> bool:
-        """Whether every question was asked, and none failed."""
-        return all(outcome is not None and not outcome.error for outcome in self.outcomes)
+    def complete(self) -> bool:
+        """Whether every question was asked and no answer failed."""
+        return all(result is not None and not result.error for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)
 class EvalReport:
-    """What an evaluation comes to."""
+    """The results of an evaluation; `set_digest` identifies the question set without --only and --limit."""
 
     site: str
     url: str
@@ -153,131 +78,234 @@ class EvalReport:
 
 @dataclass(slots=True)
 class Evaluation:
-    """An evaluation while it runs; what is there can be told at any time."""
+    """A running evaluation; `report` may be called at any time.
+
+    Attributes:
+        questions: The questions to ask.
+        systems: The systems under test.
+        ranking: The search of the site.
+        set_digest: Digest of the whole question set, if `questions` are a part of it.
+        cache: Results of earlier runs.
+        parallel: Number of questions to ask concurrently.
+        max_cost: Maximum cost of this run.
+        on_progress: Called after each question.
+    """
 
     questions: QuestionSet
-    modes: Sequence[System]
+    systems: Sequence[System]
     ranking: Ranking
     set_digest: str = ""
-    kept: ResultCache | None = None
+    cache: ResultCache | None = None
     parallel: int = 1
     max_cost: float | None = None
-    step: Callable[[], None] = lambda: None
-    left: dict[str, str] = field(default_factory=dict)
-    _outcomes: dict[tuple[int, int], EvalResult] = field(default_factory=dict)
-    _spent: float = 0.0
-    _set_aside: list[float] = field(default_factory=list)
-    _failed: dict[int, int] = field(default_factory=dict)
+    on_progress: Callable[[], None] = lambda: None
+    _stop_reasons: dict[str, str] = field(default_factory=dict)
+    _results: dict[tuple[int, int], EvalResult] = field(default_factory=dict)
+    _cost: float = 0.0
+    _reserved: list[float] = field(default_factory=list)
+    _failures: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for mode in self.modes:
-            if self.max_cost is not None and not mode.priced:
+        for system in self.systems:
+            if self.max_cost is not None and not system.has_known_cost:
                 raise UsageError(
-                    f"what {mode.name} costs is not known, so it cannot be limited; give [prices] in roaming.toml"
+                    f"cannot limit the cost of {system.name}: its prices are unknown. "
+                    "Set [prices] in roaming.toml, or omit --max-cost."
                 )
 
     async def run(self) -> None:
-        """Ask every question of every mode; several at once where that is wanted."""
-        limit = anyio.CapacityLimiter(self.parallel)
-        for row, mode in enumerate(self.modes):
+        """Ask every system every question."""
+        limiter = anyio.CapacityLimiter(self.parallel)
+        for row, system in enumerate(self.systems):
             async with anyio.create_task_group() as group:
-                for at, question in enumerate(self.questions.questions):
-                    await limit.acquire_on_behalf_of((row, at))
-                    group.start_soon(self._ask, row, at, mode, question, limit)
+                for position, question in enumerate(self.questions.questions):
+                    await limiter.acquire_on_behalf_of((row, position))
+                    group.start_soon(self._evaluate, row, position, system, question, limiter)
 
     def report(self) -> EvalReport:
-        """Give what is there."""
+        """Return the results so far."""
         manifest = self.ranking.library.manifest
-        asked = self.questions.questions
+        questions = self.questions.questions
         return EvalReport(
             site=manifest.site.name,
             url=manifest.site.url,
             digest=manifest.digest,
             questions=self.questions,
             set_digest=self.set_digest or self.questions.digest,
-            ranks=compute_rank_figures(asked, [self.ranking.rank(one) for one in asked]),
-            rows=tuple(self._row(row, mode) for row, mode in enumerate(self.modes)),
+            ranks=compute_rank_figures(questions, [self.ranking.rank(one) for one in questions]),
+            rows=tuple(self._report_row(row, system) for row, system in enumerate(self.systems)),
         )
 
-    async def _ask(self, row: int, at: int, mode: System, question: Question, limit: anyio.CapacityLimiter) -> None:
+    async def _evaluate(
+        self, row: int, position: int, system: System, question: Question, limiter: anyio.CapacityLimiter
+    ) -> None:
         try:
-            if mode.name in self.left:
+            if system.name in self._stop_reasons:
                 return
-            kept = self.kept if mode.worth_keeping else None
-            key = cache_key(
-                question,
-                mode.name,
-                f"{mode.setting} {type(self.ranking.search).__name__}",
-                self.ranking.library.manifest.digest,
-            )
-            known = kept.get(key) if kept else None
-            outcome = replace(known, rank=self.ranking.rank(question)) if known else await self._asked(mode, question)
-            if outcome is None:
+            cache = self.cache if system.cacheable else None
+            configuration = f"{system.configuration} {type(self.ranking.search).__name__}"
+            key = compute_cache_key(question, system.name, configuration, self.ranking.library.manifest.digest)
+            cached = cache.get(key) if cache is not None else None
+            if cached:
+                self._add(row, position, system, replace(cached, rank=self.ranking.rank(question)))
                 return
-            self._outcomes[row, at] = outcome
-            if not known:
-                self._spent += outcome.cost or 0.0
-            self._failed[row] = self._failed.get(row, 0) + 1 if outcome.error else 0
-            if outcome.error == COST_LIMIT_ERROR:
-                self.left[mode.name] = f"what is left of the {self.max_cost} of --max-cost is not enough for an answer"
-            elif self._failed[row] >= MAX_CONSECUTIVE_ERRORS:
-                self.left[mode.name] = f"{MAX_CONSECUTIVE_ERRORS} answers in a row failed: {outcome.error}"
-            if kept and not known and not outcome.error and question.ask not in self.ranking.by_words:
-                kept.put(key, outcome)
+            result = await self._ask_within_budget(system, question)
+            if result is None:
+                return
+            self._cost += result.cost or 0.0
+            self._add(row, position, system, result)
+            if cache is not None and not result.error and question.ask not in self.ranking.word_only:
+                cache.put(key, result)
         finally:
-            self.step()
-            limit.release_on_behalf_of((row, at))
+            self.on_progress()
+            limiter.release_on_behalf_of((row, position))
 
-    async def _asked(self, mode: System, question: Question) -> EvalResult | None:
-        """Ask, with a share of the money that is left: all answers under way together spend no more than that."""
+    def _add(self, row: int, position: int, system: System, result: EvalResult) -> None:
+        self._results[row, position] = result
+        self._failures[row] = self._failures.get(row, 0) + 1 if result.error else 0
+        if result.error == COST_LIMIT_ERROR:
+            self._stop_reasons[system.name] = f"the rest of --max-cost ({self.max_cost}) is too little for an answer"
+        elif self._failures[row] >= MAX_CONSECUTIVE_ERRORS:
+            self._stop_reasons[system.name] = f"{MAX_CONSECUTIVE_ERRORS} answers in a row failed: {result.error}"
+
+    async def _ask_within_budget(self, system: System, question: Question) -> EvalResult | None:
+        """Ask with a share of the remaining money, so that concurrent answers cannot exceed it together."""
         if self.max_cost is None:
-            return await mode.ask(question, None)
-        left = self.max_cost - self._spent - sum(self._set_aside)
-        if left <= 0:
-            self.left[mode.name] = f"the {self.max_cost} of --max-cost are spent"
+            return await system.ask(question, None)
+        remaining = self.max_cost - self._cost - sum(self._reserved)
+        if remaining <= 0:
+            self._stop_reasons[system.name] = f"the limit of --max-cost ({self.max_cost}) is reached"
             return None
-        money = left / (self.parallel - len(self._set_aside))
-        self._set_aside.append(money)
+        share = remaining / (self.parallel - len(self._reserved))
+        self._reserved.append(share)
         try:
-            return await mode.ask(question, money)
+            return await system.ask(question, share)
         finally:
-            self._set_aside.remove(money)
+            self._reserved.remove(share)
 
-    def _row(self, row: int, mode: System) -> ReportRow:
-        outcomes = tuple(self._outcomes.get((row, at)) for at in range(len(self.questions.questions)))
-        pairs = [(one, out) for one, out in zip(self.questions.questions, outcomes, strict=True) if out is not None]
-        left = self.left.get(mode.name, "")
-        if not left and len(pairs) < len(outcomes):
-            left = "it was broken off"
-        found = compute_totals([one for one, _ in pairs], [out for _, out in pairs])
-        return ReportRow(mode.name, mode.navigator, outcomes, found, left, self._against_first(row))
+    def _report_row(self, row: int, system: System) -> ReportRow:
+        questions = self.questions.questions
+        results = tuple(self._results.get((row, position)) for position in range(len(questions)))
+        asked = [(one, result) for one, result in zip(questions, results, strict=True) if result is not None]
+        reason = self._stop_reasons.get(system.name, "")
+        if not reason and len(asked) < len(results):
+            reason = "interrupted"
+        totals = compute_totals([one for one, _ in asked], [result for _, result in asked])
+        return ReportRow(system.name, system.navigator, results, totals, reason, self._differences(row))
 
-    def _against_first(self, row: int) -> tuple[Difference, ...]:
-        """Give what a row's figures differ by from the first one's, over the questions that both were asked."""
-        asked = [
-            (question, first, other)
-            for at, question in enumerate(self.questions.questions)
-            if (first := self._outcomes.get((0, at))) and (other := self._outcomes.get((row, at)))
+    def _differences(self, row: int) -> tuple[Difference, ...]:
+        """Return the differences from the first row, over the questions that both systems were asked."""
+        common = [
+            (question, first, second)
+            for position, question in enumerate(self.questions.questions)
+            if (first := self._results.get((0, position))) and (second := self._results.get((row, position)))
         ]
-        if row == 0 or not asked:
+        if row == 0 or not common:
             return ()
-        questions, first_ones, others = zip(*asked, strict=True)
-        return tuple(compute_differences(questions, first_ones, others))
+        questions, first_results, results = zip(*common, strict=True)
+        return tuple(compute_differences(questions, first_results, results))
 
 
-# MERGED mkdocs_roaming.evals.baseline:
-# What could be found before, kept in a file, and what of it no longer can.
+# Cache
 
 
-BASELINE_FORMAT = "roaming-baseline"
+class _CacheHeader(msgspec.Struct):
+    format: str
+    version: int
 
 
-BASELINE_VERSION = 1
+class _CacheEntry(msgspec.Struct):
+    key: str
+    outcome: EvalResult
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineResult:
-    """What came of a question: the part of its outcome that must not get worse; `held` are its answer's literals."""
+def compute_cache_key(question: Question, system: str, configuration: str, digest: str) -> str:
+    """Return a hash of all that a result depends on, including the version of mkdocs-roaming."""
+    identity = replace(question, line=0, note="", sections=())
+    return compute_digest(identity, system, configuration, digest, __version__).removeprefix("sha256:")[:32]
+
+
+class ResultCache:
+    """A JSON Lines file of results, written as they come.
+
+    An incomplete last line is dropped: the process that wrote it was stopped. A file of another kind is not changed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read the file, or create it.
+
+        Raises:
+            UsageError: If the file cannot be read or written, or is of another kind.
+        """
+        self._path = path
+        self._results: dict[str, EvalResult] = {}
+        try:
+            data = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        complete = data[: data.rfind(b"\n") + 1]
+        if not complete and not _CACHE_HEADER.startswith(data):
+            raise self._wrong_file()
+        for number, line in enumerate(filter(None, complete.split(b"\n")), 1):
+            self._read_line(number, line)
+        try:
+            if not complete:
+                path.write_bytes(_CACHE_HEADER)
+            elif len(complete) < len(data):
+                os.truncate(path, len(complete))
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: str) -> EvalResult | None:
+        """Return a cached result."""
+        return self._results.get(key)
+
+    def put(self, key: str, result: EvalResult) -> None:
+        """Add a result; it is on disk when the call returns."""
+        self._results[key] = result
+        line = json.dumps(msgspec.to_builtins(_CacheEntry(key, result)), ensure_ascii=False)
+        try:
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(line + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise UsageError(f"cannot write {self._path}: {error.strerror}") from None
+
+    def _read_line(self, number: int, line: bytes) -> None:
+        try:
+            data = json.loads(line)  # unlike msgspec, it accepts the escaped lone surrogates that `put` may write
+            if number == 1:
+                header = msgspec.convert(data, _CacheHeader)
+                if (header.format, header.version) != (CACHE_FORMAT, CACHE_VERSION):
+                    raise self._wrong_file()
+            else:
+                entry = msgspec.convert(data, _CacheEntry)
+                self._results[entry.key] = entry.outcome
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{self._path}:{number}: invalid JSON: {error}. Name another file with --keep.") from None
+        except msgspec.ValidationError as error:
+            if number == 1:
+                raise self._wrong_file() from None
+            raise UsageError(f"{self._path}:{number}: {error}. Name another file with --keep.") from None
+
+    def _wrong_file(self) -> UsageError:
+        return UsageError(
+            f"{self._path}: expected cached results of version {CACHE_VERSION}. Name another file with --keep."
+        )
+
+
+_CACHE_HEADER = json.dumps({"format": CACHE_FORMAT, "version": CACHE_VERSION}).encode() + b"\n"
+
+
+# Baseline
+
+
+class BaselineResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of a result that must not get worse; `held` are the expected literals that the answer contained."""
 
     ask: str
     rank: int | None = None
@@ -286,27 +314,32 @@ class BaselineResult:
     held: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineSystem:
-    """A mode's outcomes in the order of the questions."""
+class BaselineSystem(msgspec.Struct, frozen=True):
+    """The results of one system, in the order of the questions."""
 
     mode: str
     outcomes: tuple[BaselineResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """A set's outcomes by modes. `questions` is the set's digest, `site` and `digest` tell where it was measured."""
+class Baseline(msgspec.Struct, frozen=True):
+    """The results of a question set; `questions` is the digest of the set, `digest` that of the site."""
 
+    format: str
+    version: int
     questions: str
     site: str
     digest: str
     modes: tuple[BaselineSystem, ...]
 
 
+class _BaselineHeader(msgspec.Struct):
+    format: str = ""
+    version: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """What could be found and no longer can: the question, who was asked, what was and what is."""
+    """A question whose result got worse with a system."""
 
     ask: str
     mode: str
@@ -315,107 +348,125 @@ class Regression:
 
 
 def create_baseline(report: EvalReport) -> Baseline:
-    """Give a report's baseline; raises UsageError where not every question was asked."""
+    """Return the baseline of a report.
+
+    Raises:
+        UsageError: If not every question of the set was asked, or an answer failed.
+    """
     if report.questions.digest != report.set_digest:
-        raise UsageError("no baseline is written: it is of all questions; leave --only and --limit out")
+        raise UsageError("cannot write a baseline of some questions: omit --only and --limit")
     for row in report.rows:
-        if not row.whole:
-            why = row.left or "answers failed"
-            raise UsageError(f"no baseline is written: not every question was answered by {row.mode} ({why})")
-    asked = report.questions.questions
-    modes = tuple(
-        BaselineSystem(row.mode, tuple(_was(*pair) for pair in zip(asked, row.outcomes, strict=True)))
+        if not row.complete:
+            reason = row.stop_reason or "answers failed"
+            raise UsageError(f"cannot write a baseline: {row.mode} did not answer every question ({reason})")
+    questions = report.questions.questions
+    systems = [
+        BaselineSystem(
+            row.mode,
+            tuple(
+                _to_baseline_result(question, result)
+                for question, result in zip(questions, row.results, strict=True)
+                if result is not None
+            ),
+        )
         for row in report.rows
-    )
-    return Baseline(report.set_digest, report.site, report.digest, modes)
+    ]
+    return Baseline(BASELINE_FORMAT, BASELINE_VERSION, report.set_digest, report.site, report.digest, tuple(systems))
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write a baseline, the same bytes for the same outcomes."""
-    data = {"format": BASELINE_FORMAT, "version": BASELINE_VERSION, **to_json(baseline)}
-    write_atomically(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    """Write a baseline; equal results yield equal bytes."""
+    write_atomically(path, json.dumps(msgspec.to_builtins(baseline), ensure_ascii=False, indent=1) + "\n")
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline; raises UsageError where the file is none, or a newer version's."""
-    try:
-        data: Any = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); `--write-baseline` writes one") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not JSON ({error}); `--write-baseline` writes a baseline") from None
-    if not isinstance(data, dict) or data.get("format") != BASELINE_FORMAT:
-        raise UsageError(f"{path}: not a baseline; `--write-baseline` writes one")
-    if data.get("version") != BASELINE_VERSION:
-        raise UsageError(
-            f"{path}: a baseline of version {data.get('version')!r}, this reads {BASELINE_VERSION}; "
-            "write it again with `--write-baseline`"
-        )
-    try:
-        return from_json(Baseline, data, "")
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    """Read a baseline.
 
-
-def check_comparable(baseline: Baseline, questions: QuestionSet, modes: Sequence[str], where: str) -> None:
-    """Check that a baseline is of these questions, all of them, and of these modes, before anything is asked.
-
-    Raises UsageError where it is not.
+    Raises:
+        UsageError: If the file cannot be read or is not a baseline of this version.
     """
-    cure = "write it again with `--write-baseline`"
+    try:
+        data = path.read_bytes()
+        header = msgspec.json.decode(data, type=_BaselineHeader)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}. Create it with --write-baseline.") from None
+    except msgspec.ValidationError:
+        header = _BaselineHeader()
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: invalid JSON: {error}. Create a baseline with --write-baseline.") from None
+    if header.format != BASELINE_FORMAT:
+        raise UsageError(f"{path}: not a baseline. Create one with --write-baseline.")
+    if header.version != BASELINE_VERSION:
+        raise UsageError(f"{path}: expected a baseline of version {BASELINE_VERSION}, got {header.version}. {_REWRITE}")
+    try:
+        return msgspec.json.decode(data, type=Baseline)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}. {_REWRITE}") from None
+
+
+def check_comparable(baseline: Baseline, questions: QuestionSet, systems: Sequence[str], where: str) -> None:
+    """Check before any question is asked that a baseline covers all questions and systems.
+
+    Raises:
+        UsageError: If it does not; `where` names the baseline.
+    """
     if baseline.questions != questions.digest:
-        raise UsageError(f"{where}: a baseline of other questions than {questions.where} asks; {cure}")
-    before = {mode.mode: {was.ask for was in mode.outcomes} for mode in baseline.modes}
-    missing = [mode for mode in modes if mode not in before]
-    if missing:
+        raise UsageError(f"{where}: the baseline has other questions than {questions.where}. {_REWRITE}")
+    asked = {one.mode: {result.ask for result in one.outcomes} for one in baseline.modes}
+    if missing := [system for system in systems if system not in asked]:
         raise UsageError(
-            f"{where}: a baseline of {', '.join(before)}, not of {', '.join(missing)}; ask the same modes, or {cure}"
+            f"{where}: the baseline has results of {', '.join(asked)}, but not of {', '.join(missing)}. {_REWRITE}"
         )
-    for mode in modes:
+    for system in systems:
         for question in questions.questions:
-            if question.ask not in before[mode]:
-                raise UsageError(f"{where}: does not tell what came of {question.ask!r} with {mode}; {cure}")
+            if question.ask not in asked[system]:
+                raise UsageError(f"{where}: the baseline has no result of {system} for {question.ask!r}. {_REWRITE}")
 
 
 def find_regressions(baseline: Baseline, report: EvalReport) -> list[Regression]:
-    """Give what got worse, in the order of modes and questions; what got better is nobody's loss.
+    """Return the results that got worse, in the order of systems and questions.
 
-    The baseline is one that `check_comparable` lets pass.
+    The baseline must have passed `check_comparable`.
     """
-    before = {mode.mode: {was.ask: was for was in mode.outcomes} for mode in baseline.modes}
-    found: dict[Regression, None] = {}  # search ranks alike for all modes: told once
+    before = {one.mode: {result.ask: result for result in one.outcomes} for one in baseline.modes}
+    regressions: dict[Regression, None] = {}  # all systems have the same search ranks: reported once
     for row in report.rows:
-        for question, outcome in zip(report.questions.questions, row.outcomes, strict=True):
-            if outcome is not None and not outcome.error:
-                found |= dict.fromkeys(_worse(question, before[row.mode][question.ask], outcome, row.mode))
-    return list(found)
+        for question, result in zip(report.questions.questions, row.results, strict=True):
+            if result is not None and not result.error:
+                found = _compare(question, before[row.mode][question.ask], result, row.mode)
+                regressions |= dict.fromkeys(found)
+    return list(regressions)
 
 
-def _worse(question: Question, was: BaselineResult, now: EvalResult, mode: str) -> Iterator[Regression]:
-    """Give what got worse with one question, as it was and as it is."""
-
-    def worse(before: str, after: str, by: str = mode) -> Regression:
-        return Regression(question.ask, by, before, after)
+def _compare(question: Question, before: BaselineResult, now: EvalResult, system: str) -> Iterator[Regression]:
+    def regression(was: str, is_now: str, by: str = system) -> Regression:
+        return Regression(question.ask, by, was, is_now)
 
     if not question.answerable:
-        if was.answered is False and now.answered:
-            yield worse("declined", "answered, though the docs do not say")
+        if before.answered is False and now.answered:
+            yield regression("declined", "answered, although the documentation does not say")
         return
-    if was.rank is not None and was.rank <= SEARCH_LIMIT and (now.rank is None or now.rank > SEARCH_LIMIT):
+    if before.rank is not None and before.rank <= SEARCH_LIMIT and (now.rank is None or now.rank > SEARCH_LIMIT):
         after = f"ranked {now.rank}" if now.rank else f"not among the first {MAX_RANK}"
-        yield worse(f"ranked {was.rank}", after, SEARCH)
-    if was.reached and not now.reached and mode != SEARCH:
-        yield worse("a section that answers was opened", "none is")
-    if was.answered and now.declined:
-        yield worse("answered", "declined")
-    lost = [literal for literal in now.missing or () if literal in was.held]
+        yield regression(f"ranked {before.rank}", after, SEARCH)
+    if before.reached and not now.reached and system != SEARCH:
+        yield regression("a gold section was opened", "none is opened")
+    if before.answered and now.declined:
+        yield regression("answered", "declined")
+    lost = [literal for literal in now.missing or () if literal in before.held]
     if lost and now.answered:
-        yield worse(f"the answer held {', '.join(lost)}", "it does not")
+        yield regression(f"the answer contained {', '.join(lost)}", "it does not")
 
 
-def _was(question: Question, outcome: EvalResult | None) -> BaselineResult:
-    assert outcome is not None  # the row is whole
-    answered = None if outcome.state is None else outcome.answered
-    missing = question.contains if outcome.missing is None else outcome.missing
-    held = tuple(literal for literal in question.contains if literal not in missing)
-    return BaselineResult(outcome.ask, outcome.rank, outcome.reached, answered, held)
+def _to_baseline_result(question: Question, result: EvalResult) -> BaselineResult:
+    missing = question.contains if result.missing is None else result.missing
+    return BaselineResult(
+        ask=result.ask,
+        rank=result.rank,
+        reached=result.reached,
+        answered=None if result.state is None else result.answered,
+        held=tuple(literal for literal in question.contains if literal not in missing),
+    )
+
+
+_REWRITE = "Write the baseline again with --write-baseline."

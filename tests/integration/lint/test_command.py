@@ -113,16 +113,6 @@ def test_sources_are_named_where_they_are(site: Path) -> None:
     assert wrong.exit_code == 0
 
 
-def test_a_badge_is_written_whole(site: Path) -> None:
-    """`--badge` writes a picture or an endpoint, into folders that are not there yet; other names are refused."""
-    assert roaming(site, "--badge", "out/badge.svg").exit_code == 0
-    assert Path("out/badge.svg").read_text("utf-8").startswith("<svg ")
-    assert roaming(site, "--badge", "out/badge.json").exit_code == 0
-    assert json.loads(Path("out/badge.json").read_text("utf-8"))["message"].endswith("/100")
-    assert sorted(file.name for file in Path("out").iterdir()) == ["badge.json", "badge.svg"]
-    assert "a .svg picture or a .json endpoint" in roaming(site, "--badge", "badge.png").stderr
-
-
 def test_a_site_on_the_web_is_looked_at_without_its_files(site: Path, served: str) -> None:
     """Over HTTP texts come in one piece; links are judged only where files lie on this machine."""
     assert rules(roaming(served, "--json")) == ["empty-title"]

@@ -1,4 +1,4 @@
-"""What counts as a literal in an answer, what a figure with its interval is, and what two navigators differ by."""
+"""Literals in answers, figures with intervals, differences of systems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mkdocs_roaming.evals.questions import parse_questions
 
 
 @pytest.mark.parametrize(
-    ("text", "literal", "there"),
+    ("text", "literal", "contained"),
     [
         ("It is 8642 by default. [^0123abcd]", "8642", True),
         ("It is 18642 by default.", "8642", False),
@@ -37,15 +37,13 @@ from mkdocs_roaming.evals.questions import parse_questions
         ("", "x", False),
     ],
 )
-def test_literal_stands_by_itself(text: str, literal: str, there: bool) -> None:
-    """A literal counts where it stands by itself, whatever its case, white space and emphasis, but in a citation."""
-    assert find_missing_literals(text, [literal]) == ([] if there else [literal])
+def test_find_missing_literals_ignores_parts_of_longer_words(text: str, literal: str, contained: bool) -> None:
+    assert find_missing_literals(text, [literal]) == ([] if contained else [literal])
 
 
-@settings(max_examples=40, deadline=None)  # two thousand draws take their time
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=60), st.booleans())
-def test_interval_holds_the_mean(values: list[float], share: bool) -> None:
-    """The mean lies in its interval, the interval within what can be, and both come out alike again."""
+def test_compute_figure_interval_contains_mean(values: list[float], share: bool) -> None:
     values = [round(value) for value in values] if share else values
     one = compute_figure("reached", values, share=share)
     if one.interval is not None:
@@ -54,8 +52,7 @@ def test_interval_holds_the_mean(values: list[float], share: bool) -> None:
     assert compute_figure("reached", values, share=share) == one
 
 
-def test_interval_narrows_with_questions() -> None:
-    """More questions of the same kind make a narrower interval, for shares and for means."""
+def test_compute_figure_interval_narrows_with_more_questions() -> None:
     for share in (True, False):
         few, many = (compute_figure("x", [0.0, 1.0] * times, share=share).interval for times in (10, 200))
         assert few is not None
@@ -68,8 +65,7 @@ def test_interval_narrows_with_questions() -> None:
     ("yes", "count", "interval"),
     [(40, 40, (0.912, 1.0)), (0, 40, (0.0, 0.088)), (1, 1, (0.207, 1.0)), (81, 263, (0.255, 0.366))],
 )
-def test_all_of_them_is_not_certainty(yes: int, count: int, interval: tuple[float, float]) -> None:
-    """Where all questions or none count as yes, the interval is still one: Wilson's, as tables have it."""
+def test_share_interval_matches_wilson_tables(yes: int, count: int, interval: tuple[float, float]) -> None:
     assert share_interval(yes, count) == pytest.approx(interval, abs=0.0005)
 
 
@@ -83,10 +79,10 @@ def test_all_of_them_is_not_certainty(yes: int, count: int, interval: tuple[floa
         (0, 30, 0, 0, (-1.0, -0.8395)),
     ],
 )
-def test_differences_are_told_as_tables_have_them(
+def test_difference_interval_matches_newcombe_tables(
     both: int, lost: int, won: int, neither: int, interval: tuple[float, float]
 ) -> None:
-    """Newcombe's method 10 for paired shares, held against the figures that were published with it."""
+    """The expected intervals are those of Newcombe (1998), method 10."""
     first = [True] * (both + lost) + [False] * (won + neither)
     other = [True] * both + [False] * lost + [True] * won + [False] * neither
     assert difference_interval(first, other) == pytest.approx(interval, abs=0.0002)
@@ -94,18 +90,17 @@ def test_differences_are_told_as_tables_have_them(
     assert difference_interval(other, first) == pytest.approx((-high, -low), abs=0.0002)
 
 
-def test_navigators_are_compared_question_by_question() -> None:
-    """What one of two alone reached is won or lost; few questions make nothing clear, failures count for neither."""
+def test_compute_differences_counts_won_and_lost_questions() -> None:
     text = "questions:\n" + "".join(f"- ask: question {at}\n  sections: a\n" for at in range(20))
     questions = parse_questions(text, "q.yml").questions
     first = [EvalResult(one.ask, reached=at < 8) for at, one in enumerate(questions)]
     better = [EvalResult(one.ask, reached=at < 18) for at, one in enumerate(questions)]
     (one,) = compute_differences(questions, first, better)
-    assert (one.name, one.value, one.won, one.lost, one.count, one.clear) == ("reached", 0.5, 10, 0, 20, True)
+    assert (one.name, one.value, one.won, one.lost, one.count, one.significant) == ("reached", 0.5, 10, 0, 20, True)
     assert format_difference(one) == "reached +50 points [+22 to +69], 10 won, 0 lost"
     (same,) = compute_differences(questions, first, first)
     assert format_difference(same).endswith("0 won, 0 lost; may be chance")
     failed = [replace(better[0], error="no network"), *better[1:]]
     assert compute_differences(questions, first, failed)[0].count == 19
     (few,) = compute_differences(questions[7:9], first[7:9], better[7:9])
-    assert (few.won, few.clear) == (1, False)
+    assert (few.won, few.significant) == (1, False)

@@ -1,12 +1,14 @@
-"""Question files: every mistake has its line, every address its section."""
+"""Question files: messages with file and line, addresses of sections."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kettle import QUESTIONS
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import (
@@ -18,83 +20,90 @@ from mkdocs_roaming.evals.questions import (
 )
 from mkdocs_roaming.library.library import Library, open_library
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "evals" / "questions"
-SAMPLE = Path(__file__).parents[3] / "sample_site" / "questions.yml"
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "evals" / "questions"
+SAMPLE = ROOT / "sample_site" / "questions.yml"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.yml")))
-def test_mistake_is_told_with_its_line(name: str, library: Library) -> None:
-    """A broken question file is refused in one line that names file, line and cure."""
+def test_parse_questions_invalid_file_names_line_and_fix(name: str, library: Library) -> None:
+    """UPDATE_GOLDEN=1 writes the messages."""
     text = (GOLDEN / f"{name}.yml").read_text("utf-8")
     with pytest.raises(UsageError) as error:
         resolve_sections(parse_questions(text, "q.yml"), library.sections)
-    assert str(error.value) + "\n" == (GOLDEN / f"{name}.txt").read_text("utf-8")
+    expected = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        expected.write_text(f"{error.value}\n", "utf-8")
+    assert f"{error.value}\n" == expected.read_text("utf-8")
 
 
-def test_question_may_name_a_section_in_four_ways(sample: Path) -> None:
-    """An id, a source with its anchor, a page's path with it, and an address on the site are the same section."""
-    library = open_library(sample)
-    names = ["reference/cli.md#ebb-drain", "reference/cli/#ebb-drain"]
-    place = library.sections.resolve(names[0])
-    assert place is not None
-    names += [place.id, library.sections.url(place)]
-    text = "questions:\n" + "".join(f"- ask: drain {name}\n  sections: {name}\n" for name in names)
-    read = resolve_sections(parse_questions(text, "q.yml"), library.sections)
-    assert {question.gold for question in read.questions} == {(place.id,)}
+@pytest.mark.parametrize("value", ["yes", "on", "true", "True"])
+def test_parse_questions_accepts_yaml_booleans(value: str) -> None:
+    text = f"questions:\n- ask: one\n  sections: a\n  synthetic: {value}\n  contains: [{value}]\n"
+    (question,) = parse_questions(text, "q.yml").questions
+    assert question.synthetic
+    assert question.contains == (value,)
 
 
-def test_id_that_looks_like_a_number_is_one(library: Library) -> None:
-    """An id of digits alone needs no quotation marks."""
+def test_parse_questions_numeric_section_id_stays_text() -> None:
     read = parse_questions("questions:\n- ask: one\n  sections: [12345678, 1e234567]\n", "q.yml")
     assert [address.text for address in read.questions[0].sections] == ["12345678", "1e234567"]
 
 
-def test_every_section_has_an_address_that_leads_back(sample: Path) -> None:
-    """The address that is written for a section leads to that section."""
-    places = open_library(sample).sections
-    for place in places:
-        found = places.resolve(section_address(place, places))
-        assert found is not None
-        assert found.id == place.id
-
-
-def test_set_stays_itself_while_its_gold_is_named_anew(library: Library, questions: Path) -> None:
-    """Naming other sections does not make another set of it; asking something else does."""
-    text = questions.read_text("utf-8")
-    digest = read_questions(questions).digest
-    assert parse_questions(text.replace("settings#logs", "settings"), "q.yml").digest == digest
-    assert parse_questions(text.replace("how long", "for how long"), "q.yml").digest != digest
-
-
-def test_questions_are_chosen_by_words_and_number(questions: Path) -> None:
-    """`only` keeps questions that hold a word, whatever its case; `limit` the first ones; none at all is an error."""
-    read = read_questions(questions)
-    assert [one.ask[:5] for one in select_questions(read, only=["PORT", "logs"]).questions] == ["Which", "how l"]
-    assert len(select_questions(read, limit=2).questions) == 2
-    with pytest.raises(UsageError, match="no question holds 'tide'"):
-        select_questions(read, only=["tide"])
-
-
-def test_file_that_is_not_there(tmp_path: Path) -> None:
-    """A file that cannot be read is told in one line."""
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_questions(tmp_path / "none.yml")
-
-
-def test_shipped_questions_resolve(sample: Path) -> None:
-    """The sample site's questions name sections that are there."""
-    read = resolve_sections(read_questions(SAMPLE), open_library(sample).sections)
-    assert all(bool(question.gold) is question.answerable for question in read.questions)
+def test_parse_questions_too_long_question_raises() -> None:
+    with pytest.raises(UsageError, match=r"q\.yml:2: questions\[0\]\.ask: expected text of length <= 1000"):
+        parse_questions(f"questions:\n- ask: {'x' * 1001}\n  answerable: false\n", "q.yml")
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="questionask: -[]{}'\"\n\t#&*!|>%@`,0aé", max_size=60))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    """Whatever stands in a file, it is questions or one line of complaint."""
+def test_parse_questions_any_text_is_parsed_or_refused(text: str) -> None:
     try:
-        read = parse_questions(f"questions:\n- ask: {text}\n  answerable: false\n", "q.yml")
-    except UsageError as refused:
-        said = str(refused)
-    else:
-        said = "q.yml" if read.questions else ""
-    assert said.startswith("q.yml")
+        message = ""
+        questions = parse_questions(f"questions:\n- ask: {text}\n  answerable: false\n", "q.yml").questions
+    except UsageError as error:
+        message, questions = str(error), ()
+    assert questions or message.startswith("q.yml:")
+
+
+def test_read_questions_missing_file_raises(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        read_questions(tmp_path / "none.yml")
+
+
+def test_resolve_sections_accepts_id_source_path_and_url(sample: Path) -> None:
+    library = open_library(sample)
+    names = ["reference/cli.md#ebb-drain", "reference/cli/#ebb-drain"]
+    ref = library.sections.resolve(names[0])
+    assert ref is not None
+    names += [ref.id, library.sections.url(ref)]
+    text = "questions:\n" + "".join(f"- ask: drain {name}\n  sections: {name}\n" for name in names)
+    resolved = resolve_sections(parse_questions(text, "q.yml"), library.sections)
+    assert {question.gold for question in resolved.questions} == {(ref.id,)}
+
+
+def test_resolve_sections_sample_questions_have_gold_sections(sample: Path) -> None:
+    resolved = resolve_sections(read_questions(SAMPLE), open_library(sample).sections)
+    assert all(bool(question.gold) is question.answerable for question in resolved.questions)
+
+
+def test_section_address_resolves_to_section(sample: Path) -> None:
+    sections = open_library(sample).sections
+    for ref in sections:
+        found = sections.resolve(section_address(ref, sections))
+        assert found is not None
+        assert found.id == ref.id
+
+
+def test_digest_changes_with_question_but_not_with_sections() -> None:
+    digest = parse_questions(QUESTIONS, "q.yml").digest
+    assert parse_questions(QUESTIONS.replace("settings#logs", "settings"), "q.yml").digest == digest
+    assert parse_questions(QUESTIONS.replace("how long", "for how long"), "q.yml").digest != digest
+
+
+def test_select_questions_filters_by_words_and_limit() -> None:
+    questions = parse_questions(QUESTIONS, "q.yml")
+    assert [one.ask[:5] for one in select_questions(questions, only=["PORT", "logs"]).questions] == ["Which", "how l"]
+    assert len(select_questions(questions, limit=2).questions) == 2
+    with pytest.raises(UsageError, match="no question contains 'tide'"):
+        select_questions(questions, only=["tide"])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from xml.etree import ElementTree
 
 import pytest
 
-from mkdocs_roaming.lint.badge import as_endpoint, as_svg
 from mkdocs_roaming.lint.formats import format_github, format_gitlab, format_log, format_text, report_to_dict
 from mkdocs_roaming.lint.models import Finding
 from mkdocs_roaming.lint.runner import Report, lint
@@ -67,14 +65,3 @@ def test_a_log_tells_the_worst_first_and_no_more_than_twenty() -> None:
     assert lines[0] == ("error", "lint: the site: broken-link: Worst. Mend.")
     assert "11 more" in lines[-2][1]
     assert lines[-1][1] == "lint: 50/100: 1 error, 30 hints in 40 sections on 3 pages"
-
-
-@pytest.mark.parametrize("score", [0, 39, 40, 60, 75, 90, 100])
-def test_a_badge_is_a_picture_or_an_endpoint(score: int) -> None:
-    """The picture is XML that says the score in words too; the endpoint has the fields that badge servers read."""
-    picture = ElementTree.fromstring(as_svg(score))
-    assert picture.get("aria-label") == f"roamable: {score}/100"
-    assert "http" not in as_svg(score).replace('xmlns="http://www.w3.org/2000/svg"', "")
-    endpoint = json.loads(as_endpoint(score))
-    assert (endpoint["schemaVersion"], endpoint["label"], endpoint["message"]) == (1, "roamable", f"{score}/100")
-    assert endpoint["color"] in ("brightgreen", "green", "yellow", "orange", "red")

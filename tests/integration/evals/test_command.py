@@ -1,0 +1,151 @@
+"""`roaming eval` with real processes and model servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import lxml.html
+import pytest
+from kettle import KETTLE
+from messages_api import MessagesApi, serving
+from messages_api.navigator import Navigator as WordNavigator
+from messages_api.parts import Say, View, Wait
+from messages_api.script import Script
+
+from mkdocs_roaming.evals.questions import read_questions
+
+from .conftest import Roaming
+
+SAMPLE = Path(__file__).parents[3] / "sample_site" / "questions.yml"
+
+
+def test_eval_prints_table_and_problems(sample: Path, roaming: Roaming) -> None:
+    result = roaming("eval", sample, SAMPLE, "--compare", "search,outline", "--limit", 12)
+    assert result.exit_code == 0
+    assert "Search ranks a gold section" in result.stdout
+    assert [line.split()[0] for line in result.stdout.splitlines() if "alone" in line] == ["search", "outline"]
+    assert "questions with a problem" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "--generate"),
+        (("--generate", "3"), 2, "-o FILE"),
+        (("Q", "--generate", "3", "-o", "x.yml"), 2, "no question file"),
+        (("--generate", "3", "-o", "x.yml"), 1, "--generate needs a language model. Name one with --model"),
+        (("Q", "--compare", "search,search"), 1, "each name may occur once"),
+        (("Q", "--compare", "serch"), 1, "'serch'"),
+        (("Q", "--html", "/nowhere/x.html"), 1, "cannot"),
+        (("Q", "--baseline", "/nowhere.json"), 1, "cannot read"),
+        (("Q", "--only", "xyzzy"), 1, "no question contains"),
+    ],
+)
+def test_eval_invalid_arguments_exit_with_message(
+    arguments: tuple[str, ...], code: int, message: str, questions: Path, roaming: Roaming
+) -> None:
+    result = roaming("eval", KETTLE, *[str(questions) if word == "Q" else word for word in arguments])
+    assert result.exit_code == code
+    assert message in " ".join(result.stderr.split())
+    assert not Path("x.yml").exists()
+
+
+def test_eval_without_compare_uses_configured_model(questions: Path, roaming: Roaming) -> None:
+    result = roaming("eval", KETTLE, questions, "--json")
+    assert [row["mode"] for row in json.loads(result.stdout)["rows"]] == ["offline"]
+    assert read_questions(questions).digest == json.loads(result.stdout)["question_set"]
+
+
+def test_eval_html_writes_page(tmp_path: Path, questions: Path, roaming: Roaming) -> None:
+    file = tmp_path / "report.html"
+    assert roaming("eval", KETTLE, questions, "--compare", "search,offline", "--html", file).exit_code == 0
+    assert len(lxml.html.document_fromstring(file.read_text("utf-8")).xpath("//details")) == 5
+
+
+@pytest.mark.parametrize("name", ["openai:by-words", "claude"])
+def test_eval_compare_provider_calls_its_api(
+    name: str, questions: Path, tmp_path: Path, roaming: Roaming, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "kettle.md"
+    site.write_text(KETTLE.read_text("utf-8"), "utf-8")
+    with serving(MessagesApi(brain=WordNavigator())) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{api.url}/v1")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", api.key)
+        monkeypatch.setenv("OPENAI_API_KEY", api.key)
+        result = roaming(
+            "eval", site, questions, "--compare", f"offline,{name}", "--whole-site-tokens", "0", "--limit", 2, "--json"
+        )
+    assert result.exit_code == 0, result.stderr
+    row = json.loads(result.stdout)["rows"][1]
+    assert (row["mode"], row["asked"], row["errors"]) == (name, 2, 0)
+    assert "roams" in row["navigator"]
+    assert row["outcomes"][0]["reached"]
+    assert api.exchanges
+
+
+def test_eval_interrupted_reports_results_so_far(sample: Path) -> None:
+    brain = Script([Say("I do not know.")], [Say("I do not know.")], [Wait(60)], again=True)
+    with serving(MessagesApi(brain=brain)) as api:
+        environment = {**os.environ, "OPENAI_BASE_URL": f"{api.url}/v1", "OPENAI_API_KEY": api.key}
+        command = [sys.executable, "-m", "mkdocs_roaming", "eval", sample, SAMPLE, "--compare", "search,openai:x"]
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=sample
+        )
+        deadline = time.monotonic() + 60
+        while len(api.exchanges) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 1, err
+    assert "Traceback" not in err
+    rows = [line.split()[0] for line in out.splitlines() if "alone" in line or "roams" in line]
+    assert rows == ["search", "openai:x"]
+    assert "openai:x: 2 of 65 questions asked: interrupted" in err
+
+
+def test_eval_generate_writes_only_questions_with_verbatim_literals(
+    tmp_path: Path, roaming: Roaming, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(question: str, *literals: str) -> str:
+        return json.dumps({"question": question, "answer": "It is so.", "literals": literals})
+
+    def answer(view: View) -> Any:
+        replies = {
+            "Requirements": reply("How much memory?", "320 MB"),
+            "Server": reply("Which port?", "8642", "9999"),
+            "Boiling": "I would rather not.",
+            "Logs": "Sure!\n```json\n" + reply("For how long?", "19 days") + "\n```",
+            "The port is taken": reply("", ""),
+        }
+        title = next((title for title in replies if f'{title}"' in view.around), "")
+        return [Say(replies.get(title, reply("How much memory?", "Teapot")))]
+
+    file = tmp_path / "generated.yml"
+    with serving(MessagesApi(brain=Script(answer, again=True))) as api:
+        monkeypatch.setenv("OPENAI_API_KEY", api.key)
+        result = roaming(
+            *("eval", KETTLE, "--generate", 8, "-o", file, "--json"),
+            *("--model", "openai:x", "--base-url", f"{api.url}/v1"),
+        )
+        calls = len(api.requests)
+        assert api.take_faults() == []
+    assert result.exit_code == 0, result.stderr
+    assert [(one.ask, one.contains, one.synthetic) for one in read_questions(file).questions] == [
+        ("How much memory?", ("320 MB",), True),
+        ("For how long?", ("19 days",), True),
+    ]
+    dropped = json.loads(result.stdout)["dropped"]
+    assert sum(dropped.values()) == calls - 2
+    assert dropped["the reply is not the requested JSON"] == 1
+    assert dropped["the model found nothing to ask"] == 1
+    assert dropped["the literals do not occur verbatim in the section"] >= 1
+    assert "generated 2 of 8 questions" not in result.stderr
+    assert roaming("eval", KETTLE, file, "--compare", "search").exit_code == 0

@@ -1,0 +1,60 @@
+"""Helpers that run evaluations of the Kettle documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+from kettle import QUESTIONS
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
+from mkdocs_roaming.evals.runner import EvalReport, Evaluation
+from mkdocs_roaming.evals.systems import ModelSystem, OutlineSystem, Ranking, SearchSystem, System
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+
+PRICES = Prices(input=1.0, output=5.0)
+
+
+def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIONS, **options: Any) -> Evaluation:
+    ranking = Ranking(library, Search(library))
+    budget = options.pop("budget", Budget(prices=PRICES))
+    built: list[System] = []
+    for system in systems:
+        if system == "search":
+            built.append(SearchSystem(ranking))
+        elif system == "outline":
+            built.append(OutlineSystem(ranking))
+        elif not isinstance(system, str):
+            built.append(ModelSystem(system.name, system, budget, ranking, whole_site_tokens=0))
+    questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)
+    return Evaluation(questions, built, ranking, **options)
+
+
+def run_evaluation(library: Library, *systems: str | Model, **options: Any) -> EvalReport:
+    evaluation = make_evaluation(library, *systems, **options)
+    anyio.run(evaluation.run)
+    return evaluation.report()
+
+
+def without_seconds(value: Any) -> Any:
+    """Return JSON data without the keys `seconds`, which differ from run to run."""
+    if isinstance(value, dict):
+        return {key: without_seconds(one) for key, one in value.items() if key != "seconds"}
+    return [without_seconds(one) for one in value] if isinstance(value, list) else value
+
+
+def expand_reply(library: Library, title: str) -> tuple[Any, ...]:
+    """Return a model's reply that opens the section with a title; it costs 0.0015 at `PRICES`."""
+    return (ToolCall("a", "expand_sections", {"ids": [_id(library, title)]}), Usage(1000, output=100), Stop("tools"))
+
+
+def text_reply(library: Library, title: str, text: str) -> tuple[Any, ...]:
+    """Return a model's reply that cites the section with a title; it costs 0.0015 at `PRICES`."""
+    return (Text(f"{text} [^{_id(library, title)}]"), Usage(1000, output=100), Stop())
+
+
+def _id(library: Library, title: str) -> str:
+    return next(ref.id for ref in library.sections if ref.section.title == title)
