@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -35,7 +36,7 @@ def site(make_site: Callable[..., MadeSite], tmp_path: Path) -> Path:
         RuleEntry(RuleCondition(all=("pump", "spare part")), (ids["Pumps"],)),
         RuleEntry(RuleCondition(always=True), ("deadbeef",), "lost\x1b[2J\nname"),
     )
-    return replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "site")
+    return replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "site")
 
 
 def explain(*arguments: object) -> Result:
@@ -110,8 +111,10 @@ def test_rules_of_somebody_elses_site_are_followed_when_asked(
     """Without --trust-rules they are counted; `ask` follows the same option."""
     made = make_site(PAGES)
     opens = made.manifest.pages[1].sections[1].id
-    pages = tuple(replace(page, origin="markdown") for page in made.manifest.pages)
-    manifest = replace(made.manifest, pages=pages, rules=(RuleEntry(RuleCondition(always=True), (opens,), "mine"),))
+    pages = tuple(msgspec.structs.replace(page, origin="markdown") for page in made.manifest.pages)
+    manifest = msgspec.structs.replace(
+        made.manifest, pages=pages, rules=(RuleEntry(RuleCondition(always=True), (opens,), "mine"),)
+    )
     site = replace(made, manifest=manifest).publish(tmp_path / "fetched")
     assert explain(site, "Why?").stdout.startswith(
         "Rules: 1 rule of somebody else's site, left alone; --trust-rules follows them\n"

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 import anyio
+import msgspec
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
@@ -34,13 +35,15 @@ async def mirror_site(
     """Fetch what a manifest speaks of, and publish it as it is. A page that does not fit its digest is left out."""
     assert found.manifest is not None
     manifest, skipped = _harmless(found.manifest)
-    manifest = replace(manifest, pages=tuple(page for page in manifest.pages if found.scope.takes(page.path)))
+    manifest = msgspec.structs.replace(
+        manifest, pages=tuple(page for page in manifest.pages if found.scope.takes(page.path))
+    )
     notes = list(found.notes)
     if manifest.rules:
         notes.append(
             f"{found.root}: its {len(manifest.rules)} rules are left out; rules are followed of one's own sites"
         )
-        manifest = replace(manifest, rules=())
+        manifest = msgspec.structs.replace(manifest, rules=())
     texts = await _from_full(session, manifest, found.root)
     left = [page for page in manifest.pages if page.path not in texts]
 
@@ -84,7 +87,7 @@ def _harmless(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
             skipped.append(SkippedPage(page.path, "its path cannot be a file's here"))
         else:
             kept[page.path] = page
-    return replace(manifest, pages=tuple(kept.values())), skipped
+    return msgspec.structs.replace(manifest, pages=tuple(kept.values())), skipped
 
 
 async def _from_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:

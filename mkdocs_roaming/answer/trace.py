@@ -16,6 +16,8 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from mkdocs_roaming import __version__
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
@@ -53,6 +55,13 @@ def to_json(value: object, *, named: bool = False, deep: int = 0) -> Any:
                 one = float(one)  # 1 and 1.0 are the same value, and the same bytes
             found[field.name] = to_json(one, named=_is_choice(kind), deep=deep + 1)
         return found
+    if isinstance(value, msgspec.Struct):
+        given = msgspec.structs.asdict(value)
+        for field_ in msgspec.structs.fields(value):
+            default = field_.default if field_.default_factory is msgspec.NODEFAULT else field_.default_factory()
+            if given[field_.name] == default:
+                del given[field_.name]
+        return to_json(given, deep=deep)
     if isinstance(value, Mapping):
         return {str(name): to_json(one, deep=deep + 1) for name, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library import tools as given

@@ -1,474 +1,320 @@
-"""A manifest's JSON as entries: nothing that comes from outside is believed before its type is seen."""
+"""Read, write and validate manifests, and generate their JSON Schema.
+
+Readers ignore unknown fields and refuse a higher version. The file is written without spaces, and default values are left
+out except for a few fields that clients rely on. Its digest covers the canonical JSON of everything else, unknown fields
+included.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import codecs
 import hashlib
 import json
+import mmap
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import (
-    Alternate,
+    MAX_KEYWORDS,
+    MAX_OPENING,
     Manifest,
     NavEntry,
     PageEntry,
-    RuleCondition,
     RuleEntry,
-    SectionEntry,
-    SiteEntry,
-    VectorsEntry,
 )
 
-__all__ = [
-    "MANIFEST_PATH",
-    "MANIFEST_VERSION",
-    "SCHEMA_PATH",
-    "VECTORS_PATH",
-    "Manifest",
-    "NavEntry",
-    "PageEntry",
-    "RuleCondition",
-    "RuleEntry",
-    "SectionEntry",
-    "SiteEntry",
-    "VectorsEntry",
-    "compute_manifest_digest",
-    "dump_manifest",
-    "iter_manifest_json",
-    "load_manifest",
-    "load_pages",
-    "load_skeleton",
-    "read_schema",
-    "validate_manifest",
-    "with_digest",
-]
+MANIFEST_VERSION = 1
+MANIFEST_PATH = "roaming/manifest.json"
+SCHEMA_PATH = "roaming/manifest.schema.json"
+VECTORS_PATH = "roaming/vectors.bin"
 
+_MAX_NAV_DEPTH = 50
+_SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
-class BrokenError(Exception):
-    """Something is not what a manifest has there; the message says where, but not of which file."""
+# Reading
 
 
-def manifest_of(data: Json) -> Manifest:
-    """Give a manifest; raises BrokenError."""
-    site = _get(data, "site", dict, "site")
-    return Manifest(
-        site=SiteEntry(
-            name=_get(site, "name", str, "site"),
-            url=_address(site, "url", "site"),
-            description=_get(site, "description", str, "site", ""),
-            language=_get(site, "language", str, "site", "en"),
-            version=_get(site, "version", str, "site", None),
-            alternates=tuple(
-                Alternate(
-                    _address(item, "manifest", "alternates"),
-                    _get(item, "language", str, "alternates", None),
-                    _get(item, "version", str, "alternates", None),
-                )
-                for item in dicts(site, "alternates", "site")
-            ),
-        ),
-        pages=tuple(page_of(page, f"pages/{at}") for at, page in enumerate(dicts(data, "pages", "manifest"))),
-        nav=tuple(_nav(item) for item in dicts(data, "nav", "manifest")),
-        rules=tuple(_rule(rule, f"rules/{at}") for at, rule in enumerate(dicts(data, "rules", "manifest"))),
-        rules_mode=_get(data, "rules_mode", str, "manifest", "each"),
-        vectors=_vectors(_get(data, "vectors", dict, "manifest", None)),
-        anchors=_get(data, "anchors", bool, "manifest", True),
-        nav_source=_get(data, "nav_source", str, "manifest", "mkdocs"),
-        generator=_get(data, "generator", str, "manifest", ""),
-        digest=_get(data, "digest", str, "manifest", ""),
-    )
+def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:
+    """Decode and check a manifest.
+
+    Args:
+        text: JSON of the manifest.
+        where: File or URL, named in errors.
+
+    Raises:
+        ManifestError: The text is no manifest, violates its schema, or has a higher version.
+    """
+    head, pages = _read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, where)
+    return replace(head, pages=tuple(pages))
 
 
-def page_of(data: Json, where: str) -> PageEntry:
-    """Give a page with its sections; `where` is named in errors."""
-    size = _get(data, "bytes", int, where)
-    sections = tuple(
-        _section(section, f"{where}/sections/{at}", size) for at, section in enumerate(dicts(data, "sections", where))
-    )
-    if not sections:
-        raise BrokenError(f"{where}: no sections")
-    id_ = _get(data, "id", str, where)
-    if id_ != sections[0].id:
-        raise BrokenError(f"{where}: id {id_[:20]!r} is not that of its own section")
-    return page_alone(data, where, sections)
+def load_pages(file: Path) -> tuple[PageEntry, ...]:
+    """Return the pages of a manifest file without their sections, which take most of the memory.
+
+    Raises:
+        OSError: The file cannot be read.
+        ManifestError: As for `load_manifest`.
+    """
+    _, pages = _read(_map_file(file), str(file))
+    return tuple(replace(page, sections=()) for page in pages)
 
 
-def page_alone(data: Json, where: str, sections: tuple[SectionEntry, ...]) -> PageEntry:
-    """Give a page without looking at its sections."""
-    return PageEntry(
-        id=_get(data, "id", str, where),
-        title=_get(data, "title", str, where),
-        path=_get(data, "path", str, where),
-        markdown=_get(data, "markdown", str, where),
-        digest=_get(data, "digest", str, where),
-        bytes=_get(data, "bytes", int, where),
-        sections=sections,
-        source=_get(data, "source", str, where, None),
-        origin=_get(data, "origin", str, where, "html"),
-        description=_get(data, "description", str, where, ""),
-        tags=_strings(data, "tags", where),
-        full=_get(data, "full", int, where, None),
-        tokens=_get(data, "tokens", int, where, 0),
-        url=_address(data, "url", where, None),
-    )
+def load_skeleton(file: Path) -> Manifest:
+    """Return site, pages and sections of a manifest file, without openings, keywords, links, nav and rules.
+
+    It takes a quarter of the memory that `load_manifest` takes.
+
+    Raises:
+        OSError: The file cannot be read.
+        ManifestError: As for `load_manifest`.
+    """
+    head, pages = _read(_map_file(file), str(file))
+    return replace(head, nav=(), rules=(), pages=tuple(map(_strip_sections, pages)))
 
 
-def dicts(data: Json, key: str, where: str) -> Sequence[Json]:
-    """Give a list of objects; empty where there is none."""
-    value = data.get(key) or []
-    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        return value
-    raise BrokenError(f"{where}: {key} is no list of objects")
+def _strip_sections(page: PageEntry) -> PageEntry:
+    sections = tuple(replace(section, opening="", keywords=(), links=()) for section in page.sections)
+    return replace(page, sections=sections)
 
 
-def _nav(data: Json, depth: int = 0) -> NavEntry:
-    if depth > _DEEPEST:
-        raise BrokenError(f"nav: more than {_DEEPEST} levels")
-    id_ = _get(data, "id", str, "nav", None)
-    if id_ is not None and not _ID.fullmatch(id_):
-        raise BrokenError(f"nav: id {id_[:20]!r} is not 8 hex digits")
-    return NavEntry(
-        title=_get(data, "title", str, "nav"),
-        id=id_,
-        page=_get(data, "page", str, "nav", None),
-        url=_address(data, "url", "nav", None),
-        children=tuple(_nav(child, depth + 1) for child in dicts(data, "children", "nav")),
-    )
+def _map_file(file: Path) -> bytes | mmap.mmap:
+    with file.open("rb") as opened:
+        empty = opened.seek(0, 2) == 0
+        return b"" if empty else mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _rule(data: Json, where: str) -> RuleEntry:
-    when = _get(data, "when", dict, where)
-    return RuleEntry(
-        when=RuleCondition(
-            any=_strings(when, "any", where),
-            all=_strings(when, "all", where),
-            pages=_ids(when, "pages", where),
-            always=_get(when, "always", bool, where, False),
-        ),
-        open=_ids(data, "open", where),
-        name=_get(data, "name", str, where, ""),
-    )
+def _read(data: bytes | mmap.mmap, where: str) -> tuple[Manifest, Iterator[PageEntry]]:
+    """Return a manifest without its pages, and the pages one by one: a page's JSON is decoded when it is needed."""
+    if data[:3] == codecs.BOM_UTF8:
+        data = data[3:]
+    try:
+        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        fields = {}
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
+    if "pages" not in fields or "version" not in fields:
+        raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
+    version = json.loads(bytes(fields["version"]))
+    if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
+        raise ManifestError(
+            f"{where}: version {version!r}, this reads up to {MANIFEST_VERSION}; upgrade mkdocs-roaming"
+        )
+    pages = _decode(fields["pages"], list[msgspec.Raw], where, "pages")
+    head = _decode(msgspec.json.encode({**fields, "pages": []}), Manifest, where)
+    _check_urls(head, where)
+    return head, (_read_page(page, where, f"pages/{index}") for index, page in enumerate(pages))
 
 
-def _vectors(data: Json | None) -> VectorsEntry | None:
-    if data is None:
-        return None
-    return VectorsEntry(
-        digest=_get(data, "digest", str, "vectors"),
-        bytes=_get(data, "bytes", int, "vectors"),
-        model=_get(data, "model", str, "vectors"),
-        dimensions=_get(data, "dimensions", int, "vectors"),
-        windows=_get(data, "windows", int, "vectors"),
-    )
+def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:
+    page = _decode(data, PageEntry, where, place)
+    if page.id != page.sections[0].id:
+        raise _broken(where, place, f"id {page.id} is not the id of the page's own section")
+    _check_url(page.url, where, place)
+    for index, section in enumerate(page.sections):
+        if not section.start <= section.end <= page.bytes:
+            fault = f"bytes {section.start} to {section.end} are not within the {page.bytes} bytes of the page"
+            raise _broken(where, f"{place}/sections/{index}", fault)
+    return page
 
 
-def _section(data: Json, where: str, size: int) -> SectionEntry:
-    id_ = _get(data, "id", str, where)
-    if not _ID.fullmatch(id_):  # it becomes a file's name
-        raise BrokenError(f"{where}: id {id_[:20]!r} is not 8 hex digits")
-    level = _get(data, "level", int, where)
-    if not 1 <= level <= 6:
-        raise BrokenError(f"{where}: level {level} is not 1 to 6")
-    start, end = _get(data, "start", int, where), _get(data, "end", int, where)
-    if not 0 <= start <= end <= size:
-        raise BrokenError(f"{where}: bytes {start} to {end} lie outside the page's {size}")
-    return SectionEntry(
-        id=id_,
-        level=level,
-        title=_get(data, "title", str, where),
-        start=start,
-        end=end,
-        digest=_get(data, "digest", str, where),
-        anchor=_get(data, "anchor", str, where, None),
-        body=_get(data, "body", str, where, ""),
-        tokens=_get(data, "tokens", int, where, 0),
-        opening=_get(data, "opening", str, where, ""),
-        keywords=_strings(data, "keywords", where),
-        links=_strings(data, "links", where),
-        aliases=_strings(data, "aliases", where),
-    )
+def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "") -> T:
+    """Decode JSON. As in earlier releases, null counts as a missing field and lone surrogates are accepted."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return msgspec.convert(_drop_nulls(json.loads(bytes(data))), kind)
+    except msgspec.ValidationError as error:
+        raise _broken(where, *_parse_error(error, place)) from None
+    except (ValueError, RecursionError) as error:
+        raise _broken(where, place, f"not JSON ({error})") from None
 
 
-_REQUIRED: Any = object()
+def _drop_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-_DEEPEST = 50
+def _check_urls(manifest: Manifest, where: str) -> None:
+    """Check the URLs of site and nav, and the depth of the nav."""
+    _check_url(manifest.site.url, where, "site")
+    for index, alternate in enumerate(manifest.site.alternates):
+        _check_url(alternate.manifest, where, f"site/alternates/{index}")
+    entries: Iterable[NavEntry] = manifest.nav
+    for _ in range(_MAX_NAV_DEPTH + 1):
+        for entry in entries:
+            _check_url(entry.url, where, "nav")
+        entries = [child for entry in entries for child in entry.children]
+    if entries:
+        raise _broken(where, "nav", f"more than {_MAX_NAV_DEPTH} levels")
 
 
-_ADDRESS = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
+def _check_url(url: str | None, where: str, place: str) -> None:
+    """Refuse `javascript:` and similar URLs: they become links on pages."""
+    if url is not None and not _SAFE_URL.match(url):
+        raise _broken(where, place, f"url {url[:40]!r} has a scheme that links may not have")
 
 
-_ID = re.compile(r"[0-9a-f]{8}")
+def _broken(where: str, place: str, fault: str) -> ManifestError:
+    place = f"{place}: " if place else ""
+    return ManifestError(f"{where}: {place}{fault}; build the site again, or run `roaming validate`")
 
 
-def _get(data: Json, key: str, kind: type, where: str, default: Any = _REQUIRED) -> Any:
-    value = data.get(key, default)
-    if value is _REQUIRED:
-        raise BrokenError(f"{where}: no {key}")
-    if type(value) is kind or value is default or (value is None and default is not _REQUIRED):
-        return default if value is None else value
-    raise BrokenError(f"{where}: {key} is {type(value).__name__}, not {kind.__name__}")
+def _parse_error(error: msgspec.ValidationError, place: str) -> tuple[str, str]:
+    """Return place and fault: ("pages/0/title", "Expected `str`, got `int`")."""
+    fault, _, path = str(error).partition(" - at `$")
+    return "/".join(filter(None, [place, *re.findall(r"\w+", path)])), fault
 
 
-def _address(data: Json, key: str, where: str, default: Any = _REQUIRED) -> Any:
-    """Give an address; it becomes a link in front of people, so `javascript:` and its kind are refused."""
-    value = _get(data, key, str, where, default)
-    if value is default or _ADDRESS.match(value):
-        return value
-    raise BrokenError(f"{where}: {key} {value[:40]!r} is no address that a page can have")
-
-
-def _strings(data: Json, key: str, where: str) -> tuple[str, ...]:
-    value = data.get(key)
-    if not value:
-        return ()
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise BrokenError(f"{where}: {key} is no list of texts")
-
-
-def _ids(data: Json, key: str, where: str) -> tuple[str, ...]:
-    values = _strings(data, key, where)
-    for value in values:
-        if not _ID.fullmatch(value):
-            raise BrokenError(f"{where}: {key} {value[:20]!r} is not 8 hex digits")
-    return values
-
-
-# MERGED mkdocs_roaming.manifest:
-# The contract between publishing and roaming: what a site consists of, with an id for every section.
-#
-# Build it, write it, read it back, check it. Readers ignore fields they don't know and refuse a higher version.
-
-
-MANIFEST_VERSION = 1
-
-
-MANIFEST_PATH = "roaming/manifest.json"
-
-
-SCHEMA_PATH = "roaming/manifest.schema.json"
-
-
-VECTORS_PATH = "roaming/vectors.bin"
+# Writing
 
 
 def dump_manifest(manifest: Manifest) -> str:
-    """Give the manifest as JSON, its digest computed; default fields are left out."""
+    """Return the manifest as JSON, with its digest."""
     return b"".join(iter_manifest_json(manifest)).decode("utf-8", "surrogatepass")
 
 
 def iter_manifest_json(manifest: Manifest) -> Iterator[bytes]:
-    """Give what `dump` gives, piece by piece in UTF-8: a large site's manifest is never whole in memory."""
-    rest = _shortened(dataclasses.replace(manifest, pages=()))
-    data: Json = {"version": MANIFEST_VERSION, "generator": manifest.generator, "digest": "", **rest}
-    with tempfile.SpooledTemporaryFile(_MOST_HELD) as spool:
-        told = {key: data[key] for key in sorted(data) if key != "digest"}
-        digest = hashlib.sha256()
-        for piece in _members(told, _canonical_pages(manifest, spool), sort_keys=True):
-            digest.update(piece)
-        data["digest"] = "sha256:" + digest.hexdigest()
-        spool.seek(0)
-        yield from _members(data, iter(lambda: spool.read(_BLOCK), b""))
+    """Yield the JSON of `dump_manifest` in pieces: the manifest of a large site is never in memory as a whole."""
+    yield from _encode(with_digest(manifest))
     yield b"\n"
 
 
 def with_digest(manifest: Manifest) -> Manifest:
-    """Give the manifest with its own digest in it."""
-    return dataclasses.replace(manifest, digest=json.loads(dump_manifest(manifest))["digest"])
+    """Return the manifest with its digest set."""
+    digest = hashlib.sha256()
+    for piece in _encode(manifest, canonical=True):
+        digest.update(piece)
+    return replace(manifest, digest="sha256:" + digest.hexdigest())
 
 
 def compute_manifest_digest(data: Mapping[str, Any]) -> str:
-    """Give the digest of a manifest's JSON: SHA-256 of its canonical form without the digest itself."""
-    rest = {key: value for key, value in data.items() if key != "digest"}
-    return "sha256:" + hashlib.sha256(_json(rest, sort_keys=True)).hexdigest()
+    """Return the digest of a manifest's parsed JSON: SHA-256 of its canonical form without the digest itself."""
+    content = {key: value for key, value in data.items() if key != "digest"}
+    return "sha256:" + hashlib.sha256(_to_bytes(content, canonical=True)).hexdigest()
 
 
-def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:
-    """Read a manifest; `where` is named in errors.
+def _encode(manifest: Manifest, *, canonical: bool = False) -> Iterator[bytes]:
+    """Yield the manifest's JSON in pieces; in canonical form keys are sorted and the digest is left out."""
+    data = {
+        "version": MANIFEST_VERSION,
+        "generator": manifest.generator,
+        "digest": manifest.digest,
+        **msgspec.to_builtins(replace(manifest, pages=())),
+    }
+    if canonical:
+        data = {key: data[key] for key in sorted(data) if key != "digest"}
+    separator = b"{"
+    for key, value in data.items():
+        yield separator + _to_bytes(key) + b":"
+        separator = b","
+        if key == "pages":
+            yield b"["
+            for index, page in enumerate(manifest.pages):
+                yield b"," * (index > 0) + _to_bytes(msgspec.to_builtins(page), canonical=canonical)
+            yield b"]"
+        else:
+            yield _to_bytes(value, canonical=canonical)
+    yield b"}"
 
-    Raises ManifestError where it is no manifest, is broken, or is from a higher version.
-    """
-    data = _loaded(text, where)
-    with _broken(where):
-        return manifest_of(data)
+
+def _to_bytes(value: Any, *, canonical: bool = False) -> bytes:
+    # msgspec's encoder is not used: it refuses lone surrogates, which file names and foreign manifests may contain.
+    text = json.dumps(value, sort_keys=canonical, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
-def load_pages(file: Path) -> tuple[PageEntry, ...]:
-    """Give the pages that a manifest's file names, without their sections: those are most of it.
-
-    Raises OSError, and ManifestError as `load` does.
-    """
-    with file.open(encoding="utf-8", errors="surrogatepass") as text, _broken(str(file)):
-        _, pages = _parted(text, str(file), lambda item: None if "start" in item else item)
-        return tuple(page_alone(page, f"pages/{at}", ()) for at, page in enumerate(pages))
-
-
-def load_skeleton(file: Path) -> Manifest:
-    """Give the site, the pages and the sections of a manifest's file; without openings, keywords, links and nav.
-
-    It takes a quarter of the memory that `load` does. Raises OSError, and ManifestError as `load` does.
-    """
-    with file.open(encoding="utf-8", errors="surrogatepass") as text, _broken(str(file)):
-        head, pages = _parted(text, str(file), _bone)
-        found = tuple(page_of(page, f"pages/{at}") for at, page in enumerate(pages))
-        return dataclasses.replace(manifest_of({**head, "pages": [], "nav": [], "rules": []}), pages=found)
+# Validating
 
 
 @cache
-def read_schema() -> str:
-    """Give the published JSON Schema."""
-    return resources.files("mkdocs_roaming.manifest").joinpath("manifest.schema.json").read_text("utf-8")
+def render_schema() -> str:
+    """Return the JSON Schema that is published next to the manifest."""
+    _, definitions = msgspec.json.schema_components([Manifest], ref_template="#/$defs/{name}")
+    manifest = definitions.pop("Manifest")
+    manifest["properties"] = {
+        "version": {"const": MANIFEST_VERSION, "description": "version of the format; readers refuse a higher one"},
+        **manifest["properties"],
+    }
+    manifest["required"] = ["version", "site", "digest", "pages"]
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **manifest,
+        "title": "mkdocs-roaming manifest, version 1",
+        "description": "Description of a documentation site, with a stable id for every section. "
+        "Readers ignore fields that are not described here.",
+        "$defs": definitions,
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def validate_manifest(text: str | bytes) -> list[str]:
-    """Check a manifest's JSON against the published schema and its digest; give what is wrong, a line each."""
-    import jsonschema  # a fifth of a second: only here
+    """Return what is wrong with a manifest, one line for each entry that violates the schema, and a wrong digest.
 
+    It is stricter than `load_manifest`, which tolerates null, long openings and the like.
+    """
     try:
         data = json.loads(text)
     except ValueError as error:
         return [f"not JSON: {error}"]
-    validator = jsonschema.Draft202012Validator(json.loads(read_schema()))
-    faults = sorted(validator.iter_errors(data), key=lambda fault: [str(part) for part in fault.absolute_path])
-    found = ["/".join(map(str, fault.absolute_path)) + ": " + fault.message[:200] for fault in faults]
-    if not found and data.get("digest") != compute_manifest_digest(data):
-        found.append("digest: does not fit the rest of the manifest")
-    return found
+    if not isinstance(data, dict):
+        return ["not a roaming manifest: expected an object"]
+    faults = [f"{place}: {fault}" for place, fault in _find_faults(data)]
+    if not faults and data["digest"] != compute_manifest_digest(data):
+        faults.append("digest: does not fit the rest of the manifest")
+    return faults
 
 
-_MOST_HELD = 8 * 2**20
-
-
-_BLOCK = 2**18
-
-
-def _members(data: Mapping[str, Any], pages: Iterator[bytes], *, sort_keys: bool = False) -> Iterator[bytes]:
-    """Give an object's JSON piece by piece, its pages as they come."""
-    mark = b"{"
-    for key, value in data.items():
-        yield mark + _json(key) + b":"
-        mark = b","
-        if key == "pages":
-            yield b"["
-            yield from pages
-            yield b"]"
-        else:
-            yield _json(value, sort_keys=sort_keys)
-    yield b"}"
-
-
-def _canonical_pages(manifest: Manifest, spool: IO[bytes]) -> Iterator[bytes]:
-    """Give the pages' JSON as the digest sees it, and write it into the spool as it is published."""
-    mark = b""
-    for page in manifest.pages:
-        entry = _shortened(page)
-        spool.write(mark + _json(entry))
-        yield mark + _json(entry, sort_keys=True)
-        mark = b","
-
-
-def _json(value: Any, *, sort_keys: bool = False) -> bytes:
-    text = json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _shortened(entry: Any) -> Json:
-    """Turn a dataclass into JSON, leaving out what has its default value."""
-    data: Json = {}
-    for name, default in _fields(type(entry)):
-        value = getattr(entry, name)
-        if value == default and name not in _ALWAYS:
-            continue
-        data[name] = _jsonable(value) if isinstance(value, tuple) or hasattr(value, "__slots__") else value
-    return data
-
-
-_ALWAYS = {"anchor", "anchors", "language", "nav_source", "opening", "tokens", "rules", "origin", "nav"}
-
-
-_FIELDS: dict[type, tuple[tuple[str, Any], ...]] = {}
-
-
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    if kind not in _FIELDS:
-        _FIELDS[kind] = tuple((field.name, field.default) for field in dataclasses.fields(kind))
-    return _FIELDS[kind]
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [item if isinstance(item, str) else _jsonable(item) for item in value]
-    return _shortened(value) if dataclasses.is_dataclass(value) else value
-
-
-def _loaded(text: str | bytes, where: str) -> Json:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
-    if not isinstance(data, dict) or "pages" not in data or "version" not in data:
-        raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
-    version = data["version"]
-    if not isinstance(version, int) or version > MANIFEST_VERSION or version < 1:
-        raise ManifestError(
-            f"{where}: version {version!r}, this reads up to {MANIFEST_VERSION}; upgrade mkdocs-roaming"
-        )
-    return data
-
-
-@contextmanager
-def _broken(where: str) -> Iterator[None]:
-    try:
-        yield
-    except BrokenError as error:
-        raise ManifestError(f"{where}: {error}; build the site again, or run `roaming validate`") from None
-
-
-def _parted(file: IO[str], where: str, hook: Callable[[Json], Any]) -> tuple[Json, Iterator[Json]]:
-    """Give what stands before a manifest's pages, and these one by one; `hook` sees each object inside of them.
-
-    Where it is not written as `dump` writes it, it is read whole.
-    """
-    text = file.read(_BLOCK)
-    head, found, text = text.partition('"pages":[')
-    if not found:
-        data = _loaded(head + file.read(), where)
-        return data, (json.loads(json.dumps(page), object_hook=hook) for page in dicts(data, "pages", "manifest"))
-    return _loaded(f'{head}"pages":[]}}', where), _pages(file, text, where, json.JSONDecoder(object_hook=hook))
-
-
-def _pages(file: IO[str], text: str, where: str, decoder: json.JSONDecoder) -> Iterator[Json]:
-    at = 0
-    while not text.startswith("]", at):
+def _find_faults(data: Json) -> Iterator[tuple[str, str]]:
+    """Yield place and fault: of the manifest, and of every page, rule and nav entry its first."""
+    if type(data.get("version")) is not int or data["version"] != MANIFEST_VERSION:
+        yield "version", f"must be {MANIFEST_VERSION}"
+    if not data.get("digest"):
+        yield "digest", "missing"
+    entries = {name: data[name] for name in _ENTRY_TYPES if isinstance(data.get(name), list)}
+    head = {**data, **dict.fromkeys(entries, ())}
+    for place, item, kind in [
+        ("", head, Manifest),
+        *(
+            (f"{name}/{index}", item, _ENTRY_TYPES[name])
+            for name in entries
+            for index, item in enumerate(entries[name])
+        ),
+    ]:
         try:
-            page, end = decoder.raw_decode(text, at + text.startswith(",", at))
-        except ValueError as error:  # it goes on in the next block
-            more = file.read(max(_BLOCK, len(text) - at))
-            if not more:
-                raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
-            text, at = text[at:] + more, 0
-            continue
-        if not isinstance(page, dict):
-            raise BrokenError("pages is no list of objects")
-        yield page
-        at = end
+            entry = msgspec.convert(item, kind)
+        except msgspec.ValidationError as error:
+            yield _parse_error(error, place)
+        else:
+            yield from _find_loose_faults(entry, item, place)
 
 
-def _bone(item: Json) -> Json:
-    """Leave out of a section what takes most room."""
-    if "start" in item:
-        for name in ("opening", "keywords", "links"):
-            item.pop(name, None)
-    return item
+_ENTRY_TYPES: dict[str, type[msgspec.Struct]] = {"nav": NavEntry, "rules": RuleEntry, "pages": PageEntry}
+
+
+def _find_loose_faults(entry: msgspec.Struct, data: Json, place: str) -> Iterator[tuple[str, str]]:
+    """Yield violations of the schema that readers tolerate."""
+    if isinstance(entry, Manifest) and not entry.site.url.endswith("/"):
+        yield "site/url", "does not end with a slash"
+    elif isinstance(entry, RuleEntry) and not data["when"]:
+        yield f"{place}/when", "has no condition"
+    elif isinstance(entry, PageEntry):
+        for index, section in enumerate(entry.sections):
+            if len(section.opening) > MAX_OPENING:
+                yield f"{place}/sections/{index}/opening", f"longer than {MAX_OPENING} characters"
+            if len(section.keywords) > MAX_KEYWORDS:
+                yield f"{place}/sections/{index}/keywords", f"more than {MAX_KEYWORDS}"

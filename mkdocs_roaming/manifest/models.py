@@ -1,4 +1,9 @@
-"""What every source of pages yields: pages, the nav they stand in, and the site they belong to."""
+"""Data classes of pages and sites, and of the manifest that describes a published site.
+
+`Page`, `NavItem` and `Site` are what a source of pages (a MkDocs build, a folder, a crawler) passes to the publisher. The
+entries are the manifest itself: types, constraints and descriptions are declared here once, and `manifest.io` decodes,
+validates and documents them with msgspec. The order of the fields is their order in the file.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,31 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Any, Literal, Protocol
 from urllib.parse import quote, unquote
+
+from msgspec import Meta, Struct, field
+
+# Limits that readers do not enforce, so that a longer text does not make a whole site unreadable.
+MAX_OPENING = 101
+MAX_KEYWORDS = 10
+
+SectionId = Annotated[str, Meta(pattern="^[0-9a-f]{8}$", max_length=8)]
+Sha256 = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", max_length=71)]
+Size = Annotated[int, Meta(ge=0)]
+
+
+def _always(default: object) -> Any:
+    """Declare a default that is written to the file: `omit_defaults` leaves out constants only."""
+    return field(default_factory=lambda: default)
+
+
+# Pages as sources yield them
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a rendered page: its level (1 to 6), plain text and anchor, None where it has no id."""
+    """A heading of a rendered page: level (1 to 6), plain text, and anchor (None without an id)."""
 
     level: int
     text: str
@@ -21,33 +44,33 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, before it is published.
+    """One page before it is published.
 
-    `path` is the canonical URL's path below the site's URL, decoded, NFC, without query and `index.html`;
-    the home page's is `""`. `title` is the nav's title, used where the page has no heading of its own.
+    `path` is the path of the canonical URL below the site's URL: decoded, in Unicode NFC, without query and
+    `index.html`; it is empty for the home page. `title` is the title in the nav, used if the page has no heading.
     """
 
     path: str
     title: str
     article: str = ""
-    """The article's HTML, as rendered; empty where Markdown is all there is."""
+    """HTML of the rendered article; empty if the page is available as Markdown only."""
     source: str | None = None
-    """The source file's path, below the docs folder."""
+    """Path of the source file below the docs folder."""
     source_text: str | None = None
-    """The source file's Markdown; asked only for what HTML lost."""
+    """Markdown of the source file, used only to recover what the HTML lost."""
     description: str = ""
     tags: tuple[str, ...] = ()
     url: str | None = None
-    """The address, where it isn't the site's URL + `path`."""
+    """URL of the page if it is not the site's URL followed by `path`."""
     markdown: str | None = None
-    """The Markdown that its site publishes itself, as fetched; None where the article is to be converted."""
+    """Markdown that the site publishes itself, as fetched; None if `article` is to be converted."""
     headings: tuple[Heading, ...] = ()
-    """The rendered page's headings, beside such Markdown: it knows no anchors."""
+    """Headings of the rendered page, for the anchors that fetched Markdown lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
-    """An entry of the nav: a group with children, a page (`path`), both, or an outside link (`url`)."""
+    """Navigation entry: a group with children, a page (`path`), both, or an external link (`url`)."""
 
     title: str
     path: str | None = None
@@ -55,18 +78,17 @@ class NavItem:
     children: tuple[NavItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Alternate:
-    """Another language or version of the same site, by the URL of its manifest."""
+class Alternate(Struct, frozen=True, omit_defaults=True):
+    """The same site in another language or version."""
 
-    manifest: str
-    language: str | None = None
+    manifest: Annotated[str, Meta(description="URL of its manifest, relative to this manifest")]
+    language: str | None = _always(None)
     version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The site that pages belong to. `url` ends in a slash."""
+    """Site that pages belong to. `url` ends with a slash."""
 
     name: str
     url: str
@@ -79,177 +101,198 @@ class Site:
 
 
 class PageSource(Protocol):
-    """A source of pages: a MkDocs build, a built site's folder, a crawl, a list in a test."""
+    """Source of pages: a MkDocs build, the folder of a built site, a crawl, or a list in a test."""
 
     def pages(self) -> Iterable[Page]:
-        """Yield each page once, in nav order where there is one."""
+        """Yield each page once, in nav order if the site has a nav."""
         ...
 
 
+# The manifest
+
+
+class SiteEntry(Struct, frozen=True, omit_defaults=True):
+    """The site as a whole."""
+
+    name: Annotated[str, Meta(description="name of the site")]
+    url: Annotated[
+        str, Meta(description="URL of the site, with a slash at the end", extra_json_schema={"pattern": "/$"})
+    ]
+    description: Annotated[str, Meta(description="one sentence about the site")] = ""
+    language: Annotated[str, Meta(description="language of the pages, as in HTML's lang attribute")] = _always("en")
+    version: Annotated[str | None, Meta(description="version of the documentation, if there are several")] = None
+    alternates: Annotated[tuple[Alternate, ...], Meta(description="the same site in other languages and versions")] = ()
+
+
+class NavEntry(Struct, frozen=True, omit_defaults=True):
+    """A group (id, children), a page of the site (id, page, perhaps children) or an external link (url)."""
+
+    title: str
+    id: SectionId | None = None
+    page: Annotated[str | None, Meta(description="path of the page")] = None
+    url: Annotated[str | None, Meta(description="target of an external link")] = None
+    children: tuple[NavEntry, ...] = ()
+
+
+class SectionEntry(Struct, frozen=True, omit_defaults=True):
+    """A slice of a page's Markdown, from one heading to the next."""
+
+    id: SectionId
+    level: Annotated[int, Meta(ge=1, le=6, description="level of the heading")]
+    title: Annotated[str, Meta(description="text of the heading without markup")]
+    start: Annotated[Size, Meta(description="offset of its first byte in the Markdown file")]
+    end: Annotated[Size, Meta(description="offset of the byte after its own text, where its first subsection starts")]
+    digest: Annotated[
+        str, Meta(pattern="^[0-9a-f]{8}$", max_length=8, description="first 8 hex digits of the slice's SHA-256")
+    ]
+    anchor: Annotated[str | None, Meta(description="anchor on the rendered page")] = _always(None)
+    body: Annotated[
+        str,
+        Meta(
+            pattern="^([0-9a-f]{8})?$",
+            max_length=8,
+            description="the same digest of the trimmed text below the heading; empty without text",
+        ),
+    ] = ""
+    tokens: Annotated[Size, Meta(description="estimated number of tokens")] = _always(0)
+    opening: Annotated[
+        str,
+        Meta(
+            description="first 100 characters of its text, or of its first subsection's text",
+            extra_json_schema={"maxLength": MAX_OPENING},
+        ),
+    ] = _always("")
+    keywords: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="words that distinguish it from all other sections",
+            extra_json_schema={"maxItems": MAX_KEYWORDS},
+        ),
+    ] = ()
+    links: Annotated[tuple[SectionId, ...], Meta(description="sections that it links to")] = ()
+    aliases: Annotated[tuple[SectionId, ...], Meta(description="former ids of the section")] = ()
+
+
+class PageEntry(Struct, frozen=True, omit_defaults=True):
+    """A page with its sections; the page's own section is the first."""
+
+    id: Annotated[SectionId, Meta(description="id of the page's own section")]
+    title: str
+    path: Annotated[str, Meta(description="path of the canonical URL below site.url: decoded, NFC, without index.html")]
+    markdown: Annotated[str, Meta(description="path of the Markdown file, relative to the site's root")]
+    digest: Annotated[Sha256, Meta(description="SHA-256 of the Markdown file")]
+    bytes: Annotated[Size, Meta(description="size of the Markdown file")]
+    sections: Annotated[
+        tuple[SectionEntry, ...], Meta(min_length=1, description="sections in order, the page's own first")
+    ]
+    source: Annotated[str | None, Meta(description="path of the source file below the docs folder")] = None
+    origin: Annotated[Literal["html", "markdown"], Meta(description="format that the Markdown was made from")] = (
+        _always("html")
+    )
+    description: Annotated[str, Meta(description="description of the page in llms.txt")] = ""
+    tags: Annotated[tuple[str, ...], Meta(description="tags of the page")] = ()
+    full: Annotated[Size | None, Meta(description="byte offset of the page's Markdown in llms-full.txt")] = None
+    tokens: Annotated[Size, Meta(description="estimated number of tokens")] = _always(0)
+    url: Annotated[str | None, Meta(description="URL of the page if it is not site.url followed by path")] = None
+
+
+class RuleCondition(Struct, frozen=True, omit_defaults=True):
+    """Conditions that must all hold. An empty condition never holds, `always` does on every question."""
+
+    any: Annotated[
+        tuple[str, ...],
+        Meta(description="phrases, one of which occurs: its words, folded and stemmed, next to each other in order"),
+    ] = ()
+    all: Annotated[tuple[str, ...], Meta(description="phrases, each of which occurs")] = ()
+    pages: Annotated[tuple[SectionId, ...], Meta(description="the reader is on one of these pages")] = ()
+    always: Annotated[bool, Meta(description="applies to every question")] = False
+
+
+class RuleEntry(Struct, frozen=True, omit_defaults=True):
+    """Sections that are opened for a question before a model reads it."""
+
+    when: Annotated[RuleCondition, Meta(extra_json_schema={"minProperties": 1})]
+    open: Annotated[tuple[SectionId, ...], Meta(min_length=1, description="sections to open")]
+    name: str = ""
+
+
+class VectorsEntry(Struct, frozen=True, omit_defaults=True):
+    """The file roaming/vectors.bin: embeddings of the sections."""
+
+    digest: Annotated[Sha256, Meta(description="SHA-256 of the file")]
+    bytes: Annotated[Size, Meta(description="size of the file")]
+    model: Annotated[str, Meta(description="embeddings model; a question needs a vector of the same model")]
+    dimensions: Annotated[int, Meta(ge=1, le=8192)]
+    windows: Annotated[Size, Meta(description="parts of sections, each of which has a vector")]
+
+
+class Manifest(Struct, frozen=True, omit_defaults=True):
+    """Description of a published site: its pages, their sections, nav and rules."""
+
+    site: SiteEntry
+    pages: Annotated[tuple[PageEntry, ...], Meta(description="pages in nav order")]
+    nav: Annotated[tuple[NavEntry, ...], Meta(description="navigation in the site's order")] = _always(())
+    rules: Annotated[tuple[RuleEntry, ...], Meta(description="rules in order of priority")] = _always(())
+    rules_mode: Annotated[
+        Literal["each", "pool"],
+        Meta(
+            description="each: every rule that applies opens a section; "
+            "pool: the best sections of all rules that apply are opened"
+        ),
+    ] = "each"
+    vectors: VectorsEntry | None = None
+    anchors: Annotated[bool, Meta(description="whether anchors are those of the rendered pages")] = _always(True)
+    nav_source: Annotated[str, Meta(description="origin of the nav")] = _always("mkdocs")
+    generator: Annotated[str, Meta(description="program that wrote the manifest")] = ""
+    digest: Annotated[
+        Sha256,
+        Meta(description="SHA-256 of this file's canonical JSON (sorted keys, no spaces, UTF-8) without this field"),
+    ] = ""
+
+    @property
+    def tokens(self) -> int:
+        """Estimated number of tokens of the whole site."""
+        return sum(page.tokens for page in self.pages)
+
+    def sections(self) -> Iterable[SectionEntry]:
+        """Return all sections in page order."""
+        return (section for page in self.pages for section in page.sections)
+
+
+# Paths and URLs of pages
+
+
 def path_to_url(site_url: str, path: str) -> str:
-    """Give a page's address, percent-encoded."""
-    return site_url + quote(path, safe=_SAFE)
+    """Return the percent-encoded URL of a page."""
+    return site_url + quote(path, safe=_PATH_CHARACTERS)
 
 
 def url_to_path(site_url: str, url: str) -> str | None:
-    """Give the path of the page that a URL of this site names, fragment and query aside; None for another site's."""
+    """Return the path of the page that a URL names, or None for a URL of another site.
+
+    Query and fragment are ignored.
+    """
     if not url.startswith(site_url) and url + "/" != site_url:
         return None
     return canonicalize_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
 
 
 def canonicalize_path(path: str) -> str:
-    """Give a decoded path in the one form that ids are made of: NFC, without a leading slash and `index.html`."""
+    """Return a decoded path in the form that ids are derived from: NFC, no leading slash, no `index.html`."""
     path = unicodedata.normalize("NFC", path).lstrip("/")
     return re.sub(r"(^|/)index\.html?$", r"\1", path)
 
 
 def markdown_path(path: str) -> str:
-    """Give the file that holds a page's Markdown: `guide/install/` → `guide/install/index.md`."""
+    """Return the file of a page's Markdown: `guide/install/` → `guide/install/index.md`."""
     if not path or path.endswith("/"):
         return path + "index.md"
     return re.sub(r"\.html?$", "", path) + ".md"
 
 
 def short_markdown_path(path: str) -> str | None:
-    """Give the second address at which agents try a page's Markdown: `guide/install/` → `guide/install.md`."""
+    """Return the other path where agents look for a page's Markdown: `guide/install/` → `guide/install.md`."""
     return path[:-1] + ".md" if path.endswith("/") and path != "/" else None
 
 
-_SAFE = "/-._~!$&'()*+,;=:@"  # what RFC 3986 lets stand in a path
-
-
-# MERGED mkdocs_roaming.entries:
-# What a manifest consists of: site, nav, pages, sections, rules. `manifest.py` writes and reads them.
-
-
-@dataclass(frozen=True, slots=True)
-class SiteEntry:
-    """What the manifest says of the site; `url` ends in a slash."""
-
-    name: str
-    url: str
-    description: str = ""
-    language: str = "en"
-    version: str | None = None
-    alternates: tuple[Alternate, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NavEntry:
-    """An entry of the nav: a group, a page of the site (`page` is its path, `id` the page's), or an outside link."""
-
-    title: str
-    id: str | None = None
-    page: str | None = None
-    url: str | None = None
-    children: tuple[NavEntry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SectionEntry:
-    """A section: the bytes `start` to `end` of its page's Markdown.
-
-    `digest` is of that slice, `body` of its text below the heading (so a renamed heading is known again);
-    `tokens` is an estimate; `links` are the ids of sections that it links to.
-    """
-
-    id: str
-    level: int
-    title: str
-    start: int
-    end: int
-    digest: str
-    anchor: str | None = None
-    body: str = ""
-    tokens: int = 0
-    opening: str = ""
-    keywords: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PageEntry:
-    """A page: where it is, where its Markdown is, and its sections, the page's own first.
-
-    `markdown` is resolved against the site's root as the manifest's own address tells it, `full` is the byte
-    offset of the page's Markdown in llms-full.txt, None where there is no such file.
-    """
-
-    id: str
-    title: str
-    path: str
-    markdown: str
-    digest: str
-    bytes: int
-    sections: tuple[SectionEntry, ...]
-    source: str | None = None
-    origin: str = "html"
-    description: str = ""
-    tags: tuple[str, ...] = ()
-    full: int | None = None
-    tokens: int = 0
-    url: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCondition:
-    """When a rule fires: one of the phrases in `any` and each in `all` is asked for, on one of the pages (ids).
-
-    What is empty asks for nothing; a rule that asks for nothing never fires, one with `always` does.
-    """
-
-    any: tuple[str, ...] = ()
-    all: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    always: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RuleEntry:
-    """A rule: the sections (ids) that are opened for a question before a model reads it."""
-
-    when: RuleCondition
-    open: tuple[str, ...]
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorsEntry:
-    """The file of vectors that lies beside the manifest: its digest, whose vectors they are, how many, how long."""
-
-    digest: str
-    bytes: int
-    model: str
-    dimensions: int
-    windows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """A published site: its pages, their sections, its nav and its rules. `digest` is of all the rest.
-
-    `rules_mode` is `each` or `pool`: what the rules that fire share their room by. `vectors` is None where there are
-    none: search goes by words alone.
-    """
-
-    site: SiteEntry
-    pages: tuple[PageEntry, ...]
-    nav: tuple[NavEntry, ...] = ()
-    rules: tuple[RuleEntry, ...] = ()
-    rules_mode: str = "each"
-    vectors: VectorsEntry | None = None
-    anchors: bool = True
-    nav_source: str = "mkdocs"
-    generator: str = ""
-    digest: str = ""
-
-    @property
-    def tokens(self) -> int:
-        """The estimated tokens of the whole site."""
-        return sum(page.tokens for page in self.pages)
-
-    def sections(self) -> Iterable[SectionEntry]:
-        """Give every section, in page order."""
-        return (section for page in self.pages for section in page.sections)
+_PATH_CHARACTERS = "/-._~!$&'()*+,;=:@"  # RFC 3986, section 3.3

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import (
@@ -49,7 +50,7 @@ def resolve_rules(
         raise make_rules_error(faults)
     for fault in faults:
         note(f"{fault}; the rule is left out")
-    return replace(manifest, rules=tuple(rules), rules_mode=book.mode if rules else "each")
+    return replace(manifest, rules=tuple(rules), rules_mode="pool" if rules and book.mode == "pool" else "each")
 
 
 # What a rule names

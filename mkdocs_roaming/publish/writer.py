@@ -8,6 +8,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from mkdocs_roaming import __version__
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.builder import (
@@ -24,7 +26,7 @@ from mkdocs_roaming.manifest.io import (
     VECTORS_PATH,
     iter_manifest_json,
     load_pages,
-    read_schema,
+    render_schema,
 )
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, Page, PageEntry, Site, markdown_path, short_markdown_path
@@ -154,11 +156,11 @@ def publish_mirror(
     site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
     pages = _MirroredPages(entries, texts)
     offsets = list(llms_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
-    manifest = replace(
+    manifest = msgspec.structs.replace(
         manifest,
         vectors=None,
         pages=tuple(
-            replace(page, full=offset, markdown=markdown_path(page.path))
+            msgspec.structs.replace(page, full=offset, markdown=markdown_path(page.path))
             for page, offset in zip(entries, offsets, strict=True)
         ),
     )
@@ -275,7 +277,7 @@ class _Output:
         yield OUTLINE_PATH, render_outline(sections, budget=budget).encode()
         if self.vectors is not None:
             yield VECTORS_PATH, self.vectors
-        yield SCHEMA_PATH, read_schema().encode()
+        yield SCHEMA_PATH, render_schema().encode()
         yield MANIFEST_PATH, partial(iter_manifest_json, self.manifest)
 
     def _llms_full(self) -> Iterator[bytes]:

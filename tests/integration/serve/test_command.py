@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -290,7 +291,7 @@ def test_whose_rules_are_followed(
     made = make_site(pages)
     places = {place.section.title: place.id for place in made.library().sections}
     rules = (RuleEntry(RuleCondition(any=("murmur",)), (places["Server"],)),)
-    folder = replace(made, manifest=replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
+    folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     file = tmp_path / "roaming.toml"
     file.write_text(f"[serve]\n{settings}\n")
     said = "rules = trusted" if trusted else "rules = trusted in folders of one's own"

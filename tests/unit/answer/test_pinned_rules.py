@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import msgspec
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget
@@ -66,7 +67,7 @@ def ruled(made: MadeSite) -> Ruled:
     """Give the library with these rules."""
 
     def ruled(*rules: RuleEntry, mode: str = "each") -> Library:
-        return replace(made, manifest=replace(made.manifest, rules=rules, rules_mode=mode)).library()
+        return replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules, rules_mode=mode)).library()
 
     return ruled
 
@@ -159,7 +160,7 @@ def test_the_offline_model_prefers_what_a_rule_pins(make_site: Callable[..., Mad
     site = make_site([*gauges, *lamps])
     meant = site.manifest.pages[4].id
     plain = summarize(ask(ExtractiveModel(), Navigator(site.library()), question))
-    ruled = replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
+    ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
     told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
     assert meant not in {one.id for one in plain.citations}
     assert told.citations[0].id == told.trail[0].id == meant
@@ -173,11 +174,11 @@ def test_the_offline_model_takes_the_words_of_a_rule_for_those_of_the_section(
     question = "are we foundering?"
     assert summarize(ask(ExtractiveModel(), Navigator(site.library()), question)).state == "not_found"
     opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
-    ruled = replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
+    ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
     told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
     assert told.state == "answered"
     assert [one.id for one in told.citations] == list(opens)
-    always = replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
+    always = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
     told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
     assert told.state == "not_found"
 

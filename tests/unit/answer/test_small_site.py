@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
@@ -71,8 +72,9 @@ def test_a_larger_site_is_roamed(ask: Ask, most: int) -> None:
 def test_a_site_that_is_larger_than_its_manifest_says_is_roamed(ask: Ask) -> None:
     """What counts is the text, not what a manifest says of its size."""
     library = library_from_markdown("# A\n\n" + "word " * 200, name="A", url="https://a.example/")
-    place = next(iter(library.sections))
-    object.__setattr__(place.section, "tokens", 1)
+    (page,) = library.manifest.pages
+    small = replace(page, sections=(replace(page.sections[0], tokens=1),))
+    library = library.rename_ids(lambda manifest: replace(manifest, pages=(small,)))
     assert isinstance(ask(ScriptedModel([[]]), navigator=Navigator(library), whole_site_tokens=100)[0], OutlineRead)
 
 

@@ -8,11 +8,11 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from dripping import BODY, HEADERS, dripping
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library, library_from_markdown, open_library

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -56,7 +57,7 @@ def rule(*opens: str, name: str = "", **when: Any) -> RuleEntry:
 
 
 def library_with(made: MadeSite, *rules: RuleEntry, mode: str = "each") -> Library:
-    return replace(made, manifest=replace(made.manifest, rules=rules, rules_mode=mode)).library()
+    return replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules, rules_mode=mode)).library()
 
 
 @pytest.mark.parametrize("case", yaml.safe_load(PHRASES.read_text("utf-8")), ids=lambda case: case["phrase"])
@@ -148,12 +149,17 @@ def test_pool_opens_what_search_ranks_first(made: MadeSite, ids: dict[str, str])
 def test_an_alias_opens_its_section_and_an_unknown_id_nothing(made: MadeSite, ids: dict[str, str]) -> None:
     """A rule of an older manifest opens what its id has become; an id that is gone is told."""
     pages = tuple(
-        replace(page, sections=tuple(replace(one, aliases=(f"{at:07x}a",)) for at, one in enumerate(page.sections)))
+        msgspec.structs.replace(
+            page,
+            sections=tuple(
+                msgspec.structs.replace(one, aliases=(f"{at:07x}a",)) for at, one in enumerate(page.sections)
+            ),
+        )
         if page.path == "pumps/"
         else page
         for page in made.manifest.pages
     )
-    places = SectionIndex(replace(made.manifest, pages=pages))
+    places = SectionIndex(msgspec.structs.replace(made.manifest, pages=pages))
     told = match_rules([rule("0000002a", "ffffffff", always=True)], "", None, places)
     assert told.opens == (ids["Oil"],)
     assert [(one.id, one.why) for one in told.dropped] == [("ffffffff", "absent")]
@@ -171,13 +177,13 @@ def test_rules_of_somebody_elses_site_are_left_alone(
     made: MadeSite, ids: dict[str, str], tmp_path: Path, server: LocalServer
 ) -> None:
     """A folder's rules are followed, those of an address and of fetched pages are counted, unless they are trusted."""
-    manifest = replace(made.manifest, rules=(rule(ids["Oil"], always=True),))
+    manifest = msgspec.structs.replace(made.manifest, rules=(rule(ids["Oil"], always=True),))
     made = replace(made, manifest=manifest)
     folder = open_library(made.publish(tmp_path / "own"))
     assert apply_rules(Navigator(folder), "", None, 30_000).opens == (ids["Oil"],)
     server.put({**made.files, "roaming/manifest.json": dump_manifest(manifest)})
-    fetched = tuple(replace(page, origin="markdown") for page in manifest.pages)
-    crawled = replace(made, manifest=replace(manifest, pages=fetched))
+    fetched = tuple(msgspec.structs.replace(page, origin="markdown") for page in manifest.pages)
+    crawled = replace(made, manifest=msgspec.structs.replace(manifest, pages=fetched))
     for library in (open_library(server.url), open_library(crawled.publish(tmp_path / "crawled"))):
         assert apply_rules(Navigator(library), "", None, 30_000) == RulesResult(ignored=1)
         library.trusted = True
@@ -190,7 +196,7 @@ def test_rules_come_back_as_they_were_published(made: MadeSite, ids: dict[str, s
         rule(ids["Oil"], ids["Notes"], name="oil", any=("pump",), all=("oil change",), pages=(ids["Lamps"],)),
         rule(ids["Oil"], always=True),
     )
-    text = dump_manifest(replace(made.manifest, rules=rules, rules_mode="pool"))
+    text = dump_manifest(msgspec.structs.replace(made.manifest, rules=rules, rules_mode="pool"))
     assert (load_manifest(text).rules, load_manifest(text).rules_mode, validate_manifest(text)) == (rules, "pool", [])
     assert "rules_mode" not in dump_manifest(made.manifest)
 
@@ -198,17 +204,17 @@ def test_rules_come_back_as_they_were_published(made: MadeSite, ids: dict[str, s
 @pytest.mark.parametrize(
     ("broken", "says"),
     [
-        ({"open": ["07f3277d"]}, "no when"),
-        ({"when": {"any": "pump"}, "open": ["07f3277d"]}, "any is no list of texts"),
-        ({"when": {"always": "yes"}, "open": ["07f3277d"]}, "always is str, not bool"),
-        ({"when": {"pages": ["guide/"]}, "open": ["07f3277d"]}, "pages 'guide/' is not 8 hex digits"),
-        ({"when": {"always": True}, "open": ["../../etc"]}, "open '../../etc' is not 8 hex digits"),
+        ({"open": ["07f3277d"]}, "rules/0: Object missing required field `when`"),
+        ({"when": {"any": "pump"}, "open": ["07f3277d"]}, "rules/0/when/any: Expected `array`, got `str`"),
+        ({"when": {"always": "yes"}, "open": ["07f3277d"]}, "rules/0/when/always: Expected `bool`, got `str`"),
+        ({"when": {"pages": ["guide/"]}, "open": ["07f3277d"]}, "rules/0/when/pages/0: Expected `str` matching regex"),
+        ({"when": {"always": True}, "open": ["../../etc"]}, "rules/0/open/0: Expected `str` of length <= 8"),
     ],
 )
 def test_a_broken_rule_is_named(made: MadeSite, broken: dict[str, Any], says: str) -> None:
     """A manifest from elsewhere is not believed: neither reading nor the schema lets such a rule pass."""
     data = json.loads(dump_manifest(made.manifest)) | {"rules": [broken]}
-    with pytest.raises(ManifestError, match=re.escape(f"rules/0: {says}")):
+    with pytest.raises(ManifestError, match=re.escape(says)):
         load_manifest(json.dumps(data))
     assert validate_manifest(json.dumps(data))[0].startswith("rules/0")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS, expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, PublishedPage, build_manifest, sort_by_nav
@@ -14,7 +14,7 @@ from mkdocs_roaming.manifest.io import (
     compute_manifest_digest,
     dump_manifest,
     load_manifest,
-    read_schema,
+    render_schema,
     validate_manifest,
     with_digest,
 )
@@ -129,7 +129,7 @@ def test_the_schema_is_published_json() -> None:
     """The schema is valid JSON Schema, so any client can check a manifest."""
     import jsonschema
 
-    jsonschema.Draft202012Validator.check_schema(json.loads(read_schema()))
+    jsonschema.Draft202012Validator.check_schema(json.loads(render_schema()))
 
 
 def test_links_between_sections_are_ids() -> None:

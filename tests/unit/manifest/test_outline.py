@@ -61,7 +61,7 @@ def test_no_budget_is_ever_passed(budget: int, more: int, size: int, heads: int)
 @settings(max_examples=80, deadline=None)
 def test_titles_in_any_script_keep_to_the_budget_too(title: str, opening: str, budget: int) -> None:
     """A line is cut before it outgrows the smallest outline, and stays one line whatever its title holds."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     base = _sized(3, 1).manifest
     page = base.pages[0]
@@ -127,7 +127,7 @@ def test_too_small_a_budget_and_an_unknown_branch_are_refused(budget: int, branc
 
 def test_an_alias_opens_the_branch_of_the_section_it_became(make_site: Callable) -> None:
     """An old id is as good as the new one."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
     page = manifest.pages[0]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
@@ -68,8 +68,14 @@ def test_a_manifest_is_read_without_what_takes_most_room(indent: int | None, tmp
         ("{}", "no version and pages"),
         ('{"version":9,"pages":[]}', "upgrade mkdocs-roaming"),
         ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"0', "not JSON"),
-        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[7]}', "no list of objects"),
-        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"07f3277d"}]}', "pages/0: no"),
+        (
+            '{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[7]}',
+            "pages/0: Expected `object`, got `int`",
+        ),
+        (
+            '{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"07f3277d"}]}',
+            "pages/0: Object missing",
+        ),
     ],
 )
 def test_a_broken_manifest_is_told_of(text: str, says: str, tmp_path: Path) -> None:

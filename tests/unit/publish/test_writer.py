@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from dripping import BODY, HEADERS, dripping
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.html.final_page import exclusion_reason

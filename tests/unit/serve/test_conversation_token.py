@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,15 +103,16 @@ def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tupl
     gone = [(path, text.replace("## Server", "## Network").partition("## Logs")[0]) for path, text in pages]
     manifest = make_site(gone).manifest
     aliased = [
-        replace(
+        msgspec.structs.replace(
             page,
             sections=tuple(
-                replace(one, aliases=(was["Server"],)) if one.title == "Network" else one for one in page.sections
+                msgspec.structs.replace(one, aliases=(was["Server"],)) if one.title == "Network" else one
+                for one in page.sections
             ),
         )
         for page in manifest.pages
     ]
-    return SectionIndex(replace(manifest, pages=tuple(aliased))), was
+    return SectionIndex(msgspec.structs.replace(manifest, pages=tuple(aliased))), was
 
 
 def test_turns_of_an_older_site_live_on(renamed: tuple[SectionIndex, dict[str, str]]) -> None:

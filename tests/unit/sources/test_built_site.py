@@ -311,7 +311,7 @@ def test_what_cannot_be_indexed_is_said_in_one_line(site: Path, tmp_path_factory
 
 def test_the_nav_of_an_earlier_build_is_kept(site: Path) -> None:
     """A site that the MkDocs plugin published keeps its nav when it is indexed again."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from mkdocs_roaming.manifest.io import dump_manifest
     from mkdocs_roaming.manifest.models import NavEntry
