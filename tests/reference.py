@@ -7,17 +7,14 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-import mkdocs_roaming
 from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.models.base import Usage
 from mkdocs_roaming.cli import main
-
-SCHEMA = Path(mkdocs_roaming.__file__).parent / "manifest/manifest.schema.json"
+from mkdocs_roaming.manifest.io import render_schema
 
 
 def commands() -> str:
@@ -47,15 +44,15 @@ def what_happens() -> str:
 
 def manifest() -> str:
     """Give the fields of the manifest, object by object."""
-    schema = json.loads(SCHEMA.read_text("utf-8"))
+    schema = json.loads(render_schema())
     parts = [
         "# Manifest",
         "The fields of `roaming/manifest.json`, from the JSON Schema that is published beside it.\n"
         "[The contract](published-files.md#manifest) explains how they work together. Fields in bold are always present.",
-        _object("The whole", schema, schema),
+        _object("The whole", schema),
     ]
     for name, one in _objects(schema):
-        parts.append(_object(name, one, schema))
+        parts.append(_object(name, one))
     return "\n\n".join(parts) + "\n"
 
 
@@ -91,42 +88,39 @@ def _default(one: dataclasses.Field[Any]) -> str:
 
 
 def _objects(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the objects below the whole: those without a name of their own first, by the field that holds them."""
-    for name, one in schema["properties"].items():
-        if one.get("type") == "object":
-            yield name, one
-    for name, one in schema["$defs"].items():
-        if one.get("type") == "object":
-            yield name, one
+    return ((_object_name(name), one) for name, one in schema["$defs"].items())
 
 
-def _object(name: str, one: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _object_name(name: str) -> str:
+    """Return the name of a definition as the page shows it: `NavEntry` → `nav`, `RuleCondition` → `rule condition`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Entry")).lower()
+
+
+def _object(name: str, one: Mapping[str, Any]) -> str:
     said = _sentence(one.get("description", "")).removesuffix(".")
     lines = [f"## {name[0].upper()}{name[1:]}", "", *([f"{said}.", ""] if said else [])]
-    lines += ["| field | type | meaning |", "| --- | --- | --- |", *_rows("", one, inside=one is not schema)]
+    lines += ["| field | type | meaning |", "| --- | --- | --- |", *_rows(one)]
     return "\n".join(lines)
 
 
-def _rows(above: str, one: Mapping[str, Any], *, inside: bool) -> Iterator[str]:
-    """Give a row for each field; those of objects without a name of their own follow, where `inside`."""
+def _rows(one: Mapping[str, Any]) -> Iterator[str]:
     for field, kind in one["properties"].items():
-        name = f"**`{above}{field}`**" if field in one.get("required", ()) else f"`{above}{field}`"
+        name = f"**`{field}`**" if field in one.get("required", ()) else f"`{field}`"
         yield f"| {name} | {_kind(kind)} | {_sentence(kind.get('description', ''))} |"
-        inner = kind.get("items", kind)
-        if inside and "properties" in inner:
-            yield from _rows(f"{above}{field}.", inner, inside=True)
 
 
 def _kind(kind: Mapping[str, Any]) -> str:
     if "$ref" in kind:
-        return str(kind["$ref"]).rsplit("/", 1)[1]
+        return _object_name(str(kind["$ref"]).rsplit("/", 1)[1])
+    if "anyOf" in kind:
+        return " or ".join(map(_kind, kind["anyOf"]))
     if "enum" in kind:
         return " or ".join(f"`{one}`" for one in kind["enum"])
     if "const" in kind:
         return f"`{kind['const']}`"
     if kind.get("type") == "array":
         return f"list of {_kind(kind.get('items', {}))}"
-    named = kind.get("type", "anything")
+    named = kind.get("title") or kind.get("type", "anything")
     return " or ".join(named) if isinstance(named, list) else str(named)
 
 

@@ -20,7 +20,7 @@ from msgspec import Meta, Struct, field
 MAX_OPENING = 101
 MAX_KEYWORDS = 10
 
-SectionId = Annotated[str, Meta(pattern="^[0-9a-f]{8}$", max_length=8)]
+SectionId = Annotated[str, Meta(title="section id", pattern="^[0-9a-f]{8}$", max_length=8)]
 Sha256 = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", max_length=71)]
 Size = Annotated[int, Meta(ge=0)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import jsonschema
 import pytest
 from msgspec.structs import replace
 
@@ -127,9 +128,96 @@ def test_a_broken_manifest_is_refused_in_one_line(name: str, text: str) -> None:
 
 def test_the_schema_is_published_json() -> None:
     """The schema is valid JSON Schema, so any client can check a manifest."""
-    import jsonschema
-
     jsonschema.Draft202012Validator.check_schema(json.loads(render_schema()))
+
+
+def corruptions() -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """Every value of a manifest with all its fields, replaced by values of other types and formats."""
+    for path in paths(COMPLETE):
+        yield from ((path, value) for value in (DELETED, None, True, 7, -1, 10**12, 1.5, "", "x" * 300, ["a"] * 12, {}))
+
+
+DELETED = object()
+SHA = "sha256:" + "0" * 64
+COMPLETE = {
+    "version": 1,
+    "generator": "test",
+    "digest": SHA,
+    "site": {
+        "name": "Docs",
+        "url": URL,
+        "description": "About docs.",
+        "language": "en",
+        "version": "1",
+        "alternates": [{"manifest": "../fr/roaming/manifest.json", "language": "fr", "version": "2"}],
+    },
+    "pages": [
+        {
+            "id": "00000001",
+            "title": "Guide",
+            "path": "guide/",
+            "markdown": "guide/index.md",
+            "digest": SHA,
+            "bytes": 10,
+            "source": "guide.md",
+            "origin": "html",
+            "description": "A guide.",
+            "tags": ["a"],
+            "full": 0,
+            "tokens": 3,
+            "url": URL,
+            "sections": [
+                {
+                    "id": "00000001",
+                    "level": 1,
+                    "title": "Guide",
+                    "start": 0,
+                    "end": 10,
+                    "digest": "01234567",
+                    "anchor": "guide",
+                    "body": "01234567",
+                    "tokens": 3,
+                    "opening": "Opening.",
+                    "keywords": ["key"],
+                    "links": ["00000002"],
+                    "aliases": ["00000003"],
+                }
+            ],
+        }
+    ],
+    "nav": [{"title": "Group", "id": "00000004", "children": [{"title": "Guide", "id": "00000001", "page": "guide/"}]}],
+    "rules": [{"name": "rule", "when": {"any": ["a"], "pages": ["00000001"], "always": True}, "open": ["00000001"]}],
+    "rules_mode": "pool",
+    "vectors": {"digest": SHA, "bytes": 1, "model": "m", "dimensions": 3, "windows": 4},
+    "anchors": True,
+    "nav_source": "mkdocs",
+}
+
+
+def paths(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*above, key)
+        yield from paths(item, (*above, key))
+
+
+def test_validate_manifest_agrees_with_published_schema() -> None:
+    """A schema validator for other programming languages finds a fault exactly if `validate_manifest` does."""
+    validator = jsonschema.Draft202012Validator(json.loads(render_schema()))
+    assert validator.is_valid(COMPLETE)
+    for path, value in corruptions():
+        data = json.loads(json.dumps(COMPLETE))
+        parent = data
+        for key in path[:-1]:
+            parent = parent[key]
+        if value is DELETED:
+            del parent[path[-1]]
+        else:
+            parent[path[-1]] = value
+        faults = [
+            fault for fault in validate_manifest(json.dumps(data)) if not fault.startswith("digest: does not fit")
+        ]
+        assert bool(faults) is not validator.is_valid(data), (path, value, faults)
 
 
 def test_links_between_sections_are_ids() -> None:
