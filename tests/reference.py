@@ -48,7 +48,7 @@ def manifest() -> str:
     parts = [
         "# Manifest",
         "The fields of `roaming/manifest.json`, from the JSON Schema that is published beside it.\n"
-        "[The contract](published-files.md#manifest) explains how they work together. Fields in bold are always present.",
+        "[Published files](published-files.md#manifest) explains how they work together. Fields in bold are always present.",
         _object("The whole", schema),
     ]
     for name, one in _objects(schema):
