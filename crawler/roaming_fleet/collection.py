@@ -75,13 +75,9 @@ class OpenSite:
 
     key: str
     entry: CatalogEntry
+    library: Library
     search: Finder
     looked: float
-
-    @property
-    def library(self) -> Library:
-        """The site."""
-        return self.search.library
 
 
 class Collection:
@@ -273,7 +269,7 @@ class Collection:
         """Open a site as the store holds it. One that is being written stays as it was."""
         try:
             library = self.plain(key).rename_ids(partial(add_namespace, site=key))
-            return OpenSite(key, entry, self._finding(library), self._clock())
+            return OpenSite(key, entry, library, self._finding(library), self._clock())
         except RoamingError as error:
             if before is not None:
                 return replace(before, looked=self._clock())

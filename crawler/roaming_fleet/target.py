@@ -8,11 +8,12 @@ from typing import Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search, SearchFactory
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import (
     Candidate,
     LibraryTarget,
     ResolvedAddress,
+    SearchFactory,
     SiteInfo,
     SiteTarget,
     TargetHit,

@@ -17,7 +17,7 @@ from operator import mul
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.index import SiteTexts
 from mkdocs_roaming.library.search import Hit, Search, parse_query
 from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
@@ -159,7 +159,7 @@ class NearSection:
 class VectorIndex:
     """The vectors of a library's sections, read on first use. Safe for several threads."""
 
-    def __init__(self, library: Library, queries: QueryEmbedder) -> None:
+    def __init__(self, library: SiteTexts, queries: QueryEmbedder) -> None:
         self.library, self.queries = library, queries
         self._lock = threading.Lock()
         self._loaded: _LoadedVectors | None = None

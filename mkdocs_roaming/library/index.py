@@ -1,7 +1,8 @@
-"""Which rows hold a term, and how much that says of each: BM25 over weighted fields, of rows and of groups of rows.
+"""The full-text index: BM25 over weighted fields, for sections and for the pages that contain them.
 
-An index in memory that answers a word in one step, for sections and their pages at once. Each row is also kept as a
-string in which every character stands for a term, so that a phrase is found by looking for a string in strings.
+`Postings` is the index of terms, in memory, with rows and groups of rows. It scores as SQLite's FTS5 does. Each row is
+also stored as a string with one character per term, so a phrase is a substring. `Index` fills it with the fields of a
+site's sections.
 """
 
 from __future__ import annotations
@@ -12,26 +13,43 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log
+from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
-from mkdocs_roaming.text.languages import fold
+from mkdocs_roaming.text.languages import available_languages, fold, load_phrases, load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 
 Phrase = tuple[str, ...]
+"""Consecutive terms."""
 
+FIELDS = ("title", "above", "nav", "keywords", "below", "links", "body")
+"""The fields of a section, in the order of the weights of `Index`."""
 
-"""Terms that stand one after the other."""
+_PAGE_WEIGHTS = {"title": 3.0, "body": 1.0}
+_BATCH_SIZE = 500
+_MIN_TYPO_LENGTH = 4
+_MIN_STEM_LENGTH = 5
+_LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
+_VERSION = re.compile(r"v?\d+\.\d")
+
+# BM25's k1 and b; a term in most rows has a small positive score instead of a negative one.
+_SATURATION = 1.2
+_LENGTH_SHARE = 0.75
+_MIN_RARITY = 1e-6
+
+_FIELD_SEPARATOR = "\0"  # the character of no term, so no phrase crosses fields
+_LAST_CHARACTER = 0x10FFFF
+_ABSENT = (0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PostingMatches:
-    """The rows, and the groups, that hold something, in order, each with its score."""
+    """The matching rows and groups, each with its score, in ascending order of rows."""
 
     rows: array[int] = field(default_factory=lambda: array("I"))
     scores: array[float] = field(default_factory=lambda: array("d"))
@@ -40,318 +58,320 @@ class PostingMatches:
 
 
 class Postings:
-    """Rows are added in order, then `close` ends adding; from then on several threads may read.
+    """An index of rows of terms. Add rows, then `close` it; from then on several threads may read.
 
-    `weights` tells what a term counts in each field of a row, `group_weights` what it counts there for the group.
+    Args:
+        weights: The weight of a term in each field of a row.
+        group_weights: The weight of a term in each field, for the score of the row's group.
     """
 
     def __init__(self, weights: Sequence[float], group_weights: Sequence[float]) -> None:
         self._weights = tuple(weights)
         self._group_weights = tuple(group_weights)
         self._characters = _Characters()
-        self._held = _Held()
+        self._entries = _Entries()
         self._texts: list[str] = []
-        self._group_of: list[int] = []
+        self._groups: list[int] = []
         self._lengths: list[int] = []
         self._norms: list[float] = []
         self._group_norms: list[float] = []
-        self._spellings: dict[str, list[str]] = {}
+        self._terms_by_initial: dict[str, list[str]] = {}
 
     def add(self, group: int, fields: Sequence[Sequence[str]]) -> None:
-        """Add a row: the terms of each of its fields, in order."""
-        row, character, held = len(self._texts), self._characters.__getitem__, self._held
+        """Add the next row: its group and the terms of each field, in order."""
+        row, character, entries = len(self._texts), self._characters.__getitem__, self._entries
         texts = ["".join(map(character, terms)) if terms else "" for terms in fields]
         longest, *others = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
-        weight, shared = self._weights[longest], self._group_weights[longest]
-        said = {each: (row, weight * count, shared * count) for each, count in Counter(texts[longest]).items()}
+        weight, group_weight = self._weights[longest], self._group_weights[longest]
+        frequencies = {
+            term: (row, weight * count, group_weight * count) for term, count in Counter(texts[longest]).items()
+        }
         for at in others:
-            weight, shared = self._weights[at], self._group_weights[at]
-            for each in texts[at]:
-                _, own, together = said.get(each, _NONE)
-                said[each] = (row, own + weight, together + shared)
-        for each, entry in said.items():
-            held[each].extend(entry)
-        self._texts.append(_FIELD.join(texts))
-        self._group_of.append(group)
+            weight, group_weight = self._weights[at], self._group_weights[at]
+            for term in texts[at]:
+                _, in_row, in_group = frequencies.get(term, _ABSENT)
+                frequencies[term] = (row, in_row + weight, in_group + group_weight)
+        for term, entry in frequencies.items():
+            entries[term].extend(entry)
+        self._texts.append(_FIELD_SEPARATOR.join(texts))
+        self._groups.append(group)
         self._lengths.append(sum(map(len, texts)))
 
     def close(self) -> None:
-        """End adding: what a row's length takes from its score is known from now on."""
-        groups = [0] * (max(self._group_of, default=-1) + 1)
+        """Compute what depends on all rows: length norms, and the terms by their first character."""
+        group_lengths = [0] * (max(self._groups, default=-1) + 1)
         counted = [at for at, weight in enumerate(self._group_weights) if weight]
-        for group, text in zip(self._group_of, self._texts, strict=True):
-            fields = text.split(_FIELD)
-            groups[group] += sum(len(fields[at]) for at in counted)
-        self._norms = _norms(self._lengths)
-        self._group_norms = _norms(groups)
+        for group, text in zip(self._groups, self._texts, strict=True):
+            fields = text.split(_FIELD_SEPARATOR)
+            group_lengths[group] += sum(len(fields[at]) for at in counted)
+        self._norms = _length_norms(self._lengths)
+        self._group_norms = _length_norms(group_lengths)
         for term in sorted(self._characters):
-            self._spellings.setdefault(term[0], []).append(term)
+            self._terms_by_initial.setdefault(term[0], []).append(term)
 
     def find(self, phrases: Iterable[Phrase], *, prefix: bool = False) -> PostingMatches:
-        """Give the rows that hold any of the phrases: what the best of them scores. With `prefix` terms begin so."""
-        found = [each for phrase in phrases if (each := self._phrase(phrase, prefix)).rows]
-        return merge_matches([(each, 1.0) for each in found])
+        """Return the rows that contain any of the phrases, scored by the best of them.
 
-    def spellings(self, first: str) -> Sequence[str]:
-        """Give the terms that begin with a character, in alphabetical order."""
-        return self._spellings.get(first, ())
+        Args:
+            phrases: The alternatives.
+            prefix: Match all terms that begin with a phrase's first term.
+        """
+        matches = [each for phrase in phrases if (each := self._find_phrase(phrase, prefix)).rows]
+        return merge_matches([(each, 1.0) for each in matches])
+
+    def terms_with_initial(self, character: str) -> Sequence[str]:
+        """Return the terms that begin with a character, sorted."""
+        return self._terms_by_initial.get(character, ())
 
     def __contains__(self, term: str) -> bool:
         return term in self._characters
 
-    def _phrase(self, phrase: Phrase, prefix: bool) -> PostingMatches:
+    def _find_phrase(self, phrase: Phrase, prefix: bool) -> PostingMatches:
         if prefix:
-            held = self._any([term for term in self.spellings(phrase[0][0]) if term.startswith(phrase[0])])
+            entries = self._sum_entries(
+                [term for term in self.terms_with_initial(phrase[0][0]) if term.startswith(phrase[0])]
+            )
         elif not all(term in self._characters for term in phrase):
             return PostingMatches()
         elif len(phrase) == 1:
-            held = self._held[self._characters[phrase[0]]]
+            entries = self._entries[self._characters[phrase[0]]]
         else:
-            held = self._run([self._characters[term] for term in phrase])
-        return self._scored(list(map(int, held[0::3])), held[1::3], held[2::3])
+            entries = self._phrase_entries([self._characters[term] for term in phrase])
+        return self._score(list(map(int, entries[0::3])), entries[1::3], entries[2::3])
 
-    def _scored(self, rows: list[int], frequencies: Sequence[float], shared: Sequence[float]) -> PostingMatches:
-        """Give what rows score that hold something so often, and their groups."""
-        together: dict[int, float] = {}
-        group_of = self._group_of
-        for row, frequency in zip(rows, shared, strict=True):
+    def _score(
+        self, rows: list[int], frequencies: Sequence[float], group_frequencies: Sequence[float]
+    ) -> PostingMatches:
+        in_groups: dict[int, float] = {}
+        for row, frequency in zip(rows, group_frequencies, strict=True):
             if frequency:
-                group = group_of[row]
-                together[group] = together.get(group, 0.0) + frequency
+                group = self._groups[row]
+                in_groups[group] = in_groups.get(group, 0.0) + frequency
         return PostingMatches(
             array("I", rows),
             _bm25(rows, frequencies, self._norms),
-            array("I", together),
-            _bm25(together, together.values(), self._group_norms),
+            array("I", in_groups),
+            _bm25(in_groups, in_groups.values(), self._group_norms),
         )
 
-    def _any(self, terms: Sequence[str]) -> array[float]:
-        """Give what rows hold of several terms, taken for one."""
+    def _sum_entries(self, terms: Sequence[str]) -> array[float]:
+        """Return the entries of several terms as if they were one."""
         sums: dict[float, tuple[float, float]] = {}
         for term in terms:
-            held = self._held[self._characters[term]]
-            for row, own, shared in zip(held[0::3], held[1::3], held[2::3], strict=True):
+            entries = self._entries[self._characters[term]]
+            for row, in_row, in_group in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
                 before = sums.get(row, (0.0, 0.0))
-                sums[row] = (before[0] + own, before[1] + shared)
-        return array("f", [each for row in sorted(sums) for each in (row, *sums[row])])
+                sums[row] = (before[0] + in_row, before[1] + in_group)
+        return array("f", [number for row in sorted(sums) for number in (row, *sums[row])])
 
-    def _run(self, characters: Sequence[str]) -> array[float]:
-        """Give what rows hold of a phrase."""
-        each = sorted((self._held[character] for character in set(characters)), key=len)
-        rows = set(each[0][0::3]).intersection(*(held[0::3] for held in each[1:]))
-        run, held = "".join(characters), array("f")
+    def _phrase_entries(self, characters: Sequence[str]) -> array[float]:
+        """Return the entries of a phrase of several terms."""
+        shortest, *others = sorted((self._entries[character] for character in set(characters)), key=len)
+        rows = set(shortest[0::3]).intersection(*(entries[0::3] for entries in others))
+        phrase, result = "".join(characters), array("f")
         for row in sorted(rows):
             text = self._texts[int(row)]
-            if run in text:
-                counts = [field.count(run) for field in text.split(_FIELD)]
-                held.extend((row, _dot(counts, self._weights), _dot(counts, self._group_weights)))
-        return held
+            if phrase in text:
+                counts = [field.count(phrase) for field in text.split(_FIELD_SEPARATOR)]
+                result.extend((row, _dot(counts, self._weights), _dot(counts, self._group_weights)))
+        return result
 
 
-def merge_matches(found: Sequence[tuple[PostingMatches, float]]) -> PostingMatches:
-    """Give what the best of several scores in each row and group, each weighed."""
-    if not found:
+def merge_matches(matches: Sequence[tuple[PostingMatches, float]]) -> PostingMatches:
+    """Return all matching rows and groups with the highest of their weighted scores."""
+    if not matches:
         return PostingMatches()
-    if len(found) == 1 and found[0][1] == 1.0:
-        return found[0][0]
-    rows = _best([(each.rows, each.scores, weight) for each, weight in found])
-    groups = _best([(each.groups, each.group_scores, weight) for each, weight in found])
+    if len(matches) == 1 and matches[0][1] == 1.0:
+        return matches[0][0]
+    rows = _highest([(each.rows, each.scores, weight) for each, weight in matches])
+    groups = _highest([(each.groups, each.group_scores, weight) for each, weight in matches])
     return PostingMatches(array("I", rows), array("d", rows.values()), array("I", groups), array("d", groups.values()))
 
 
-def _best(found: Sequence[tuple[array[int], array[float], float]]) -> dict[int, float]:
-    numbers, scores, weight = found[0]
+def _highest(matches: Sequence[tuple[array[int], array[float], float]]) -> dict[int, float]:
+    numbers, scores, weight = matches[0]
     highest = dict(zip(numbers, scores if weight == 1.0 else [weight * score for score in scores], strict=True))
-    for numbers, scores, weight in found[1:]:
+    for numbers, scores, weight in matches[1:]:
         for number, score in zip(numbers, scores, strict=True):
             if weight * score > highest.get(number, -1.0):
                 highest[number] = weight * score
     return highest
 
 
-class _Held(dict[str, "array[float]"]):
-    """Of each term, by its character, the rows that hold it: row, frequency there, frequency there for its group."""
+class _Entries(dict[str, "array[float]"]):
+    """For each term's character: row, frequency in the row, frequency for the group, and so on for the next row."""
 
     def __missing__(self, character: str) -> array[float]:
-        self[character] = held = array("f")
-        return held
+        self[character] = entries = array("f")
+        return entries
 
 
 class _Characters(dict[str, str]):
-    """A character for each term, given when the term is first met."""
+    """A character for each term, assigned on first use."""
 
     def __missing__(self, term: str) -> str:
-        self[term] = character = chr(min(len(self) + 1, _LAST))  # terms beyond a million are taken for one
+        # All terms beyond the number of Unicode characters share the last one.
+        self[term] = character = chr(min(len(self) + 1, _LAST_CHARACTER))
         return character
 
 
 def _bm25(rows: Iterable[int], frequencies: Iterable[float], norms: Sequence[float]) -> array[float]:
-    """Score rows by BM25 as SQLite's FTS5 does: a word that most rows hold says next to nothing, but not nothing."""
     rows = list(rows)
     rarity = log((len(norms) - len(rows) + 0.5) / (len(rows) + 0.5))
-    top = (_SATURATION + 1) * (rarity if rarity > 0 else _LEAST)
-    return array("d", [top * often / (often + norms[row]) for row, often in zip(rows, frequencies, strict=True)])
+    maximum = (_SATURATION + 1) * (rarity if rarity > 0 else _MIN_RARITY)
+    return array("d", [maximum * count / (count + norms[row]) for row, count in zip(rows, frequencies, strict=True)])
 
 
-def _norms(lengths: Sequence[int]) -> list[float]:
+def _length_norms(lengths: Sequence[int]) -> list[float]:
     average = sum(lengths) / len(lengths) if lengths else 0.0
-    return [_SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length / (average or 1.0)) for length in lengths]
+    return [_SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / (average or 1.0)) for length in lengths]
 
 
 def _dot(counts: Iterable[int], weights: Iterable[float]) -> float:
     return sum(count * weight for count, weight in zip(counts, weights, strict=True))
 
 
-_NONE = (0, 0.0, 0.0)
+# Sections
 
 
-_FIELD = "\0"  # stands for no term, so no phrase reaches from one field into the next
+class SiteTexts(Protocol):
+    """What search reads of a `Library`."""
 
+    manifest: Manifest
+    sections: SectionIndex
 
-_LAST = 0x10FFFF
+    @property
+    def where(self) -> str:
+        """The folder or address, for messages."""
+        ...
 
+    def text(self, place: SectionRef) -> str:
+        """Return a section's own text, or raise LibraryError."""
+        ...
 
-_SATURATION = 1.2
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        """Return a published file, or raise LibraryError."""
+        ...
 
-
-_BY_LENGTH = 0.75
-
-
-_LEAST = 1e-6
-
-
-# MERGED mkdocs_roaming.roam.history:
-# Pages that tell what changed once: who asks how something works seldom means them, though they name it all.
-
-
-def is_changelog(page: PageEntry) -> bool:
-    """Tell whether a page is a change log or release notes, by its title or the end of its path."""
-    return any(_CHANGELOG_NAME.fullmatch(fold(name)) for name in (page.title.strip(), _last(page.path)))
-
-
-def asks_about_changes(words: Sequence[Word]) -> bool:
-    """Tell whether a question is about versions and changes."""
-    return any(word.whole in _ASKED or _VERSION.match(word.text) for word in words)
-
-
-def _last(path: str) -> str:
-    return path.strip("/").rpartition("/")[2].removesuffix(".html")
-
-
-_CHANGELOG_NAME = re.compile(
-    "release[ _-]?notes?|releases?|change[ _-]?logs?|changes|(?:version )?history|what[’']?s[ -]new|news"
-    "|versionshinweise|anderungen|anderungsprotokoll|neuigkeiten"
-    "|notes? de versions?|journal des modifications|nouveautes|notas de (?:la )?version|registro de cambios|novedades"
-    "|更新日志|更新日誌|变更日志|发行说明|変更履歴|リリースノート"
-)
-
-
-_VERSION = re.compile(r"v?\d+\.\d")
-
-
-_ASKED = frozenset(
-    """
-    added change changed changelog changes deprecated history introduced migrate migration new news release released
-    releases removed renamed since upgrade upgraded upgrading version versions when
-    anderung anderungen geandert neu seit veroffentlicht wann entfernt
-    ajoute change changements depuis nouveau nouveaute nouveautes supprime quand
-    anadido cambio cambios desde nuevo novedades eliminado cuando
-    """.split()  # noqa: SIM905 -- a list of them would be forty lines
-)
-
-
-# MERGED mkdocs_roaming.roam.index:
-# What search looks words up in: what is known of each section, field by field, and of its page.
-
-
-FIELDS = ("title", "above", "nav", "keywords", "below", "links", "body")
-
-
-"""What is known of a section, in the order of the weights that `Index` takes."""
+    def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
+        """Load pages ahead of `text`."""
+        ...
 
 
 class Index:
-    """Rows are numbered as sections, and pages, stand on the site. May be read from several threads.
+    """The postings of a site's sections. Rows and pages are numbered in the site's order.
 
-    `weights` tells what a word counts in each of the `FIELDS`. Links in `excluded_links`, by their words in lower case and
-    the id of the section that they lead to, say nothing of it.
+    Args:
+        library: The site.
+        weights: The weight of a term in each of the `FIELDS`.
+        excluded_links: Links whose words are not indexed: lower-case words and the id of the target section.
     """
 
     def __init__(
-        self, library: Library, weights: Sequence[float], excluded_links: Container[tuple[str, str]] = ()
+        self, library: SiteTexts, weights: Sequence[float], excluded_links: Container[tuple[str, str]] = ()
     ) -> None:
         self.sections = list(library.sections)
-        rows: dict[str, int] = {}
-        self.page_of = [rows.setdefault(place.page.path, len(rows)) for place in self.sections]
-        pages = {place.page.path: place.page for place in self.sections}
-        self.pages = len(rows)
-        history = [is_changelog(pages[path]) for path in rows]
-        self.history = frozenset(row for row, page in enumerate(self.page_of) if history[page])
-        """The sections of pages that tell of what changed once."""
         self._language = library.manifest.site.language
-        titles = [self._telling(place.section.title) for place in self.sections]
-        self.telling = [len(title) for title in titles]
-        """How many terms each title has, stop words left out where others remain."""
-        self.titled: dict[str, list[int]] = {}
-        """The sections whose titles hold a term."""
-        for row, title in enumerate(titles):
-            for term in title:
-                self.titled.setdefault(term, []).append(row)
-        self.postings = self._filled(library, weights, excluded_links)
+        numbers: dict[str, int] = {}
+        self.page_numbers = [numbers.setdefault(place.page.path, len(numbers)) for place in self.sections]
+        """The number of each row's page."""
+        self.page_count = len(numbers)
+        pages = {place.page.path: place.page for place in self.sections}
+        changelogs = {numbers[path] for path, page in pages.items() if is_changelog(page)}
+        self.changelog_rows = frozenset(row for row, page in enumerate(self.page_numbers) if page in changelogs)
+        titles = [self._title_terms(place.section.title) for place in self.sections]
+        self.title_lengths = [len(terms) for terms in titles]
+        """The number of distinct terms in each title, without stop words if others remain."""
+        self.title_rows: dict[str, list[int]] = {}
+        """The rows whose titles contain a term."""
+        for row, terms in enumerate(titles):
+            for term in terms:
+                self.title_rows.setdefault(term, []).append(row)
+        self.postings = self._build_postings(library, weights, excluded_links)
 
-    def guesses(self, term: str) -> list[str]:
-        """Give the site's words that may be meant by one that it never uses: misspelt, or with a prefix before it."""
-        if len(term) < _SHORTEST_GUESSED or not term.isalpha():
+    def similar_terms(self, term: str) -> list[str]:
+        """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
+        if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
-        alike = [word for word in self.postings.spellings(term[0]) if abs(len(word) - len(term)) <= 2]
-        inner = [term[at:] for at in range(2, 4) if len(term) - at >= _SHORTEST_STEM]
-        inside = [part for part in inner if part in self.postings]
-        return list(dict.fromkeys(get_close_matches(term, alike, 3, 0.8) + inside))
+        candidates = [word for word in self.postings.terms_with_initial(term[0]) if abs(len(word) - len(term)) <= 2]
+        stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
+        known_stems = [stem for stem in stems if stem in self.postings]
+        return list(dict.fromkeys(get_close_matches(term, candidates, 3, 0.8) + known_stems))
 
-    def _filled(
-        self, library: Library, weights: Sequence[float], excluded_links: Container[tuple[str, str]]
+    def _build_postings(
+        self, library: SiteTexts, weights: Sequence[float], excluded_links: Container[tuple[str, str]]
     ) -> Postings:
-        texts = list(_texts(library, self.sections))
-        leading = _leading(library, self.sections, texts)
+        texts = list(_read_texts(library, self.sections))
+        links = _link_texts(library, self.sections, texts)
         postings = Postings(weights, [_PAGE_WEIGHTS.get(name, 0.0) for name in FIELDS])
         language = self._language
-        said = lru_cache(_BATCH)(lambda part: extract_terms(part, language))  # what stands above is the same for many
-        for page, place, text in zip(self.page_of, self.sections, texts, strict=True):
-            heard = [words for words in leading.get(place.id, ()) if (words.lower(), place.id) not in excluded_links]
-            around = _around(library, place, heard)
-            postings.add(page, [*map(said, (place.section.title, *around)), extract_terms(text, language)])
+        cached_terms = lru_cache(_BATCH_SIZE)(lambda part: extract_terms(part, language))  # many share a breadcrumb
+        for page, place, text in zip(self.page_numbers, self.sections, texts, strict=True):
+            link_texts = [words for words in links.get(place.id, ()) if (words.lower(), place.id) not in excluded_links]
+            fields = (place.section.title, *_context_fields(library, place, link_texts))
+            postings.add(page, [*map(cached_terms, fields), extract_terms(text, language)])
         postings.close()
         return postings
 
-    def _telling(self, text: str) -> frozenset[str]:
-        words = parse_words(text, self._language)
-        telling = [word for word in words if not word.stop] or words
-        return frozenset(term for word in telling for term in word.parts)
+    def _title_terms(self, title: str) -> frozenset[str]:
+        words = parse_words(title, self._language)
+        content_words = [word for word in words if not word.stop] or words
+        return frozenset(term for word in content_words for term in word.parts)
 
 
-def _around(library: Library, place: SectionRef, leading: Sequence[str]) -> tuple[str, str, str, str, str]:
-    """Give what stands around a section: above it on its page, in the nav, its keywords, below it, links to it."""
-    crumbs = library.sections.breadcrumb(place)[:-1]
-    on_page = 0
-    above = library.sections.parent(place)
-    while above is not None:
-        on_page += 1
-        above = library.sections.parent(above)
-    here = crumbs[len(crumbs) - on_page :]
+def is_changelog(page: PageEntry) -> bool:
+    """Return whether a page is a change log or release notes, by its title or the last part of its path."""
+    name = page.path.strip("/").rpartition("/")[2].removesuffix(".html")
+    return any(_squeeze(each) in _changelog_titles() for each in (page.title, name))
+
+
+def asks_about_changes(words: Sequence[Word]) -> bool:
+    """Return whether a question is about versions and changes."""
+    return any(word.whole in _change_words() or _VERSION.match(word.text) for word in words)
+
+
+@cache
+def _changelog_titles() -> frozenset[str]:
+    """Return the titles of all languages: many sites mix theirs with English, or do not declare it."""
+    languages = available_languages()
+    return frozenset(_squeeze(title) for code in languages for title in load_phrases(code, "search.changelog_titles"))
+
+
+@cache
+def _change_words() -> frozenset[str]:
+    return frozenset[str]().union(*(load_words(code, "search.change_words") for code in available_languages()))
+
+
+def _squeeze(title: str) -> str:
+    return re.sub(r"[\s_'’-]", "", fold(title))
+
+
+def _context_fields(library: SiteTexts, place: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str, str]:
+    """Return the fields `above`, `nav`, `keywords`, `below` and `links` of a section."""
+    breadcrumb = library.sections.breadcrumb(place)[:-1]
+    depth = 0
+    parent = library.sections.parent(place)
+    while parent is not None:
+        depth += 1
+        parent = library.sections.parent(parent)
+    first_on_page = len(breadcrumb) - depth
     return (
-        " / ".join(here),
-        " / ".join(crumbs[: len(crumbs) - on_page]),
+        " / ".join(breadcrumb[first_on_page:]),
+        " / ".join(breadcrumb[:first_on_page]),
         " / ".join(place.section.keywords),
         " / ".join(child.section.title for child in library.sections.children(place)),
-        " / ".join(leading),
+        " / ".join(link_texts),
     )
 
 
-def _texts(library: Library, places: Sequence[SectionRef]) -> Iterator[str]:
-    """Read all sections, in batches where they are too many to be kept; one that cannot be read has its opening."""
+def _read_texts(library: SiteTexts, places: Sequence[SectionRef]) -> Iterator[str]:
+    """Yield the text of each section, or its opening if it cannot be read.
+
+    Pages are prefetched in batches, for a site that is larger than the page cache.
+    """
     library.prefetch()
-    for begin in range(0, len(places), _BATCH):
-        batch = places[begin : begin + _BATCH]
+    for start in range(0, len(places), _BATCH_SIZE):
+        batch = places[start : start + _BATCH_SIZE]
         library.prefetch(list({place.page.path: place.page for place in batch}.values()))
         for place in batch:
             try:
@@ -360,41 +380,28 @@ def _texts(library: Library, places: Sequence[SectionRef]) -> Iterator[str]:
                 yield place.section.opening
 
 
-def _leading(library: Library, places: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
-    """Give for each section the words of the links that lead to it from other pages."""
+def _link_texts(library: SiteTexts, places: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the words of the links to each section, by its id, from other pages."""
     pages = {page.markdown: page for page in library.manifest.pages}
     pages |= {page.path: page for page in library.manifest.pages}
-    site = library.manifest.site.url
-    leading: dict[str, list[str]] = {}
+    site_url = library.manifest.site.url
+    links: dict[str, list[str]] = {}
     for place, text in zip(places, texts, strict=True):
         for words, url in _LINK.findall(text):
-            path, _, anchor = url.removeprefix(site).partition("#")
-            page = pages.get(path) if url.startswith(site) else None
-            target = _target(library, page, anchor) if page else None
+            path, _, anchor = url.removeprefix(site_url).partition("#")
+            page = pages.get(path) if url.startswith(site_url) else None
+            target = _link_target(library, page, anchor) if page else None
             if target is not None and target.page is not place.page:
-                leading.setdefault(target.id, []).append(words)
-    return leading
+                links.setdefault(target.id, []).append(words)
+    return links
 
 
-def _target(library: Library, page: PageEntry, anchor: str) -> SectionRef | None:
-    """Give the section that a link leads to; where there is no HTML, anchors are the slugs that GitHub makes."""
-    if found := library.sections.find_anchor(page, anchor):
-        return found
-    slug = (at for at, section in enumerate(page.sections) if github_slug(section.title) == anchor)
-    at = None if library.manifest.anchors else next(slug, None)
+def _link_target(library: SiteTexts, page: PageEntry, anchor: str) -> SectionRef | None:
+    """Return the section that a link leads to; on sites without HTML, anchors are GitHub's slugs."""
+    if target := library.sections.find_anchor(page, anchor):
+        return target
+    if library.manifest.anchors:
+        return None
+    matches = (at for at, section in enumerate(page.sections) if github_slug(section.title) == anchor)
+    at = next(matches, None)
     return None if at is None else SectionRef(page, at)
-
-
-_LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
-
-
-_PAGE_WEIGHTS = {"title": 3.0, "body": 1.0}
-
-
-_BATCH = 500
-
-
-_SHORTEST_GUESSED = 4
-
-
-_SHORTEST_STEM = 5

@@ -1,4 +1,4 @@
-"""Full-text search over sections: BM25 over their fields; what a section's page says counts too."""
+"""Full-text search over sections: BM25 over their fields, plus the score of their page."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from itertools import chain, islice
 from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.index import Index, PostingMatches, asks_about_changes, merge_matches
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
 from mkdocs_roaming.library.snippets import snippet
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.text import tokenizer
+from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.synonyms import find_stem_synonyms
 from mkdocs_roaming.text.tokenizer import Word
-from mkdocs_roaming.text.tokenizer import parse_query as words_of
 
 MAX_QUERY_CHARS = 2_000
-"""The characters of a question that are read."""
+"""A longer query is cut."""
+
+_MAX_QUERY_WORDS = 48
+_MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
+_RANKED_FOR_PAGES = 100
+"""Number of sections that usually contains enough pages."""
+_WORD_CACHE_SIZE = 256
+_ADDRESS = re.compile(r"[/#]|\.md$")
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A section that was found; a higher score is better, the best window of its text is the snippet."""
+    """A matching section, its score (higher is better) and the best window of its text."""
 
     place: SectionRef
     score: float
@@ -37,36 +44,37 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What counts how much in ranking: a section's fields first, then the rest.
-
-    `above` are the titles around the section on its page, `nav` its page's title and those above that, `below` its
-    subsections' titles, `links` the words of links that lead to it. `page` is the share of what the whole page says;
-    `full_title_bonus` is added, as a share, for a title all of whose words are asked for. A chatty word (*want*, *often*)
-    counts as the share `chatty` of any other, a word guessed for one that the site never uses as `guess`, a word of
-    the same meaning as `synonym`, of at most twice what the word itself scores. A change log counts as the share
-    `history`, unless changes are asked for. Measured by benchmarks/search_quality.py.
-    """
+    """The parameters of the ranking, measured by benchmarks/search_quality.py."""
 
     title: float = 12.0
     above: float = 2.0
+    """Titles of the sections above it on its page."""
     nav: float = 1.2
+    """The title of its page, and titles above that in the navigation."""
     keywords: float = 0.4
     below: float = 0.9
+    """Titles of its subsections."""
     links: float = 4.0
+    """Words of the links to it."""
     body: float = 0.9
     page: float = 0.7
+    """Share of the page's score."""
     full_title_bonus: float = 0.6
+    """Share that is added for a title all of whose words are in the query."""
     coverage_penalty: float = 0.5
+    """Share that is taken off a section with none of the words, and less for each word that it has."""
     chatty: float = 0.4
+    """Share of a filler word, such as *want* and *often*."""
     guess: float = 0.7
+    """Share of terms that are similar to a word that the site never uses."""
     synonym: float = 0.2
+    """Share of synonyms; see `_synonym_share`."""
     history: float = 0.65
+    """Share of a change log's sections, unless the query is about changes."""
 
 
 class Finder(Protocol):
-    """Finds sections: `Search` by words, `HybridSearch` by words and vectors."""
-
-    library: Library
+    """A search over the sections of one library: `Search` by words, `HybridSearch` by words and vectors."""
 
     def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
         """Return the best sections for a query, best first; `within` filters them."""
@@ -87,18 +95,18 @@ class Finder(Protocol):
         ...
 
 
-SearchFactory = Callable[[Library], Finder]
-
-
 class Search:
-    """Finds sections by words. The index is built on first use; reading is safe from several threads.
+    """Search by words. The index is built on first use; it may be used from several threads.
 
-    `excluded_links` are links, by their words in lower case and the id of the section that they lead to, which are not told to
-    the index: those that a measurement asks by.
+    Args:
+        library: The site.
+        weights: The parameters of the ranking.
+        excluded_links: Links whose words are not indexed, by their lower-case words and the id of the target section:
+            those that a benchmark uses as queries.
     """
 
     def __init__(
-        self, library: Library, *, weights: Weights | None = None, excluded_links: Container[tuple[str, str]] = ()
+        self, library: SiteTexts, *, weights: Weights | None = None, excluded_links: Container[tuple[str, str]] = ()
     ) -> None:
         self.library = library
         self.weights = weights or Weights()
@@ -106,88 +114,91 @@ class Search:
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._index: Index | None = None
-        self._found = lru_cache(_KEPT)(self._look_up)
+        self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
 
     def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
-        """Give the best sections for any text a person types, best first; a section's own address finds it too."""
+        """Return the best sections for a query, best first.
+
+        Args:
+            query: A question, words, or the id or address of a section, which is then the first hit.
+            limit: Maximum number of hits.
+            within: Returns whether a section may be a hit.
+        """
         words = parse_query(query, self._language)
-        ranked = self._ranked(words, limit)
-        named = self._named(query.strip())
-        if named is not None:
-            ranked = self._led_by(named, ranked)
-        found = (each for each in ranked if within is None or within(each[0]))
+        ranked = self._rank(words, limit)
+        target = self._resolve_address(query.strip())
+        if target is not None:
+            ranked = _put_first(target, ranked)
+        hits = (each for each in ranked if within is None or within(each[0]))
         return [
             Hit(place, score, snippet(self._read(place), words, self._language))
-            for place, score in islice(found, max(limit, 0))
+            for place, score in islice(hits, max(limit, 0))
         ]
-
-    def _led_by(
-        self, named: SectionRef, ranked: Iterator[tuple[SectionRef, float]]
-    ) -> Iterator[tuple[SectionRef, float]]:
-        best = next(ranked, None)
-        yield named, best[1] + 1 if best else 1.0
-        yield from (each for each in chain([best] if best else [], ranked) if each[0].id != named.id)
-
-    def _named(self, query: str) -> SectionRef | None:
-        """Give the section that an id, a path or a URL names; a single word is no path, though a page may have it."""
-        places = self.library.sections
-        if len(query) > MAX_QUERY_CHARS:
-            return None
-        return places.get(query) or (places.resolve(query) if _ADDRESS.search(query) else None)
 
     def pages(
         self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None
     ) -> list[PageEntry]:
-        """Give the pages whose best section ranks first."""
-        found: dict[str, PageEntry] = {}
-        for place, _ in self._ranked(parse_query(query, self._language), _FIRST):
-            if len(found) >= limit:
+        """Return the pages with the best sections, best first."""
+        pages: dict[str, PageEntry] = {}
+        for place, _ in self._rank(parse_query(query, self._language), _RANKED_FOR_PAGES):
+            if len(pages) >= limit:
                 break
             if within is None or within(place):
-                found.setdefault(place.page.path, place.page)
-        return list(found.values())
+                pages.setdefault(place.page.path, place.page)
+        return list(pages.values())
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
-        """Give every section that holds one of the words, and its score, best first."""
-        return list(self._ranked(words))
+        """Return all sections that contain one of the words, with their scores, best first."""
+        return list(self._rank(words))
 
     def words_only(self, query: str) -> bool:
         """Return False: no vectors are configured, so none are missing."""
         return False
 
-    def _ranked(self, words: Sequence[Word], first: int = 0) -> Iterator[tuple[SectionRef, float]]:
-        """Give what `rank` gives; the first so many before the rest is put in order, which few ask for."""
-        scores, places = self._scores(words), self._indexed().sections
-        left = list(scores)
+    def _resolve_address(self, query: str) -> SectionRef | None:
+        """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
+        sections = self.library.sections
+        if len(query) > MAX_QUERY_CHARS:
+            return None
+        return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
+
+    def _rank(self, words: Sequence[Word], first: int = 0) -> Iterator[tuple[SectionRef, float]]:
+        """Yield sections and scores, best first; the `first` ones before the others are sorted."""
+        scores, sections = self._scores(words), self._get_index().sections
+        others = list(scores)
         if 0 < first < len(scores):
-            least = nlargest(first, scores.values())[-1]
-            left = [row for row, score in scores.items() if score < least]
-            ahead = {row: score for row, score in scores.items() if score >= least}
-            yield from ((places[row], scores[row]) for row in _in_order(ahead))
-        yield from ((places[row], scores[row]) for row in _in_order({row: scores[row] for row in left}))
+            threshold = nlargest(first, scores.values())[-1]
+            others = [row for row, score in scores.items() if score < threshold]
+            best = {row: score for row, score in scores.items() if score >= threshold}
+            yield from ((sections[row], scores[row]) for row in _sort_rows(best))
+        yield from ((sections[row], scores[row]) for row in _sort_rows({row: scores[row] for row in others}))
 
     def _scores(self, words: Sequence[Word]) -> dict[int, float]:
-        """Give what each row that holds one of the words scores."""
-        index = self._indexed()
-        found = [each for word in words if (each := self._found(word)).rows]
-        scores, pages = _sums(found, index.pages)
-        held: Counter[int] = Counter()
-        for each in found:
-            held.update(each.rows)
-        lack = self.weights.coverage_penalty / (len(found) or 1)
-        left = [1 - lack * (len(found) - count) for count in range(len(found) + 1)]
-        share, page_of = self.weights.page, index.page_of
-        scores = {row: (score + share * pages[page_of[row]]) * left[held[row]] for row, score in scores.items()}
-        asked_for = {term for word in words for run in word.runs for term in run}
-        for row, count in Counter(row for term in asked_for for row in index.titled.get(term, ())).items():
+        """Return the score of each row that contains one of the words."""
+        index, weights = self._get_index(), self.weights
+        matches = [match for word in words if (match := self._find_word(word)).rows]
+        scores, page_scores = _sum_scores(matches, index.page_count)
+        word_counts: Counter[int] = Counter()
+        for match in matches:
+            word_counts.update(match.rows)
+        penalty = weights.coverage_penalty / (len(matches) or 1)
+        factors = [1 - penalty * (len(matches) - count) for count in range(len(matches) + 1)]
+        page_numbers = index.page_numbers
+        scores = {
+            row: (score + weights.page * page_scores[page_numbers[row]]) * factors[word_counts[row]]
+            for row, score in scores.items()
+        }
+        query_terms = {term for word in words for run in word.runs for term in run}
+        title_counts = Counter(row for term in query_terms for row in index.title_rows.get(term, ()))
+        for row, count in title_counts.items():
             if row in scores:
-                scores[row] *= 1 + self.weights.full_title_bonus * (count / index.telling[row])
+                scores[row] *= 1 + weights.full_title_bonus * (count / index.title_lengths[row])
         if not asks_about_changes(words):
-            for row in scores.keys() & index.history:
-                scores[row] *= self.weights.history
+            for row in scores.keys() & index.changelog_rows:
+                scores[row] *= weights.history
         return scores
 
-    def _indexed(self) -> Index:
+    def _get_index(self) -> Index:
         with self._lock:
             if self._index is None:
                 own = self.weights
@@ -195,21 +206,20 @@ class Search:
                 self._index = Index(self.library, fields, self._excluded_links)
             return self._index
 
-    def _look_up(self, word: Word) -> PostingMatches:
-        """Give what a word scores, by the best of the ways in which it is looked up."""
-        index, weights = self._indexed(), self.weights
-        weight = weights.chatty if word.text.lower() in _CHATTY else 1.0
-        runs = [run for run in word.runs if run]
-        found = index.postings.find(runs, prefix=word.prefix)
-        ways = [(found, weight)]
-        if not len(found.groups):
-            guesses = [] if word.prefix or not weights.guess else index.guesses(word.parts[-1])
-            ways = [(index.postings.find([(term,) for term in guesses]), weight * weights.guess)]
+    def _find_word_uncached(self, word: Word) -> PostingMatches:
+        """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
+        index, weights = self._get_index(), self.weights
+        weight = weights.chatty if word.text.lower() in load_words("en", "search.filler_words") else 1.0
+        exact = index.postings.find([run for run in word.runs if run], prefix=word.prefix)
+        matches = [(exact, weight)]
+        if not len(exact.groups):
+            similar = [] if word.prefix or not weights.guess else index.similar_terms(word.parts[-1])
+            matches = [(index.postings.find([(term,) for term in similar]), weight * weights.guess)]
         if weights.synonym and len(word.parts) == 1:
-            others = find_stem_synonyms(word.parts[0], self._language)
-            alike = index.postings.find([(term,) for term in others])
-            ways.append((alike, weight * weights.synonym * _at_most(found, alike)))
-        return merge_matches([(each, share) for each, share in ways if each.rows])
+            stems = find_stem_synonyms(word.parts[0], self._language)
+            synonyms = index.postings.find([(stem,) for stem in stems])
+            matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
+        return merge_matches([(match, share) for match, share in matches if match.rows])
 
     def _read(self, place: SectionRef) -> str:
         try:
@@ -218,58 +228,44 @@ class Search:
             return place.section.opening
 
 
-def _at_most(word: PostingMatches, alike: PostingMatches) -> float:
-    """Give what of their scores is left to words of the same meaning: they are bound to what the word itself scores.
-
-    A word that most sections hold tells hardly anything, *validator* on a site about validation; a rare synonym of it
-    would decide alone.
-    """
-    return min(1.0, _ALIKE * max(word.scores) / max(alike.scores)) if word.rows and alike.rows else 1.0
-
-
-def _sums(found: Iterable[PostingMatches], pages: int) -> tuple[dict[int, float], list[float]]:
-    """Give what rows score together, and what each page does."""
-    scores: dict[int, float] = {}
-    of_page = [0.0] * pages
-    for each in found:
-        for page, score in zip(each.groups, each.group_scores, strict=True):
-            of_page[page] += score
-        if not scores:
-            scores = dict(zip(each.rows, each.scores, strict=True))
-            continue
-        for row, score in zip(each.rows, each.scores, strict=True):
-            scores[row] = scores.get(row, 0.0) + score
-    return scores, of_page
-
-
-def _in_order(scores: Mapping[int, float]) -> list[int]:
-    """Give rows, the best first, equals as they stand on the site."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-
-
 def parse_query(query: str, language: str) -> list[Word]:
-    """Give the words of a question that tell something; all of them where none does."""
-    words = [word for word in words_of(query[:MAX_QUERY_CHARS], language) if any(word.runs)]
-    return ([word for word in words if not word.stop] or words)[:_MOST_WORDS]
+    """Return the distinct words of a query, without stop words if others remain."""
+    words = [word for word in tokenizer.parse_query(query[:MAX_QUERY_CHARS], language) if any(word.runs)]
+    return ([word for word in words if not word.stop] or words)[:_MAX_QUERY_WORDS]
 
 
-_ALIKE = 2.0  # at 1 one of 51 questions is lost, at 5, never above the word, links gain less
-_MOST_WORDS = 48
-_FIRST = 100  # sections that mostly hold as many pages as are asked for
-_KEPT = 256  # words whose scores are kept: those that are asked for again are those that many sections hold
-_ADDRESS = re.compile(r"[/#]|\.md$")
+def _put_first(target: SectionRef, ranked: Iterator[tuple[SectionRef, float]]) -> Iterator[tuple[SectionRef, float]]:
+    best = next(ranked, None)
+    yield target, best[1] + 1 if best else 1.0
+    yield from (each for each in chain([best] if best else [], ranked) if each[0].id != target.id)
 
-# Words that people ask with and that a page seldom answers with: rare in a text, so they would count for too much.
-_CHATTY = frozenset(
-    word
-    for line in (
-        "able actually allowed already also always anything back best better bit can cannot come comes correct",
-        "could different else ever every exactly find first found get gets getting go goes going good got happen",
-        "happens help instead just keep keeps kind know last let like long look looking looks lot lots make makes",
-        "many may mean means might much must need needs never new often old once only other own please possible",
-        "properly put really right same say says see seem seems should some something sort still tell than thing",
-        "things think time times tried try trying turn turns twice use used using want wants way ways whole",
-        "without wonder work working works would wrong",
-    )
-    for word in line.split()
-)
+
+def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
+    """Return the share that limits synonyms to twice the score of the word itself.
+
+    A word in most sections scores next to nothing, such as *validator* on a site about validation; a rare synonym
+    would decide the ranking.
+    """
+    if not exact.rows or not synonyms.rows:
+        return 1.0
+    return min(1.0, _MAX_SYNONYM_SHARE * max(exact.scores) / max(synonyms.scores))
+
+
+def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:
+    """Return the sums of the scores by row and by page."""
+    scores: dict[int, float] = {}
+    page_scores = [0.0] * page_count
+    for match in matches:
+        for page, score in zip(match.groups, match.group_scores, strict=True):
+            page_scores[page] += score
+        if not scores:
+            scores = dict(zip(match.rows, match.scores, strict=True))
+            continue
+        for row, score in zip(match.rows, match.scores, strict=True):
+            scores[row] = scores.get(row, 0.0) + score
+    return scores, page_scores
+
+
+def _sort_rows(scores: Mapping[int, float]) -> list[int]:
+    """Return rows by descending score; equal ones in the site's order."""
+    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)

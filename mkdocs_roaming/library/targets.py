@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mkdocs_roaming.library.library import Library, open_library, open_with_plugins
-from mkdocs_roaming.library.search import Hit, Search, SearchFactory
+from mkdocs_roaming.library.search import Finder, Hit, Search
 from mkdocs_roaming.library.tools import Toolset
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
+
+SearchFactory = Callable[[Library], Finder]
 
 
 @dataclass(frozen=True, slots=True)

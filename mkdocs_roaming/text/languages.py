@@ -85,6 +85,15 @@ def load_table(language: str, name: str, kind: type[T]) -> T | None:
 
 
 @cache
+def available_languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have a file, sorted."""
+    from importlib.resources import files
+
+    names = (file.name for file in (files(__package__) / "data").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+@cache
 def _read_file(code: str) -> Mapping[str, Any]:
     import pkgutil
     import tomllib
