@@ -82,6 +82,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # mkdocs leaves i
     search = option.Choice(("lexical", "hybrid"), default="lexical")
     embeddings = option.Type(dict, default={})  # read by publish.meaning
     serve_model = option.Optional(option.Type(str))
+    classes = option.Type(dict, default={})  # checked by html.themes
 
 
 class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]  # as above
@@ -117,6 +118,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._lint = self._lint_of()
         self._widget = self._widget_of(config)
         self._meaning = self._meaning_of()
+        self._check_classes()
         return config
 
     @event_priority(LAST)
@@ -140,7 +142,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
-        site = make_site(config, self.config.description, nav)
+        site = replace(make_site(config, self.config.description, nav), classes=self.config.classes)
         chosen = [page for page in order_posts(pages) if self._chosen(page, folder)]
         cache = ConversionCache(cache_folder(config) / folder if self.config.cache else None)
         try:
@@ -295,6 +297,15 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return parse_embeddings_options(self.config.embeddings, os.environ, "embeddings", log.info)
         except RoamingError as error:
             raise PluginError(f"roaming: {error}") from error
+
+    def _check_classes(self) -> None:
+        if self.config.classes:
+            from mkdocs_roaming.html.themes import parse_classes
+
+            try:
+                parse_classes(self.config.classes)
+            except RoamingError as error:
+                raise PluginError(f"roaming: {error}") from error
 
     def _widget_of(self, config: MkDocsConfig) -> WidgetOptions | None:
         if not self.config.widget:

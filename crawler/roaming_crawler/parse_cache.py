@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming import __version__
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.files import write_atomically
@@ -51,7 +52,7 @@ class ParseCache:
 def cache_key(*parts: str | bytes) -> str:
     """Give the key of a reading: it tells all that the reading depends on, and who reads."""
     digest = hashlib.sha256()
-    for part in (__version__, CONVERTER_VERSION, PARSER_VERSION, *parts):
+    for part in (__version__, CONVERTER_VERSION + load_themes().fingerprint, PARSER_VERSION, *parts):
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:40]

@@ -11,6 +11,7 @@ from roaming_crawler.crawl import CrawlConfig
 from roaming_crawler.parse_cache import PARSER_VERSION
 from roaming_crawler.session import MAX_PAGES_OPTION
 
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_fleet.records import SiteRecord
 
@@ -41,7 +42,7 @@ def config_digest(how: CrawlConfig) -> str:
     said = _said(how)
     for name in ("manners", "resume", "refresh", "allow_private", "workers"):
         said = {key: value for key, value in said.items() if key.partition(".")[0] != name}
-    text = json.dumps(said, sort_keys=True, default=str)
+    text = json.dumps(said, sort_keys=True, default=str) + load_themes().fingerprint
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 

@@ -56,16 +56,24 @@ from mkdocs_roaming.errors import UsageError
 @click.option("--no-html", is_flag=True, help="Leave the built pages as they are: no <link> pair, no pointer.")
 @SEARCH_OPTION
 @CONFIG
+@click.option(
+    "--class",
+    "classes",
+    multiple=True,
+    metavar="CLASS=ROLE",
+    help="Convert elements with this CSS class as the role, such as my-note=admonition. May be repeated.",
+)
 @click.option("--cache", type=click.Path(path_type=Path), help="Keep conversions in this folder for the next time.")
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish any built site in place: Markdown, llms.txt, manifest."""
+    from mkdocs_roaming.html.themes import parse_class_options
     from mkdocs_roaming.publish.widget import parse_widget_options
     from mkdocs_roaming.publish.writer import PublishOptions
     from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
     section_files: Any = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
-    how = IndexOptions(
+    options = IndexOptions(
         url=given["url"],
         name=given["name"],
         description=given["description"],
@@ -75,11 +83,12 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         previous=given["previous"],
         cache=given["cache"],
         rules=given["rules"],
+        classes=parse_class_options(given["classes"]),
         widget=parse_widget_options({"endpoint": given["endpoint"]} if given["endpoint"] else given["widget"]),
-        options=PublishOptions(not given["no_full"], section_files, given["outline_tokens"], embeddings_options(given)),
+        publish=PublishOptions(not given["no_full"], section_files, given["outline_tokens"], embeddings_options(given)),
     )
     with progress("Converting") as steps:
-        report = index_site(site_dir, how, warn=warn, steps=steps)
+        report = index_site(site_dir, options, warn=warn, start_progress=steps)
     if as_json:
         print_json(asdict(report))
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import PluginError, UsageError
 from mkdocs_roaming.plugins import load_entry_points
 
 if TYPE_CHECKING:
@@ -506,7 +506,7 @@ def load_themes(classes: Mapping[str, str] | None = None) -> ThemeSet:
 
     Raises:
         UsageError: A class has an unknown role.
-        PluginError: A package's theme cannot be loaded.
+        PluginError: The theme of a package cannot be loaded.
     """
     return _load_themes(tuple(sorted((classes or {}).items())))
 
@@ -516,7 +516,7 @@ def _load_themes(classes: tuple[tuple[str, str], ...]) -> ThemeSet:
     extra = []
     for name, theme in load_entry_points(ENTRY_POINT_GROUP).items():
         if not isinstance(theme, Theme):
-            raise UsageError(
+            raise PluginError(
                 f"entry point {name!r} of {ENTRY_POINT_GROUP}: expected a Theme, got {type(theme).__name__}. "
                 "Name an instance of mkdocs_roaming.html.themes.Theme."
             )
@@ -535,6 +535,21 @@ def parse_classes(value: object) -> dict[str, str]:
         raise UsageError("classes: expected a mapping of CSS classes to roles, such as `my-note: admonition`")
     _split_classes(value)
     return dict(value)
+
+
+def parse_class_options(values: Iterable[str]) -> dict[str, str]:
+    """Parse command-line options of the form `CLASS=ROLE`.
+
+    Raises:
+        UsageError: A value has another form, or a role is unknown.
+    """
+    classes = {}
+    for value in values:
+        name, _, role = value.partition("=")
+        if not (name and role):
+            raise UsageError(f"--class {value}: expected CLASS=ROLE, such as my-note=admonition")
+        classes[name.strip()] = role.strip()
+    return parse_classes(classes)
 
 
 def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:

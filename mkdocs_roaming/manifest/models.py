@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal, Protocol
 from urllib.parse import quote, unquote
 
@@ -98,6 +99,8 @@ class Site:
     alternates: tuple[Alternate, ...] = ()
     nav: tuple[NavItem, ...] = ()
     nav_source: str = "mkdocs"
+    classes: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """Roles of the site's own CSS classes, for the conversion of its pages."""
 
 
 class PageSource(Protocol):

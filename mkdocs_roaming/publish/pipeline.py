@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html.escape import add_lint_switches
+from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
@@ -114,7 +115,7 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    cached = batch.cache.get(page, format_pointer(batch.site), links.link, links.absolute)
+    cached = batch.cache.get(page, _conversion_context(batch.site), links.link, links.absolute)
     if cached is not None:
         batch.converted[page.path] = cached
     return cached is not None
@@ -125,8 +126,13 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
         batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path)
         return
-    batch.cache.put(page, format_pointer(batch.site), result)
+    batch.cache.put(page, _conversion_context(batch.site), result)
     batch.converted[page.path] = result
+
+
+def _conversion_context(site: Site) -> str:
+    """Return what conversions depend on besides the page: the pointer line, additional themes, the site's classes."""
+    return format_pointer(site) + load_themes(site.classes).fingerprint
 
 
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
@@ -135,12 +141,12 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
     try:
         if page.markdown is not None:
             return _normalize(page, page.markdown, format_pointer(site), links)
-        return _convert_article(page, format_pointer(site), links)
+        return _convert_article(page, format_pointer(site), links, load_themes(site.classes))
     except ConversionError as error:
         return str(error)
 
 
-def _convert_article(page: Page, pointer: str, links: LinkResolver) -> ConvertedPage:
+def _convert_article(page: Page, pointer: str, links: LinkResolver, themes: ThemeSet) -> ConvertedPage:
     from mkdocs_roaming.html.converter import convert  # imports lxml: not needed if all pages are cached
 
     seen_links: dict[str, str] = {}
@@ -152,7 +158,14 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver) -> Converted
     def resolve_image(src: str) -> str:
         return seen_images.setdefault(src, links.absolute(src))
 
-    result = convert(page.article, title=page.title, link=resolve_link, image=resolve_image, source=page.source_text)
+    result = convert(
+        page.article,
+        title=page.title,
+        link=resolve_link,
+        image=resolve_image,
+        source=page.source_text,
+        themes=themes,
+    )
     text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"
     sections = split_sections(text, title=page.title, headings=result.headings)
     return ConvertedPage(text, sections, seen_links, seen_images)

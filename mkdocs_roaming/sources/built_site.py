@@ -1,10 +1,10 @@
-"""Any built site's folder as a source of pages, whatever made it."""
+"""The folder of a built site, of any generator, as a source of pages."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from html import unescape
@@ -26,6 +26,8 @@ from mkdocs_roaming.html.document import (
     remove_element,
 )
 from mkdocs_roaming.html.final_page import exclusion_reason
+from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -45,293 +47,284 @@ from mkdocs_roaming.sources import site_nav
 
 Warn = Callable[[str], None]
 
+_MAX_SIDEBARS = 20
+"""Number of pages whose sidebars are kept while the site is read."""
+_SPECIAL_PAGE = re.compile(
+    r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
+    r"|^(search|print|print_page)(\.html|/)$"
+)
+_LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
+_IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
+
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How a built site is indexed. `url`, `name` and `description` are found out where they are None."""
+    """Options for indexing a built site. `url`, `name` and `description` are detected if they are None."""
 
     url: str | None = None
     name: str | None = None
     description: str | None = None
     include: tuple[str, ...] = ()
+    """Globs of the paths to publish; all if there are none."""
     exclude: tuple[str, ...] = ()
     html: bool = True
+    """Whether to add links to the Markdown to the pages."""
     previous: str | None = None
+    """Path or URL of the previous manifest, to keep the ids of renamed sections as aliases."""
     cache: Path | None = None
     rules: Path | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """Roles of the site's own CSS classes."""
     widget: WidgetOptions | None = None
-    options: PublishOptions = field(default_factory=PublishOptions)
+    publish: PublishOptions = field(default_factory=PublishOptions)
 
 
 def index_site(
     folder: Path,
-    how: IndexOptions,
+    options: IndexOptions,
     *,
     warn: Warn,
-    steps: Callable[[int], Callable[[], None]] = lambda count: lambda: None,
+    start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> PublishReport:
-    """Publish a built site's folder in place: Markdown, llms.txt, manifest; and, with `html`, pointers in its pages.
+    """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
 
-    `steps` is told how many pages there are and gives what is called after each. Raises UsageError where the folder
-    is no built site or its address cannot be found out, PublishError where nothing can be published.
+    Args:
+        folder: The folder.
+        options: The options.
+        warn: Called with a line for each problem.
+        start_progress: Called with the number of pages; returns a function that is called after each page.
+
+    Raises:
+        UsageError: The folder is not a built site, or its URL is unknown.
+        PublishError: There is nothing to publish.
     """
     rules = None
-    if how.rules:
+    if options.rules:
         from mkdocs_roaming.publish.rules import read_rules_file  # few sites have rules
 
-        rules = read_rules_file(how.rules)
-    previous = read_previous(how.previous, Path.cwd(), warn) if how.previous else None
-    built = read_site(folder, how, warn)
-    batch = convert_pages(
-        built.site, built.pages, cache=ConversionCache(how.cache), warn=warn, on_progress=steps(len(built.pages))
-    )
-    if how.widget:
+        rules = read_rules_file(options.rules)
+    previous = read_previous(options.previous, Path.cwd(), warn) if options.previous else None
+    built = read_site(folder, options, warn)
+    cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
+    batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
+    if options.widget:
         write_widget_files(folder, built.site.language)
-    report = publish_batch(batch, folder, how.options, previous=previous, rules=rules)
-    if how.html:
+    report = publish_batch(batch, folder, options.publish, previous=previous, rules=rules)
+    if options.html:
         for path in batch.pages:
-            _decorate(built.files[path], path, batch, how.widget)
+            _update_html(built.files[path], path, batch, options.widget)
     return report
+
+
+def _update_html(file: Path, path: str, batch: Batch, widget: WidgetOptions | None) -> None:
+    """Add the links to the Markdown, and the widget, to the HTML of a page."""
+    # surrogateescape: bytes that are not UTF-8 are written back unchanged
+    html = remove_widget(add_markdown_links(file.read_bytes().decode("utf-8", "surrogateescape"), path))
+    if widget:
+        suggestions = suggest_questions(None, batch.converted[path].sections)
+        html = add_widget(html, widget, path, batch.site.url, suggestions)
+    write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltSite:
-    """What a built site's folder holds: the site, its pages, and the HTML file of each path."""
+    """A built site: its metadata, its pages, and the HTML file of each path."""
 
     site: Site
     pages: tuple[Page, ...]
     files: dict[str, Path]
 
 
-def read_site(folder: Path, how: IndexOptions, warn: Warn) -> BuiltSite:
-    """Read a built site's folder."""
+def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
+    """Read the folder of a built site.
+
+    Raises:
+        UsageError: The folder is not a built site, or its URL is unknown.
+        PublishError: There is nothing to publish.
+    """
+    hint = "build the site, then name the folder that the build writes, such as site/"
     if folder.is_file():
-        raise UsageError(f"{folder}: a file; build the site, then name the folder that the build writes, such as site/")
+        raise UsageError(f"{folder}: is a file; {hint}")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; build the site first")
-    files = sorted(file for file in folder.rglob("*.html") if not _hidden(file.relative_to(folder)))
+    files = sorted(file for file in folder.rglob("*.html") if not _is_ignored(file.relative_to(folder)))
     if not files:
-        raise UsageError(
-            f"{folder}: no HTML in it; build the site, then name the folder that the build writes, such as site/"
-        )
-    old = _old_manifest(folder)
-    url = _site_url(folder, how.url, old)
-    pages: dict[str, Page] = {}
-    kept: dict[str, Path] = {}
-    bars: list[tuple[str, etree._Element]] = []
-    home: etree._Element | None = None
-    homes: dict[str, str] = {}
-    for file in files:
-        found = _read(file, folder, url, warn)
-        if found is None:
-            continue
-        page, tree = found
-        if not _chosen(page.path, how) or page.path in pages:
-            continue
-        pages[page.path], kept[page.path] = page, file
-        home = tree if page.path == "" else home
-        if re.fullmatch(r"[^/]+/", page.path):
-            homes[page.path] = str(tree.get("lang") or "")
-        if page.path == "" or len(bars) < _SIDEBARS_READ:
-            bars.append((page.path, tree))
-    for path in _of_other_languages(home, homes, pages, url, folder, warn):
-        del pages[path], kept[path]
-    bars = [(path, tree) for path, tree in bars if path in pages]
-    if not pages:
-        raise PublishError(f"{folder}: no page to publish among {len(files)} HTML files; check --include and --exclude")
-    nav, source = _nav(folder, url, old, pages, kept, bars)
-    head = home if home is not None else bars[0][1]
-    site = Site(
-        name=how.name or (old.site.name if old else None) or extract_site_name(head) or url,
-        url=url,
-        description=how.description or (old.site.description if old else "") or extract_meta(head, "description"),
-        language=(head.get("lang") or "en"),
-        nav=nav,
-        nav_source=source,
-    )
-    return BuiltSite(site, tuple(_without_the_sites_description(pages.values())), kept)
+        raise UsageError(f"{folder}: contains no HTML; {hint}")
+    return _SiteReader(folder, options, warn).read(files)
 
 
-_SIDEBARS_READ = 20
+def _is_ignored(file: Path) -> bool:
+    return any(part.startswith(_IGNORED_FOLDERS) for part in file.parts)
 
 
-def _without_the_sites_description(pages: Collection[Page]) -> Iterator[Page]:
-    """Give the pages without descriptions that stand on several: that is the site's, where a page has none."""
-    times = Counter(page.description for page in pages)
-    return (replace(page, description="") if times[page.description] > 1 else page for page in pages)
+class _SiteReader:
+    """Reads the pages, the navigation and the metadata of a built site."""
 
+    def __init__(self, folder: Path, options: IndexOptions, warn: Warn) -> None:
+        self._folder, self._options, self._warn = folder, options, warn
+        self._themes = load_themes(options.classes)
+        self._old = _load_old_manifest(folder)
+        self._url = self._find_url()
+        self._pages: dict[str, Page] = {}
+        self._files: dict[str, Path] = {}
 
-def _of_other_languages(
-    home: etree._Element | None,
-    homes: dict[str, str],
-    pages: dict[str, Page],
-    url: str,
-    folder: Path,
-    warn: Warn,
-) -> list[str]:
-    """Give the paths below folders that are sites of their own, in another language than the home page's.
-
-    `homes` are the languages of the pages that stand for the folders at the top.
-    """
-    own = str(home.get("lang") or "") if home is not None else ""
-    found: list[str] = []
-    for path, language in homes.items():
-        names = {language.lower(), language.lower().partition("-")[0]}
-        if own and language and language.lower() != own.lower() and path[:-1].lower().replace("_", "-") in names:
-            below = [other for other in pages if other.startswith(path)]
-            warn(
-                f"{path}: {len(below)} pages in another language ({language}) are left out; "
-                f"publish them as a site of their own: roaming index {folder / path} --url {url}{path}"
+    def read(self, files: list[Path]) -> BuiltSite:
+        home: Element | None = None
+        languages: dict[str, str] = {}
+        sidebars: list[tuple[str, Element]] = []
+        for file in files:
+            found = self._read_page(file)
+            if found is None or found[0].path in self._pages or not self._is_selected(found[0].path):
+                continue
+            page, tree = found
+            self._pages[page.path], self._files[page.path] = page, file
+            home = tree if page.path == "" else home
+            if re.fullmatch(r"[^/]+/", page.path):
+                languages[page.path] = str(tree.get("lang") or "")
+            if page.path == "" or len(sidebars) < _MAX_SIDEBARS:
+                sidebars.append((page.path, tree))
+        self._drop_other_languages(str(home.get("lang") or "") if home is not None else "", languages)
+        sidebars = [(path, tree) for path, tree in sidebars if path in self._pages]
+        if not self._pages:
+            raise PublishError(
+                f"{self._folder}: no page to publish among {len(files)} HTML files; check --include and --exclude"
             )
-            found += below
-    return found
+        nav, source = self._find_nav(sidebars)
+        head = home if home is not None else sidebars[0][1]
+        old = self._old.site if self._old else None
+        site = Site(
+            name=self._options.name or (old.name if old else None) or extract_site_name(head) or self._url,
+            url=self._url,
+            description=self._options.description
+            or (old.description if old else "")
+            or extract_meta(head, "description"),
+            language=(head.get("lang") or "en"),
+            nav=nav,
+            nav_source=source,
+            classes=self._options.classes,
+        )
+        return BuiltSite(site, tuple(self._without_shared_descriptions()), self._files)
 
+    def _read_page(self, file: Path) -> tuple[Page, Element] | None:
+        """Read one HTML file; None if it is not a page of the site."""
+        text = decode_page(file.read_bytes())
+        if "<head" not in text[:100_000].lower() or exclusion_reason(text):  # a template, or not to be indexed
+            return None
+        try:
+            tree = parse_document(text)
+        except (etree.ParserError, ValueError) as error:
+            self._warn(f"{file.relative_to(self._folder)}: {error}; the page is left out")
+            return None
+        for element in find_own_elements(tree):
+            remove_element(element)
+        path = self._find_path(file, tree)
+        if path is None:
+            return None
+        article = find_article(tree, self._themes)
+        page = Page(
+            path=path,
+            title=extract_title(tree),
+            article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
+            description=extract_meta(tree, "description") if not has_site_description(tree) else "",
+        )
+        return page, tree
 
-def _read(file: Path, folder: Path, url: str, warn: Warn) -> tuple[Page, etree._Element] | None:
-    """Read one HTML file; None where it is no page of the site."""
-    text = decode_page(file.read_bytes())
-    if "<head" not in text[:100_000].lower() or exclusion_reason(text):  # a template, or not to be found
-        return None
-    try:
-        tree = parse_document(text)
-    except (etree.ParserError, ValueError) as error:
-        warn(f"{file.relative_to(folder)}: {error}; the page is left out")
-        return None
-    for ours in find_own_elements(tree):
-        remove_element(ours)
-    path = _path(file, folder, url, tree)
-    if path is None:
-        return None
-    article = lxml_html.tostring(find_article(tree), encoding="unicode", with_tail=False)
-    page = Page(
-        path=path,
-        title=extract_title(tree),
-        article=article,
-        description=extract_meta(tree, "description") if not has_site_description(tree) else "",
-    )
-    return page, tree
+    def _find_path(self, file: Path, tree: Element) -> str | None:
+        """Return the path of a page, as its canonical link spells it; None if the link names another page."""
+        path = canonicalize_path(file.relative_to(self._folder).as_posix())
+        if _SPECIAL_PAGE.search(path):
+            return None
+        canonical = extract_canonical_url(tree)
+        named = url_to_path(self._url, canonical) if canonical else None
+        if named is None or named == path:
+            return path
+        stem = re.sub(r"(\.html?|/)$", "", path)
+        return named if named in (stem, stem + "/", stem + ".html") else None
 
+    def _is_selected(self, path: str) -> bool:
+        include, exclude = self._options.include, self._options.exclude
+        if include and not any(fnmatchcase(path, pattern) for pattern in include):
+            return False
+        return not any(fnmatchcase(path, pattern) for pattern in exclude)
 
-def _path(file: Path, folder: Path, url: str, tree: etree._Element) -> str | None:
-    """Give the page's path: its file's, in the spelling of its canonical link; None where that is another page's."""
-    path = canonicalize_path(file.relative_to(folder).as_posix())
-    if _NOT_A_PAGE.search(path):
-        return None
-    canonical = extract_canonical_url(tree)
-    named = url_to_path(url, canonical) if canonical else None
-    if named is None or named == path:
-        return path
-    stem = re.sub(r"(\.html?|/)$", "", path)
-    if named in (stem, stem + "/", stem + ".html"):
-        return named
-    return None
+    def _drop_other_languages(self, home: str, languages: Mapping[str, str]) -> None:
+        """Drop the pages in folders that are sites in another language than the home page.
 
+        Args:
+            home: The language of the home page.
+            languages: The languages of the index pages of top-level folders.
+        """
+        for folder, language in languages.items():
+            names = {language.lower(), language.lower().partition("-")[0]}
+            if not home or not language or language.lower() == home.lower():
+                continue
+            if folder[:-1].lower().replace("_", "-") not in names:
+                continue
+            pages = [path for path in self._pages if path.startswith(folder)]
+            self._warn(
+                f"{folder}: {len(pages)} pages in another language ({language}) are left out; publish them as a site "
+                f"of their own: roaming index {self._folder / folder} --url {self._url}{folder}"
+            )
+            for path in pages:
+                del self._pages[path], self._files[path]
 
-_NOT_A_PAGE = re.compile(
-    r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
-    r"|^(search|print|print_page)(\.html|/)$"
-)
+    def _without_shared_descriptions(self) -> Iterator[Page]:
+        """Yield the pages without descriptions that several have: generators write the site's on pages with none."""
+        counts = Counter(page.description for page in self._pages.values())
+        for page in self._pages.values():
+            yield replace(page, description="") if counts[page.description] > 1 else page
 
+    def _find_url(self) -> str:
+        """Return the URL of the site: the option, that of the old manifest, or that of the home page or the sitemap."""
+        folder, url = self._folder, self._options.url
+        if url:
+            if not re.match(r"https?://[^/]+", url):
+                raise UsageError(f"--url {url}: not an http(s) URL")
+            return url.rstrip("/") + "/"
+        if self._old:
+            return self._old.site.url
+        try:
+            home = parse_document(decode_page((folder / "index.html").read_bytes()))
+            if canonical := extract_canonical_url(home):
+                return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
+        except (OSError, etree.ParserError, ValueError):
+            pass
+        if root := _find_sitemap_root(_read_text(folder / "sitemap.xml")):
+            return root
+        if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
+            raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
+        raise UsageError(
+            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; set it with --url https://…/"
+        )
 
-def _site_url(folder: Path, given: str | None, old: Manifest | None) -> str:
-    """Give the site's address: as given, as published before, or as its home page or sitemap says."""
-    if given:
-        if not re.match(r"https?://[^/]+", given):
-            raise UsageError(f"--url {given}: not an http(s) address")
-        return given.rstrip("/") + "/"
-    if old:
-        return old.site.url
-    try:
-        home = parse_document(decode_page((folder / "index.html").read_bytes()))
-        if canonical := extract_canonical_url(home):
-            return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
-    except (OSError, etree.ParserError, ValueError):
-        pass
-    if named := _sitemap_url(_text(folder / "sitemap.xml")):
-        return named
-    if not (folder / "index.html").is_file() and (below := find_site_folders(folder)):
-        raise UsageError(f"{folder}: no index.html in it; name the folder of one site, such as {below[0]}")
-    raise UsageError(
-        f"{folder}: neither home page nor sitemap names its address; say where the site lives: --url https://…/"
-    )
+    def _find_nav(self, sidebars: list[tuple[str, Element]]) -> tuple[tuple[NavItem, ...], str]:
+        """Return the navigation and its source.
 
+        An earlier build may have known more than the folder shows now: the navigation of MkDocs, or an llms.txt of the
+        site that has been replaced.
+        """
+        pages, old = self._pages, self._old
+        if old and old.nav_source in ("mkdocs", "llms.txt"):
+            return site_nav.from_manifest(old), old.nav_source
+        if not old and (llms_txt := _read_text(self._folder / "llms.txt")):
+            nav = site_nav.from_llms_txt(llms_txt, site_nav.make_resolver(self._url, self._url, pages))
+            if len(site_nav.collect_paths(nav)) >= len(pages) // 2:
+                return nav, "llms.txt"
+        navs = [self._read_sidebar(path, tree) for path, tree in sidebars]
+        if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
+            navs.append(self._read_sidebar("toc.html", parse_document(text)))
+        nav = site_nav.merge_navs(navs, pages, self._read_sidebar)
+        paths = site_nav.collect_paths(nav)
+        if len(paths) > 1:
+            home = [NavItem(pages[""].title, "")] if "" in pages and "" not in paths else []
+            return (*home, *nav), "sidebar"
+        return site_nav.from_folders({path: page.title for path, page in pages.items()}), "folders"
 
-def _sitemap_url(sitemap: str) -> str | None:
-    """Give the address that all others of a sitemap begin with; None where it doesn't hold the home page."""
-    found = sorted(unescape(address) for address in re.findall(r"<loc>\s*(https?://[^<\s]+)\s*</loc>", sitemap))
-    if found and found[0].endswith("/") and all(address.startswith(found[0]) for address in found):
-        return found[0]
-    return None
-
-
-def _nav(
-    folder: Path,
-    url: str,
-    old: Manifest | None,
-    pages: dict[str, Page],
-    kept: dict[str, Path],
-    bars: Iterable[tuple[str, etree._Element]],
-) -> tuple[tuple[NavItem, ...], str]:
-    """Give the nav and what it was taken from.
-
-    What was published before wins where it knew more than the folder does now: MkDocs' nav, or a foreign llms.txt
-    that ours has replaced.
-    """
-    if old and old.nav_source in ("mkdocs", "llms.txt"):
-        return site_nav.from_manifest(old), old.nav_source
-    if not old and (llms := _text(folder / "llms.txt")):
-        nav = site_nav.from_llms_txt(llms, site_nav.make_resolver(url, url, pages))
-        if len(site_nav.collect_paths(nav)) >= len(pages) // 2:
-            return nav, "llms.txt"
-    nav = _sidebars(folder, url, pages, kept, bars)
-    if len(site_nav.collect_paths(nav)) > 1:
-        home = [NavItem(pages[""].title, "")] if "" in pages and "" not in site_nav.collect_paths(nav) else []
-        return (*home, *nav), "sidebar"
-    return site_nav.from_folders({path: page.title for path, page in pages.items()}), "folders"
-
-
-def _sidebars(
-    folder: Path,
-    url: str,
-    pages: dict[str, Page],
-    kept: dict[str, Path],
-    bars: Iterable[tuple[str, etree._Element]],
-) -> tuple[NavItem, ...]:
-    """Give the nav that the sidebars make together."""
-
-    def read(path: str, tree: etree._Element) -> tuple[NavItem, ...]:
-        return site_nav.from_sidebar(tree, site_nav.make_resolver(url, path_to_url(url, path), pages))
-
-    found = [read(path, tree) for path, tree in bars]
-    if text := _text(folder / "toc.html"):  # mdBook's pages load their sidebar
-        found.append(read("toc.html", parse_document(text)))
-    return site_nav.merge_navs(
-        found, pages, lambda path: read(path, parse_document(decode_page(kept[path].read_bytes())))
-    )
-
-
-def _old_manifest(folder: Path) -> Manifest | None:
-    try:
-        return load_manifest((folder / MANIFEST_PATH).read_bytes())
-    except (OSError, ManifestError):
-        return None
-
-
-def _chosen(path: str, how: IndexOptions) -> bool:
-    if how.include and not any(fnmatchcase(path, pattern) for pattern in how.include):
-        return False
-    return not any(fnmatchcase(path, pattern) for pattern in how.exclude)
-
-
-def _hidden(file: Path) -> bool:
-    return any(part.startswith((".", "_static", "_sources", "_modules")) for part in file.parts)
-
-
-def _decorate(file: Path, path: str, batch: Batch, widget: WidgetOptions | None) -> None:
-    html = remove_widget(add_markdown_links(_decoded(file.read_bytes()), path))
-    if widget:
-        html = add_widget(html, widget, path, batch.site.url, suggest_questions(None, batch.converted[path].sections))
-    write_atomically(file, html.encode("utf-8", "surrogateescape"))
+    def _read_sidebar(self, path: str, tree: Element | None = None) -> tuple[NavItem, ...]:
+        if tree is None:
+            tree = parse_document(decode_page(self._files[path].read_bytes()))
+        resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
+        return site_nav.from_sidebar(tree, resolve, self._themes)
 
 
 def decode_page(data: bytes) -> str:
@@ -344,12 +337,22 @@ def decode_page(data: bytes) -> str:
         return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
 
 
-def _decoded(data: bytes) -> str:
-    """Give a page's text; bytes that are no UTF-8 come through unchanged when the page is written again."""
-    return data.decode("utf-8", "surrogateescape")
+def _find_sitemap_root(sitemap: str) -> str | None:
+    """Return the URL that all others of a sitemap begin with; None if the sitemap does not contain the home page."""
+    urls = sorted(unescape(url) for url in _LOCATION.findall(sitemap))
+    if urls and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls):
+        return urls[0]
+    return None
 
 
-def _text(file: Path) -> str:
+def _load_old_manifest(folder: Path) -> Manifest | None:
+    try:
+        return load_manifest((folder / MANIFEST_PATH).read_bytes())
+    except (OSError, ManifestError):
+        return None
+
+
+def _read_text(file: Path) -> str:
     try:
         return file.read_text("utf-8-sig", "replace")
     except OSError:

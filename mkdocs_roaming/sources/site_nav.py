@@ -1,4 +1,4 @@
-"""The nav of a built site that has no configuration to ask: from its llms.txt, its theme's sidebar, or its folders."""
+"""The navigation of a built site, from its llms.txt, the sidebars of its pages, or its folders."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
+from mkdocs_roaming.html.visitor import Element, has_class
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
 
+Nav = tuple[NavItem, ...]
 Resolve = Callable[[str], str | None]
-"""Gives the path of a published page for an href, None for anything else."""
+"""Returns the path of a published page for the target of a link, None for anything else."""
+
+_MAX_FRUITLESS = 30
+"""`merge_navs` stops after this number of further pages that add nothing."""
+_LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
+_LLMS_LINK = re.compile(r"\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^)>\s]+)")
+_visible_texts = cast(
+    "Callable[[Element], list[str]]",
+    etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
+)
 
 
-def from_manifest(manifest: Manifest) -> tuple[NavItem, ...]:
-    """Give the nav that an earlier build of ours published."""
+def from_manifest(manifest: Manifest) -> Nav:
+    """Return the navigation that an earlier build has published."""
 
     def item(entry: NavEntry) -> NavItem:
         return NavItem(entry.title, entry.page, entry.url, tuple(map(item, entry.children)))
@@ -26,260 +37,89 @@ def from_manifest(manifest: Manifest) -> tuple[NavItem, ...]:
     return tuple(map(item, manifest.nav))
 
 
-def from_llms_txt(text: str, resolve: Resolve) -> tuple[NavItem, ...]:
-    """Give the groups of an llms.txt; empty where fewer than two of its links lead to pages of the site."""
+def from_llms_txt(text: str, resolve: Resolve) -> Nav:
+    """Return the groups of an llms.txt, empty if fewer than two of its links lead to pages of the site."""
     groups: list[tuple[str, list[NavItem]]] = [("", [])]
     for line in text.splitlines():
         if heading := re.match(r"##\s+(.+)", line):
             groups.append((heading[1].strip(), []))
-        elif link := re.match(r"\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^)>\s]+)", line):
+        elif link := _LLMS_LINK.match(line):
             path = resolve(re.sub(r"(index\.html)?\.md(?=$|#)", lambda found: found[1] or "", link[2]))
             path = path if path is not None else resolve(re.sub(r"(^|/)index\.md$", r"\1", link[2]))
             if path is not None:
                 groups[-1][1].append(NavItem(link[1].strip(), path))
-    if sum(len(items) for _, items in groups) < 2:
-        return ()
-    nav: list[NavItem] = []
-    for title, items in groups:
-        nav += [NavItem(title, children=tuple(items))] if title and items else items
-    return tuple(nav)
+    return tuple(_join_groups(groups)) if sum(len(items) for _, items in groups) > 1 else ()
 
 
-def from_sidebar(page: etree._Element, resolve: Resolve, themes: ThemeSet | None = None) -> tuple[NavItem, ...]:
-    """Give the nav in a page's sidebar; empty where no theme is recognised.
+def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None) -> Nav:
+    """Return the navigation in the sidebar of a page, empty if its theme is unknown.
 
-    Groups that the page shows closed are empty: `together` fills them from other pages, or drops them.
+    Groups that the page shows closed are empty: `merge_navs` fills them from other pages, or drops them.
     """
-    if nav := _pydata(page, resolve):
+    if nav := _read_pydata(page, resolve):
         return nav
     for selector in (themes or load_themes()).navs:
-        bars = [bar for bar in compile_selector(selector)(page) if not _of_a_post(bar)]
-        found = [item for bar in bars for item in _items(bar, resolve)]
-        if sum(1 for _ in _paths(found)) > 1:
-            return tuple(_once(found, set()))
-    contents = compile_selector(".toctree-wrapper")(page) if resolve("#") == "" else ()  # a Sphinx theme without a nav
-    return tuple(_once([item for part in contents for item in _items(part, resolve)], set()))
+        bars = [bar for bar in compile_selector(selector)(page) if not _is_post_sidebar(bar)]
+        items = [item for bar in bars for item in _read_lists(bar, resolve)]
+        if sum(1 for _ in _iter_paths(items)) > 1:
+            return tuple(_drop_repeated(items))
+    # The home page of a Sphinx site whose theme has no navigation
+    contents = compile_selector(".toctree-wrapper")(page) if resolve("#") == "" else ()
+    return tuple(_drop_repeated(item for part in contents for item in _read_lists(part, resolve)))
 
 
-def merge_navs(
-    navs: Sequence[tuple[NavItem, ...]], pages: Iterable[str], read: Callable[[str], tuple[NavItem, ...]]
-) -> tuple[NavItem, ...]:
-    """Give the nav that the sidebars of several pages make together, without groups that hold nothing.
+def from_folders(titles: Mapping[str, str]) -> Nav:
+    """Return a navigation that follows the folders of the pages.
 
-    Many themes show a page its own branch only. So where `pages` are left that the sidebars at hand did not name,
-    `read` gives theirs too, until a number of them brought nothing new.
+    Args:
+        titles: The titles of the pages by path.
     """
-    nav = max(navs, key=lambda one: len(collect_paths(one)), default=())
-    for one in navs:
-        if collect_paths(one) - collect_paths(nav):
-            nav = _merged(nav, one)
-    named, fruitless = collect_paths(nav), 0
+    tree: dict[str, Any] = {}
+    for path in titles:
+        *folders, _name = path.rstrip("/").split("/")
+        node = tree
+        for folder in folders:
+            node = node.setdefault(folder, {})
+    return tuple(_read_folder(tree, "", titles))
+
+
+def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], Nav]) -> Nav:
+    """Merge the sidebars of several pages, and drop empty groups.
+
+    Many themes show only the branch of the page. So the sidebars of pages that are not in the navigation yet are read,
+    too, until a number of them adds nothing.
+
+    Args:
+        navs: The sidebars of some pages.
+        pages: The paths of all pages.
+        read: Returns the sidebar of a page.
+    """
+    nav = max(navs, key=lambda other: len(collect_paths(other)), default=())
+    for other in navs:
+        if collect_paths(other) - collect_paths(nav):
+            nav = _merge(nav, other)
+    known, fruitless = collect_paths(nav), 0
     for path in pages if nav else ():
-        if path in named:
+        if path in known:
             continue
-        one = read(path)
-        if collect_paths(one) - named:
-            nav = _merged(nav, one)
-            named = collect_paths(nav)
+        other = read(path)
+        if collect_paths(other) - known:
+            nav = _merge(nav, other)
+            known = collect_paths(nav)
         else:
             fruitless += 1
-        if fruitless > _FRUITLESS:
+        if fruitless > _MAX_FRUITLESS:
             break
-    return tuple(_full(_once(nav, set())))
-
-
-_FRUITLESS = 30
-
-
-def from_folders(titles: Mapping[str, str]) -> tuple[NavItem, ...]:
-    """Give a nav that follows the folders of the paths; `titles` names the pages by path."""
-    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a folder holds folders
-    for path in titles:
-        *folders, _last = path.rstrip("/").split("/")
-        at = tree
-        for folder in folders:
-            at = at.setdefault(folder, {})
-    return tuple(_folder(tree, "", titles))
+    return tuple(_drop_empty_groups(_drop_repeated(nav)))
 
 
 def collect_paths(nav: Iterable[NavItem]) -> set[str]:
-    """Give the paths of the pages that a nav names."""
-    return set(_paths(nav))
-
-
-# Nested lists, as every theme writes its nav
-
-
-def _items(element: etree._Element, resolve: Resolve) -> list[NavItem]:
-    """Read the lists right below an element; a caption before a list, or within it, makes a group of what follows."""
-    groups: list[tuple[str, list[NavItem]]] = [("", [])]
-    caption = ""
-    for child in element:
-        tag = child.tag if isinstance(child.tag, str) else ""
-        here = groups[-1][1]
-        if "relations" in _classes(child):  # alabaster: the pages before and after
-            continue
-        if "part-title" in _classes(child):  # mdBook
-            groups.append((_text(child), []))
-        elif _is_item(child):
-            item = _item(child, resolve)
-            if item.title or item.path is not None:
-                here.append(item)
-            elif here and tag == "li":  # mdBook: the inner list stands in an item of its own
-                here[-1] = replace(here[-1], children=(*here[-1].children, *item.children))
-            else:
-                here.extend(item.children)
-        elif tag in ("ul", "ol", "nav", "div", "details", "section") or "-" in tag:
-            items = _items(child, resolve)
-            here.extend([NavItem(caption, children=tuple(items))] if caption and items else items)
-            caption = "" if items else caption
-        elif tag in ("p", "h2", "h3", "summary", "span") and "caption" in (child.get("class") or "") + tag:
-            caption = _text(child)
-    return [
-        item
-        for title, items in groups
-        for item in ([NavItem(title, children=tuple(items))] if title and items else items)
-    ]
-
-
-def _item(element: etree._Element, resolve: Resolve) -> NavItem:
-    own = _own(element)
-    children = tuple(item for part in own if _is_list(part) for item in _items(part, resolve))
-    label, path, closed = " ".join((element.text or "").split()), None, False
-    for part in own:
-        if part.tag not in _LABELS:
-            continue
-        href = part.get("href") if part.tag == "a" else None
-        if part.get("role") == "button":  # Docusaurus: a group that opens; its link leads to its first page
-            closed, href = True, None
-        # `#` alone is how Sphinx links to the page one is on, and how menus open; `#section` is a table of contents.
-        if href is not None and path is None and (not href.startswith("#") or (href == "#" and not children)):
-            path = resolve(href)
-            label = _text(part) or label
-        label = label or _text(part)
-    return NavItem(label if path is not None or children or closed else "", path, children=children)
-
-
-def _pydata(page: etree._Element, resolve: Resolve) -> tuple[NavItem, ...]:
-    """Read what pydata's theme splits in two: the head of the page names the parts, the sidebar the pages of one."""
-    items: dict[str, NavItem] = {}
-    for link in compile_selector("ul.bd-navbar-elements a")(page):
-        path = resolve(link.get("href") or "")
-        if path is None or path in items:
-            continue
-        inner: list[NavItem] = []
-        if any({"current", "active"} & _classes(above) for above in link.iterancestors("li")):
-            inner = [
-                item for bar in compile_selector(".bd-docs-nav .bd-toc-item")(page) for item in _items(bar, resolve)
-            ]
-        items[path] = NavItem(_text(link), path, children=tuple(inner))
-    return tuple(items.values())
-
-
-def _of_a_post(bar: etree._Element) -> bool:
-    """Tell whether it is what Material shows beside a post: its date, its author, related links."""
-    return any("md-sidebar--post" in _classes(above) for above in bar.iterancestors())
-
-
-def _is_item(element: etree._Element) -> bool:
-    return element.tag == "li" or "VPSidebarItem" in _classes(element)
-
-
-def _is_list(element: etree._Element) -> bool:
-    return element.tag in ("ul", "ol") or (element.tag == "div" and "items" in _classes(element))  # VitePress
-
-
-def _classes(element: etree._Element) -> set[str]:
-    return set((element.get("class") or "").split())
-
-
-def _own(item: etree._Element) -> list[etree._Element]:
-    """Give what stands in an entry, but not within entries below it."""
-    found = []
-    walker = etree.iterwalk(item, events=("start",))
-    for _, element in walker:
-        if element is not item:
-            found.append(element)
-            if _is_item(element):
-                walker.skip_subtree()
-    return found
-
-
-_LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
-
-
-def _merged(nav: Sequence[NavItem], other: Sequence[NavItem]) -> tuple[NavItem, ...]:
-    """Give a nav with what another one knows more; what is new stands behind what it stands behind there."""
-    places = {_key(item): at for at, item in enumerate(nav)}
-    behind: dict[int, list[NavItem]] = {}
-    items = list(nav)
-    at = -1 if any(_key(item) in places for item in other) else len(items) - 1
-    for item in other:
-        known = places.get(_key(item))
-        if known is None:
-            behind.setdefault(at, []).append(item)
-        else:
-            items[known] = replace(items[known], children=_merged(items[known].children, item.children))
-            at = known
-    return (*behind.get(-1, ()), *(one for at, item in enumerate(items) for one in (item, *behind.get(at, ()))))
-
-
-def _key(item: NavItem) -> tuple[str | None, str]:
-    return (item.path, "" if item.path is not None else item.title)
-
-
-def _once(items: Iterable[NavItem], seen: set[str]) -> Iterator[NavItem]:
-    """Leave out what was named before: themes write their nav once for wide and once for narrow screens."""
-    for item in items:
-        again = item.path is not None and item.path in seen
-        if item.path is not None:
-            seen.add(item.path)
-        children = tuple(_once(item.children, seen))
-        if not again or children:
-            yield NavItem(item.title, None if again else item.path, children=children)
-
-
-def _full(items: Iterable[NavItem]) -> Iterator[NavItem]:
-    for item in items:
-        children = tuple(_full(item.children))
-        if item.path is not None or children:
-            yield replace(item, children=children)
-
-
-def _paths(items: Iterable[NavItem]) -> Iterator[str]:
-    for item in items:
-        if item.path is not None:
-            yield item.path
-        yield from _paths(item.children)
-
-
-def _text(element: etree._Element) -> str:
-    """Give an entry's text, without the numbers of chapters and what else is there for the eye only."""
-    return " ".join("".join(_seen(element)).replace("\u200b", "").split())
-
-
-_seen = cast(
-    "Callable[[etree._Element], list[str]]",
-    etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
-)
-
-
-def _folder(tree: Mapping[str, Any], above: str, titles: Mapping[str, str]) -> Iterator[NavItem]:
-    here = [path for path in titles if path.startswith(above) and "/" not in path[len(above) :].rstrip("/")]
-    for path in sorted(here, key=lambda path: (path.rstrip("/") != above.rstrip("/"), path)):
-        if path.rstrip("/").rpartition("/")[2] not in tree or path == "":
-            yield NavItem(titles[path], path)
-    for name in sorted(tree):
-        own = next(
-            (path for path in (f"{above}{name}/", f"{above}{name}", f"{above}{name}.html") if path in titles), None
-        )
-        title = titles[own] if own is not None else name.replace("-", " ").replace("_", " ").capitalize()
-        children = [item for item in _folder(tree[name], f"{above}{name}/", titles) if item.path != own]
-        yield NavItem(title, own, children=tuple(children))
+    """Return the paths of the pages in a navigation."""
+    return set(_iter_paths(nav))
 
 
 def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve:
-    """Give what resolves the hrefs of a page to the paths of published pages."""
+    """Return a function that maps the targets of a page's links to the paths of published pages."""
     known = set(paths)
 
     def resolve(href: str) -> str | None:
@@ -293,3 +133,168 @@ def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve
         return next((form for form in forms if form in known), None)
 
     return resolve
+
+
+# Sidebars: every theme writes them as nested lists
+
+
+def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
+    """Read the lists in an element. A caption before a list, or in it, makes a group of the following items."""
+    groups: list[tuple[str, list[NavItem]]] = [("", [])]
+    caption = ""
+    for child in element:
+        tag = child.tag if isinstance(child.tag, str) else ""
+        items = groups[-1][1]
+        if has_class(child, "relations"):  # alabaster: the previous and the next page
+            continue
+        if has_class(child, "part-title"):  # mdBook
+            groups.append((_read_text(child), []))
+        elif _is_item(child):
+            item = _read_item(child, resolve)
+            if item.title or item.path is not None:
+                items.append(item)
+            elif items and tag == "li":  # mdBook: an inner list is in an item of its own
+                items[-1] = replace(items[-1], children=(*items[-1].children, *item.children))
+            else:
+                items.extend(item.children)
+        elif tag in ("ul", "ol", "nav", "div", "details", "section") or "-" in tag:
+            inner = _read_lists(child, resolve)
+            items.extend(_join_groups([(caption, inner)]))
+            caption = "" if inner else caption
+        elif tag in ("p", "h2", "h3", "summary", "span") and "caption" in (child.get("class") or "") + tag:
+            caption = _read_text(child)
+    return _join_groups(groups)
+
+
+def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
+    """Return groups as items. The items of a group without a title are not nested."""
+    nav: list[NavItem] = []
+    for title, items in groups:
+        nav += [NavItem(title, children=tuple(items))] if title and items else items
+    return nav
+
+
+def _read_item(element: Element, resolve: Resolve) -> NavItem:
+    own = _own_elements(element)
+    children = tuple(item for part in own if _is_list(part) for item in _read_lists(part, resolve))
+    label, path, closed = " ".join((element.text or "").split()), None, False
+    for part in own:
+        if part.tag not in _LABELS:
+            continue
+        href = part.get("href") if part.tag == "a" else None
+        if part.get("role") == "button":  # Docusaurus: a group that opens, with a link to its first page
+            closed, href = True, None
+        # `#` alone is Sphinx's link to the current page, or opens a menu. `#section` belongs to a table of contents.
+        if href is not None and path is None and (not href.startswith("#") or (href == "#" and not children)):
+            path = resolve(href)
+            label = _read_text(part) or label
+        label = label or _read_text(part)
+    return NavItem(label if path is not None or children or closed else "", path, children=children)
+
+
+def _own_elements(item: Element) -> list[Element]:
+    """Return the elements in an item, but not those in nested items."""
+    own = []
+    walker = etree.iterwalk(item, events=("start",))
+    for _, element in walker:
+        if element is not item:
+            own.append(element)
+            if _is_item(element):
+                walker.skip_subtree()
+    return own
+
+
+def _read_pydata(page: Element, resolve: Resolve) -> Nav:
+    """Read the navigation of the pydata theme: the header names the parts, the sidebar the pages of the current one."""
+    items: dict[str, NavItem] = {}
+    for link in compile_selector("ul.bd-navbar-elements a")(page):
+        path = resolve(link.get("href") or "")
+        if path is None or path in items:
+            continue
+        children: list[NavItem] = []
+        if any(has_class(parent, "current", "active") for parent in link.iterancestors("li")):
+            bars = compile_selector(".bd-docs-nav .bd-toc-item")(page)
+            children = [item for bar in bars for item in _read_lists(bar, resolve)]
+        items[path] = NavItem(_read_text(link), path, children=tuple(children))
+    return tuple(items.values())
+
+
+def _is_post_sidebar(bar: Element) -> bool:
+    """Return whether a sidebar is Material's sidebar of a blog post: date, author, related links."""
+    return any(has_class(parent, "md-sidebar--post") for parent in bar.iterancestors())
+
+
+def _is_item(element: Element) -> bool:
+    return element.tag == "li" or has_class(element, "VPSidebarItem")
+
+
+def _is_list(element: Element) -> bool:
+    return element.tag in ("ul", "ol") or (element.tag == "div" and has_class(element, "items"))  # VitePress
+
+
+def _read_text(element: Element) -> str:
+    """Return the text of an item without hidden parts such as chapter numbers."""
+    return " ".join("".join(_visible_texts(element)).replace("\u200b", "").split())
+
+
+# Operations on navigations
+
+
+def _merge(nav: Sequence[NavItem], other: Sequence[NavItem]) -> Nav:
+    """Add the items of another navigation, each after the item that it follows there."""
+    positions = {_key(item): index for index, item in enumerate(nav)}
+    added: dict[int, list[NavItem]] = {}
+    items = list(nav)
+    position = -1 if any(_key(item) in positions for item in other) else len(items) - 1
+    for item in other:
+        known = positions.get(_key(item))
+        if known is None:
+            added.setdefault(position, []).append(item)
+        else:
+            items[known] = replace(items[known], children=_merge(items[known].children, item.children))
+            position = known
+    return (*added.get(-1, ()), *(one for index, item in enumerate(items) for one in (item, *added.get(index, ()))))
+
+
+def _key(item: NavItem) -> tuple[str | None, str]:
+    return (item.path, "" if item.path is not None else item.title)
+
+
+def _drop_repeated(items: Iterable[NavItem], seen: set[str] | None = None) -> Iterator[NavItem]:
+    """Drop repeated pages: themes write their navigation for wide and for narrow screens."""
+    seen = set() if seen is None else seen
+    for item in items:
+        path = item.path if item.path not in seen else None
+        repeated = path != item.path
+        if path is not None:
+            seen.add(path)
+        children = tuple(_drop_repeated(item.children, seen))
+        if not repeated or children:
+            yield NavItem(item.title, path, children=children)
+
+
+def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:
+    for item in items:
+        children = tuple(_drop_empty_groups(item.children))
+        if item.path is not None or children:
+            yield replace(item, children=children)
+
+
+def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
+    for item in items:
+        if item.path is not None:
+            yield item.path
+        yield from _iter_paths(item.children)
+
+
+def _read_folder(tree: Mapping[str, Any], parent: str, titles: Mapping[str, str]) -> Iterator[NavItem]:
+    pages = [path for path in titles if path.startswith(parent) and "/" not in path[len(parent) :].rstrip("/")]
+    for path in sorted(pages, key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
+        if path.rstrip("/").rpartition("/")[2] not in tree or path == "":
+            yield NavItem(titles[path], path)
+    for name in sorted(tree):
+        folder = f"{parent}{name}"
+        own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
+        title = titles[own] if own is not None else name.replace("-", " ").replace("_", " ").capitalize()
+        children = [item for item in _read_folder(tree[name], f"{folder}/", titles) if item.path != own]
+        yield NavItem(title, own, children=tuple(children))

@@ -1,6 +1,6 @@
-"""`roaming index` on what other generators build: pages, titles, nav and anchors are those that readers see.
+"""Tests of `roaming index` on small sites in the shape of each supported generator.
 
-Each folder of tests/golden/sites holds a small site in the shape of one generator, and what is to be made of it.
+Each folder of tests/golden/sites contains the pages of a site and the expected manifest.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SITES = Path(__file__).parents[2] / "golden/sites"
 URL = "https://docs.example/ebb/"
 
 
-def told(manifest: Manifest) -> dict[str, Any]:
-    """Give what a manifest says, as expected.yml has it."""
+def summarize(manifest: Manifest) -> dict[str, Any]:
+    """Return the content of a manifest in the form of expected.yml."""
     site = manifest.site
 
     def nav(entries: tuple[NavEntry, ...]) -> list[Any]:
@@ -47,7 +47,7 @@ def told(manifest: Manifest) -> dict[str, Any]:
 
 @pytest.fixture
 def indexed(tmp_path: Path) -> Any:
-    """Indexes a copy of a generator's site."""
+    """Return a function that indexes a copy of a site."""
 
     def run(name: str) -> Path:
         shutil.copytree(SITES / name / "pages", tmp_path / name)
@@ -60,18 +60,16 @@ def indexed(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_a_generators_site_is_read_as_its_readers_see_it(indexed: Any, name: str) -> None:
-    """Site, nav, pages, titles and anchors are the expected ones, and all that is published holds together."""
+def test_index_site_finds_pages_nav_and_anchors_of_each_generator(indexed: Any, name: str) -> None:
     folder = indexed(name)
     expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
-    assert told(load_manifest((folder / "roaming/manifest.json").read_bytes())) == expected
+    assert summarize(load_manifest((folder / "roaming/manifest.json").read_bytes())) == expected
     found = validate_site(open_library(folder))
     assert (found.faults, found.notes) == ((), ())
 
 
 @pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_a_generators_page_reads_well(indexed: Any, name: str) -> None:
-    """Code keeps its language, warnings are marked, the theme's own matter is gone, links lead to Markdown."""
+def test_index_site_converts_code_links_and_admonitions_of_each_generator(indexed: Any, name: str) -> None:
     folder = indexed(name)
     (page,) = (
         page for page in load_manifest((folder / "roaming/manifest.json").read_bytes()).pages if page.title == "Install"
