@@ -1,6 +1,6 @@
-"""What rules name on a site: their sections and pages resolved to ids, their phrases checked.
+"""Resolve the pages and sections that rules name to ids, and check their phrases.
 
-Whatever could never fire or open nothing is a fault.
+A rule that can never match, or opens nothing, is an error.
 """
 
 from __future__ import annotations
@@ -27,63 +27,130 @@ from mkdocs_roaming.publish.rules import ParsedRule, RuleSet, make_rules_error, 
 from mkdocs_roaming.text.tokenizer import parse_words
 
 MAX_OPENED = 64
-"""The most sections that one rule may open: an answer has room for a few of them."""
+"""Maximum number of sections that one rule opens. An answer has room for a few of them."""
 
 
 def resolve_rules(
-    manifest: Manifest, book: RuleSet, warn: Callable[[str], None], note: Callable[[str], None]
+    manifest: Manifest, rules: RuleSet, warn: Callable[[str], None], note: Callable[[str], None]
 ) -> Manifest:
-    """Give the manifest with its rules. Raises PublishError with all faults of all rules.
+    """Add rules to a manifest.
 
-    An old id that lives on as an alias is told to `warn`; what a lenient book has to leave out to `note`.
+    Args:
+        manifest: The manifest of the site.
+        rules: The rules to resolve.
+        warn: Receives one line for each id that is only an alias.
+        note: Receives one line for each skipped rule of a lenient set.
+
+    Raises:
+        PublishError: A rule is invalid; names all invalid rules.
     """
     targets = _Targets(manifest)
-    rules: list[RuleEntry] = []
-    faults: list[str] = []
-    for written in book.rules:
-        rule = _resolved(written, targets, warn)
-        if isinstance(rule, RuleEntry):
-            rules.append(rule)
+    entries: list[RuleEntry] = []
+    problems: list[str] = []
+    for rule in rules.rules:
+        resolved = _resolve(rule, targets, warn)
+        if isinstance(resolved, RuleEntry):
+            entries.append(resolved)
         else:
-            faults += [f"{written.where}: {fault}" for fault in rule]
-    if faults and not book.lenient:
-        raise make_rules_error(faults)
-    for fault in faults:
-        note(f"{fault}; the rule is left out")
-    return replace(manifest, rules=tuple(rules), rules_mode="pool" if rules and book.mode == "pool" else "each")
+            problems += [f"{rule.where}: {problem}" for problem in resolved]
+    if problems and not rules.lenient:
+        raise make_rules_error(problems)
+    for problem in problems:
+        note(f"{problem}; the rule is skipped")
+    return replace(manifest, rules=tuple(entries), rules_mode="pool" if entries and rules.mode == "pool" else "each")
 
 
-# What a rule names
+def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -> RuleEntry | list[str]:
+    """Return the published rule, or its problems."""
+    if rule.page is not None and targets.page(rule.page) is None:
+        return ["the rule is on a page that is not published; publish the page, or move the rule to mkdocs.yml"]
+    problems = [*_check_phrases(rule, targets.language)]
+    pages: dict[str, None] = {}
+    for glob in rule.pages:
+        matches = targets.match_pages(glob)
+        pages |= {page.id: None for page in matches}
+        if not matches:
+            problems.append(f"`page` {quote(glob)} matches no published page{targets.suggest(glob)}")
+    ids: dict[str, None] = {}
+    for address in rule.open:
+        # In front matter `#anchor` is a section of that page.
+        address = (rule.page or "") + address if address.startswith("#") else address
+        sections = _find_opened(rule.where, address, targets, warn)
+        ids |= {section.id: None for section in sections}
+        if not sections:
+            problems.append(_missing_target(address, targets))
+    if len(ids) > MAX_OPENED:
+        problems.append(f"opens {len(ids)} sections, but an answer has room for only a few; use a narrower glob")
+    condition = RuleCondition(rule.any, rule.all, tuple(pages), rule.always)
+    return problems or RuleEntry(condition, tuple(ids), rule.name)
+
+
+def _check_phrases(rule: ParsedRule, language: str) -> Iterator[str]:
+    """Yield a problem for each phrase that never matches: it has no words, or only words of most questions."""
+    for phrase in (*rule.any, *rule.all):
+        words = [word for word in parse_words(phrase, language) if any(word.runs)]
+        if not words:
+            yield f"{quote(phrase)} can never match, because it contains no word; add one"
+        elif all(word.stop for word in words):
+            yield f"{quote(phrase)} can never match, because most questions contain these words; add a specific word"
+
+
+def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[str], None]) -> Sequence[SectionRef]:
+    place = targets.section(address)
+    if place is None:
+        return targets.match_sections(address) if _is_glob(address) else []
+    if _ID.fullmatch(address) and place.id != address:
+        breadcrumb = " › ".join(targets.sections.breadcrumb(place))
+        warn(f"{where}: opens {address}, an old id of {place.id} ({breadcrumb}); use the new one")
+    return [place]
+
+
+def _missing_target(address: str, targets: _Targets) -> str:
+    if _is_glob(address):
+        return f"opens {quote(address)}, a glob that matches nothing"
+    if targets.page(address):
+        return f"opens {quote(address)}, but the page has no section with that anchor{targets.suggest(address)}"
+    if targets.sections.get_group(address):
+        return f"opens {quote(address)}, a group of the nav; name its pages"
+    return f"opens {quote(address)}, which is not a published section{targets.suggest(address)}"
+
+
+def _is_glob(text: str) -> bool:
+    return bool(_GLOB & set(text))
+
+
+_GLOB = frozenset("*?[")
+_ID = re.compile(r"[0-9a-f]{8}")
 
 
 class _Targets:
-    """What can be named: sections by address, pages by their source, path, URL or published Markdown."""
+    """What rules can name: sections by address, pages by source, path, URL or published Markdown."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.sections = SectionIndex(manifest)
         self.language = manifest.site.language
-        self._site = manifest.site.url
-        self._names = {page.path: _names(page) for page in manifest.pages}
+        self._site_url = manifest.site.url
+        self._names = {page.path: _page_names(page) for page in manifest.pages}
         self._by_name: dict[str, PageEntry] = {}
         for page in manifest.pages:
             for name in self._names[page.path]:
                 self._by_name.setdefault(name, page)
 
     def section(self, address: str) -> SectionRef | None:
-        """Give the section of an address; a page may be named by its published Markdown too."""
-        if found := self.sections.resolve(address):
-            return found
+        """Return the section of an address."""
+        if place := self.sections.resolve(address):
+            return place
         page = self.page(address)
         return self.sections.find_anchor(page, unquote(address.partition("#")[2])) if page else None
 
     def page(self, address: str) -> PageEntry | None:
-        """Give the page of an address, whatever its anchor."""
-        where = address.partition("#")[0]
-        found = url_to_path(self._site, where) if "://" in where else unquote(where)
-        return None if found is None else self._by_name.get(found.lstrip("/")) or self.sections.get_page(found)
+        """Return the page of an address; an anchor is ignored."""
+        name = address.partition("#")[0]
+        path = url_to_path(self._site_url, name) if "://" in name else unquote(name)
+        return None if path is None else self._by_name.get(path.lstrip("/")) or self.sections.get_page(path)
 
-    def pages(self, glob: str) -> list[PageEntry]:
-        """Give the pages that a glob or an address matches."""
+    def match_pages(self, glob: str) -> list[PageEntry]:
+        """Return the pages that a glob or an address matches."""
         if page := self.page(glob):
             return [page]
         glob = glob.lstrip("/")
@@ -94,100 +161,33 @@ class _Targets:
         ]
 
     def match_sections(self, glob: str) -> list[SectionRef]:
-        """Give the pages' own sections that a glob matches; with a `#` in it, the sections whose address it matches."""
-        where, mark, anchor = glob.partition("#")
-        found = [SectionRef(page, 0) for page in self.pages(where)]
-        if not mark:
-            return found
-        below = (place for page in found for place in (page, *self.sections.descendants(page)))
-        return [place for place in below if fnmatchcase(_anchor(place), anchor)]
+        """Return the top sections of the pages that a glob matches; after a `#`, sections by their anchor."""
+        page_glob, hash_sign, anchor_glob = glob.partition("#")
+        tops = [SectionRef(page, 0) for page in self.match_pages(page_glob)]
+        if not hash_sign:
+            return tops
+        places = (place for top in tops for place in (top, *self.sections.descendants(top)))
+        return [place for place in places if fnmatchcase(_anchor(place), anchor_glob)]
 
-    def nearest(self, address: str) -> str:
-        """Name what is spelt alike: anchors of the page where the page is right, else pages; nothing for a glob."""
-        if _GLOB & set(address):
+    def suggest(self, address: str) -> str:
+        """Return similar addresses as the end of a message: anchors of the page if it exists, else pages."""
+        if _is_glob(address):
             return ""
-        where, mark, anchor = address.partition("#")
-        page = self.page(where)
-        if mark and page:
-            own = [_anchor(SectionRef(page, at)) for at in range(1, len(page.sections))]
-            near = [f"{where}#{name}" for name in get_close_matches(anchor, own, 3, 0.4)]
+        name, hash_sign, anchor = address.partition("#")
+        page = self.page(name)
+        if hash_sign and page:
+            anchors = [_anchor(SectionRef(page, position)) for position in range(1, len(page.sections))]
+            similar = [f"{name}#{match}" for match in get_close_matches(anchor, anchors, 3, 0.4)]
         else:
-            known = [page.source or page.path for page in self.sections.manifest.pages]
-            near = get_close_matches(where.lstrip("/"), [*filter(None, known)], 3, 0.5)
-        return f"; nearest: {', '.join(near)}" if near else ""
+            names = [page.source or page.path for page in self.sections.manifest.pages]
+            similar = get_close_matches(name.lstrip("/"), [*filter(None, names)], 3, 0.5)
+        return f"; nearest: {', '.join(similar)}" if similar else ""
 
 
 def _anchor(place: SectionRef) -> str:
     return place.section.anchor or github_slug(place.section.title)
 
 
-def _names(page: PageEntry) -> tuple[str, ...]:
+def _page_names(page: PageEntry) -> tuple[str, ...]:
     names = (page.source, page.path, page.path.rstrip("/"), short_markdown_path(page.path), page.markdown)
     return tuple(dict.fromkeys(name for name in names if name))
-
-
-# A rule, resolved
-
-
-def _resolved(written: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -> RuleEntry | list[str]:
-    """Give a rule as it is published, or its faults."""
-    if written.page is not None and targets.page(written.page) is None:
-        return ["a rule on a page that is not published; publish the page, or move the rule to mkdocs.yml"]
-    faults = [*_deaf(written, targets.language)]
-    pages: dict[str, None] = {}
-    for glob in written.pages:
-        found = targets.pages(glob)
-        pages |= {page.id: None for page in found}
-        if not found:
-            faults.append(f"`page` {quote(glob)} matches no published page{targets.nearest(glob)}")
-    ids: dict[str, None] = {}
-    for address in _addresses(written):
-        places = _opened(written.where, address, targets, warn)
-        ids |= {place.id: None for place in places}
-        if not places:
-            faults.append(_no_target(address, targets))
-    if len(ids) > MAX_OPENED:
-        faults.append(f"opens {len(ids)} sections, of which no answer has room for more than a few; narrow the glob")
-    when = RuleCondition(written.any, written.all, tuple(pages), written.always)
-    return faults or RuleEntry(when, tuple(ids), written.name)
-
-
-def _deaf(written: ParsedRule, language: str) -> Iterator[str]:
-    """Tell the phrases that nothing fires on: of words that stand in most questions, or of no words."""
-    for phrase in (*written.any, *written.all):
-        words = [word for word in parse_words(phrase, language) if any(word.runs)]
-        if not words:
-            yield f"{quote(phrase)} can never fire: it holds no word; write one"
-        elif all(word.stop for word in words):
-            yield f"{quote(phrase)} can never fire: such words stand in most questions; add one that tells something"
-
-
-def _addresses(written: ParsedRule) -> list[str]:
-    """Give what a rule opens; in a page's front matter `#anchor` is a section of that page."""
-    own = written.page or ""
-    return [own + address if address.startswith("#") else address for address in written.open]
-
-
-def _opened(where: str, address: str, targets: _Targets, warn: Callable[[str], None]) -> Sequence[SectionRef]:
-    place = targets.section(address)
-    if place is None:
-        return targets.match_sections(address) if _GLOB & set(address) else []
-    if _ID.fullmatch(address) and place.id != address:
-        crumbs = " › ".join(targets.sections.breadcrumb(place))
-        warn(f"{where}: opens {address}, an old id that lives on as {place.id} ({crumbs}); write that one")
-    return [place]
-
-
-def _no_target(address: str, targets: _Targets) -> str:
-    near = targets.nearest(address)
-    if _GLOB & set(address):
-        return f"opens {quote(address)}, a glob that matches nothing"
-    if targets.page(address):
-        return f"opens {quote(address)}, but the page has no section with that anchor{near}"
-    if targets.sections.get_group(address):
-        return f"opens {quote(address)}, a group of the nav; name its pages"
-    return f"opens {quote(address)}, which is no section that is published{near}"
-
-
-_GLOB = frozenset("*?[")
-_ID = re.compile(r"[0-9a-f]{8}")

@@ -71,8 +71,7 @@ def test_a_target_that_is_gone_is_named_with_its_line(mkdocs: Project, caplog: p
     """The line is that of the rule in mkdocs.yml."""
     config(mkdocs, CONFIG.replace("TARGET", "guide/instal.md"))
     assert stopped(mkdocs, caplog) == (
-        "roaming: mkdocs.yml:16: opens “guide/instal.md”, which is no section that is published; "
-        "nearest: guide/install.md"
+        "roaming: mkdocs.yml:16: opens “guide/instal.md”, which is not a published section; nearest: guide/install.md"
     )
 
 
@@ -144,7 +143,7 @@ def test_a_rule_of_a_page_is_named_by_its_source_and_line(mkdocs: Project, caplo
     """The line is that of the rule in the page's source file."""
     config(mkdocs, CONFIG.replace("TARGET", "index.md"), {"index.md": HOME, "guide/install.md": FRONT + INSTALL})
     said = stopped(mkdocs, caplog)
-    assert said == "roaming: docs/guide/install.md:7: opens “TARGET”, which is no section that is published"
+    assert said == "roaming: docs/guide/install.md:7: opens “TARGET”, which is not a published section"
 
 
 @pytest.mark.parametrize("given", ["{rule: []}", "true", "[]"])
@@ -152,7 +151,7 @@ def test_front_matter_of_another_shape_is_named(mkdocs: Project, caplog: pytest.
     """`roaming` in front matter takes rules."""
     mkdocs.write({"index.md": f"---\nroaming: {given}\n---\n{HOME}"})
     said = stopped(mkdocs, caplog)
-    assert said == "roaming: docs/index.md: `roaming` in front matter takes `rules`, a list; nothing else"
+    assert said == "roaming: docs/index.md: `roaming` in front matter must be a mapping with the key `rules`, a list"
 
 
 @pytest.mark.parametrize("hidden", ["llms: false\n", "robots: noindex\n"])
@@ -168,7 +167,7 @@ def test_a_rule_on_a_page_that_is_not_published_stops_the_build(
     front = f"---\n{hidden}roaming:\n  rules:\n  - when: {{any: hush}}\n---\n"
     mkdocs.write({**SOURCES, "secret.md": front + INSTALL}, theme={"name": "mkdocs", "custom_dir": "theme"})
     assert stopped(mkdocs, caplog) == (
-        "roaming: docs/secret.md:5: a rule on a page that is not published; "
+        "roaming: docs/secret.md:5: the rule is on a page that is not published; "
         "publish the page, or move the rule to mkdocs.yml"
     )
 
@@ -179,7 +178,9 @@ def test_a_rule_that_opens_what_is_not_published_stops_the_build(
     """A page that is there but kept out can be opened by nobody."""
     sources = {**SOURCES, "secret.md": f"---\nllms: false\n---\n{INSTALL}"}
     config(mkdocs, CONFIG.replace("TARGET", "secret.md"), sources)
-    assert stopped(mkdocs, caplog).startswith("roaming: mkdocs.yml:16: opens “secret.md”, which is no section")
+    assert stopped(mkdocs, caplog).startswith(
+        "roaming: mkdocs.yml:16: opens “secret.md”, which is not a published section"
+    )
 
 
 def test_an_old_id_that_lives_on_is_a_warning(mkdocs: Project) -> None:
@@ -193,9 +194,7 @@ def test_an_old_id_that_lives_on_is_a_warning(mkdocs: Project) -> None:
     assert new != old
     assert built.manifest.rules[0].open == (new,)
     (said,) = built.said(logging.WARNING)
-    assert said.endswith(
-        f"opens {old}, an old id that lives on as {new} (Guide › Install › Silent mode); write that one"
-    )
+    assert said.endswith(f"opens {old}, an old id of {new} (Guide › Install › Silent mode); use the new one")
 
 
 def test_two_builds_with_rules_are_byte_identical(mkdocs: Project) -> None:
@@ -230,7 +229,7 @@ def test_rules_of_another_language_are_left_out_where_they_fit_nothing(mkdocs: P
     assert len(built.manifest.rules) == 2
     (setup,) = french.rules
     assert setup.open == (next(page.id for page in french.pages if page.path == "setup/"),)
-    assert any("opens “setup.md#keys”" in said and said.endswith("the rule is left out") for said in built.said())
+    assert any("opens “setup.md#keys”" in said and said.endswith("the rule is skipped") for said in built.said())
 
 
 def test_a_build_without_rules_loads_nothing_for_them(mkdocs: Project) -> None:

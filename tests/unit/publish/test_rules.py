@@ -125,18 +125,18 @@ def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
     page = site / "guide/use/index.html"
     page.write_text(page.read_text("utf-8").replace("</main>", f"{many}</main>"), "utf-8")
     result = index(site, "[{when: {any: hush}, open: 'guide/use/#part-*'}]")
-    assert "opens 70 sections, of which no answer has room for more than a few; narrow the glob" in result.stderr
+    assert "opens 70 sections, but an answer has room for only a few; use a narrower glob" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (None, "cannot be read"),
-        ("a: [", "no YAML"),
-        ('!!int ""', "no YAML"),
-        ("!!timestamp x", "no YAML"),
-        ("- " * 5000, "no YAML"),
-        ("just text", "`rules` is the text “just text”"),
+        ("a: [", "invalid YAML"),
+        ('!!int ""', "invalid YAML"),
+        ("!!timestamp x", "invalid YAML"),
+        ("- " * 5000, "invalid YAML"),
+        ("just text", "`rules` is the string “just text”"),
     ],
 )
 def test_a_file_that_holds_no_rules_is_named(site: Path, text: str | None, says: str) -> None:
