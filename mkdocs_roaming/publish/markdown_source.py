@@ -1,4 +1,4 @@
-"""Markdown that a site publishes itself, brought into the contract's shape; else as it is."""
+"""Markdown that a site publishes itself, normalized for publication; everything else stays byte for byte."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from html import escape, unescape
 
 from markdown_it import MarkdownIt
 
-from mkdocs_roaming.html.escape import escape_text as escape_markdown
+from mkdocs_roaming.html.escape import escape_text
 from mkdocs_roaming.text.markdown import LINE_END, parse_headings
 
-Link = Callable[[str], str]
+ResolveLink = Callable[[str], str]
 
 
-def normalize_markdown(markdown: str, *, title: str, link: Link) -> str:
-    """Give the Markdown without front matter and foreign pointer, under a title, with the addresses `link` gives.
+def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
+    """Return Markdown without front matter and without a pointer to llms.txt, with a title and resolved links.
 
-    `title` stands where there is no H1 of its own at the top. What `link` leaves alone stays byte for byte.
+    Args:
+        markdown: The Markdown of a page.
+        title: The title that is added if the text does not begin with an H1.
+        link: Resolves the URL of each link and image.
     """
     text = strip_pointer(split_front_matter(markdown)[0])
-    marks = parse_headings(text)
-    if not marks or marks[0].level != 1:
-        plain = " ".join(title.split()) or "Untitled"
-        text = f"# {escape_markdown(plain)}\n\n{text}" if text else f"# {escape_markdown(plain)}\n"
-    text = _linked(text, link)
+    headings = parse_headings(text)
+    if not headings or headings[0].level != 1:
+        heading = f"# {escape_text(' '.join(title.split()) or 'Untitled')}\n"
+        text = f"{heading}\n{text}" if text else heading
+    text = _resolve_links(text, link)
     return text if text.endswith("\n") else text + "\n"
 
 
 def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
-    """Give the Markdown below its front matter, and the front matter's plain `key: value` lines."""
+    """Return the Markdown after its front matter, and the front matter's `key: value` lines with lower-case keys."""
     text = markdown.removeprefix("\ufeff")
     found = _FRONT_MATTER.match(text)
     if not found or not _KEY.search(found[1]):
@@ -39,13 +42,13 @@ def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
 
 
 def leading_pointer(markdown: str) -> str:
-    """Give the quote at its top that points readers to an llms.txt, and what stands before it."""
+    """Return the quote at the top that links to an llms.txt, with the blank lines around it."""
     text = split_front_matter(markdown)[0]
     return text.removesuffix(strip_pointer(text))
 
 
 def strip_pointer(markdown: str) -> str:
-    """Give the Markdown without the quote at its top that points readers to an llms.txt."""
+    """Return Markdown without the quote at the top that links to an llms.txt."""
     text = markdown.lstrip("\r\n")
     found = _QUOTE.match(text)
     return text[found.end() :].lstrip("\r\n") if found and "llms.txt" in found[0] else text
@@ -56,90 +59,93 @@ _FRONT_MATTER = re.compile(
 )
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
 _QUOTE = re.compile(r"\A(?: {0,3}>[^\r\n]*(?:\r\n|\n|\r|\Z))+")
-_INLINE = re.compile(
-    r"(?P<keep>\\.|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!--.*?-->)"
-    r"|(?P<before>\]\(\s*)(?P<to><[^<>\r\n]*>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+)"
-    r"|(?P<tag><[a-zA-Z][^<>]*>)|(?P<bracket>[\[\]])",
-    re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""(?P<before>\s(?:href|src)\s*=\s*)(?P<quote>["'])(?P<to>.*?)(?P=quote)""", re.DOTALL | re.I)
-_DEFINITION = re.compile(r"(?P<before>^[ >]*\[(?:\\.|[^\]\\])+\]:\s*)(?P<to><[^<>\r\n]*>|\S+)", re.MULTILINE)
-_ADDRESS = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def _linked(text: str, link: Link) -> str:
-    """Rewrite addresses where CommonMark reads them: in prose, HTML and definitions, not in code."""
-    lines = LINE_END.split(text)
-    offsets = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
+# Links
+
+
+def _resolve_links(text: str, link: ResolveLink) -> str:
+    """Resolve links where CommonMark recognizes them: in prose, HTML and definitions, not in code."""
     if not re.search(r"\]\(|\]:|href|src", text):
         return text
+    lines = LINE_END.split(text)
+    offsets = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
     environment: dict[str, dict[str, dict[str, list[int]]]] = {}
-    tokens = _READER.parse(text.replace("\0", "\ufffd"), environment)
-    places = {
-        tuple(token.map): _in_html if token.type == "html_block" else _in_prose
+    tokens = _PARSER.parse(text.replace("\0", "\ufffd"), environment)
+    blocks = {
+        tuple(token.map): _resolve_in_html if token.type == "html_block" else _resolve_in_prose
         for token in tokens
         if token.type in ("inline", "html_block") and token.map
     }
     for label, definition in environment.get("references", {}).items():
-        # GFM's footnotes look like definitions to CommonMark, where they are one word long.
-        places[tuple(definition["map"])] = _in_prose if label.startswith("^") else _in_definitions
+        # CommonMark parses a GFM footnote of one word as a definition.
+        blocks[tuple(definition["map"])] = _resolve_in_prose if label.startswith("^") else _resolve_in_definitions
     parts: list[str] = []
-    at = 0
-    for (first, end), rewrite in sorted(places.items()):
-        start, stop = offsets[first], offsets[min(end, len(lines))]
-        if start < at:
+    position = 0
+    for (first_line, end_line), resolve in sorted(blocks.items()):
+        start, end = offsets[first_line], offsets[min(end_line, len(lines))]
+        if start < position:
             continue
-        parts += [text[at:start], rewrite(text[start:stop], link)]
-        at = stop
-    return "".join([*parts, text[at:]])
+        parts += [text[position:start], resolve(text[start:end], link)]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
-_READER = MarkdownIt("commonmark").disable(
+_PARSER = MarkdownIt("commonmark").disable(
     ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
 )
 
 
-def _in_prose(text: str, link: Link) -> str:
-    opened = 0
+def _resolve_in_prose(text: str, link: ResolveLink) -> str:
+    depth = 0
 
-    def changed(found: re.Match[str]) -> str:
-        nonlocal opened
+    def replace(found: re.Match[str]) -> str:
+        nonlocal depth
         if found["tag"]:
-            return _in_html(found[0], link)
+            return _resolve_in_html(found[0], link)
         if found["bracket"]:
-            opened = opened + 1 if found[0] == "[" else max(0, opened - 1)
-        if found["keep"] or found["bracket"] or not opened:
+            depth = depth + 1 if found[0] == "[" else max(0, depth - 1)
+        if found["skip"] or found["bracket"] or not depth:
             return found[0]
-        opened -= 1
-        return found["before"] + _moved(found["to"], link)
+        depth -= 1
+        return found["before"] + _resolve_destination(found["url"], link)
 
-    return _INLINE.sub(changed, text)
-
-
-def _in_html(text: str, link: Link) -> str:
-    def changed(found: re.Match[str]) -> str:
-        href = unescape(found["to"])
-        to = _target(href, link)
-        return found[0] if to == href else found["before"] + found["quote"] + escape(to, quote=True) + found["quote"]
-
-    return _ATTRIBUTE.sub(changed, text)
+    return _INLINE.sub(replace, text)
 
 
-def _in_definitions(text: str, link: Link) -> str:
-    return _DEFINITION.sub(lambda found: found["before"] + _moved(found["to"], link), text)
+def _resolve_in_html(text: str, link: ResolveLink) -> str:
+    def replace(found: re.Match[str]) -> str:
+        href = unescape(found["url"])
+        url = _resolve_url(href, link)
+        return found[0] if url == href else found["before"] + found["quote"] + escape(url, quote=True) + found["quote"]
+
+    return _ATTRIBUTE.sub(replace, text)
 
 
-def _moved(written: str, link: Link) -> str:
-    """Give an address as Markdown writes it, after `link`; as it was written where that changes nothing."""
-    href = unescape(_ADDRESS.sub(r"\1", written.removeprefix("<").removesuffix(">")))
-    to = _target(href, link)
-    if to == href:
-        return written
-    return f"<{to}>" if re.search(r"[\s()]", to) else to
+def _resolve_in_definitions(text: str, link: ResolveLink) -> str:
+    return _DEFINITION.sub(lambda found: found["before"] + _resolve_destination(found["url"], link), text)
 
 
-def _target(href: str, link: Link) -> str:
-    return href if not href.strip() or _ELSEWHERE.match(href) else link(href)
+def _resolve_destination(destination: str, link: ResolveLink) -> str:
+    """Return the resolved URL as a link destination, or the unchanged destination if the URL is the same."""
+    href = unescape(_BACKSLASH_ESCAPE.sub(r"\1", destination.removeprefix("<").removesuffix(">")))
+    url = _resolve_url(href, link)
+    if url == href:
+        return destination
+    return f"<{url}>" if re.search(r"[\s()]", url) else url
 
 
-_ELSEWHERE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+def _resolve_url(href: str, link: ResolveLink) -> str:
+    return href if not href.strip() or _OTHER_SCHEME.match(href) else link(href)
+
+
+_INLINE = re.compile(
+    r"(?P<skip>\\.|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!--.*?-->)"
+    r"|(?P<before>\]\(\s*)(?P<url><[^<>\r\n]*>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+)"
+    r"|(?P<tag><[a-zA-Z][^<>]*>)|(?P<bracket>[\[\]])",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""(?P<before>\s(?:href|src)\s*=\s*)(?P<quote>["'])(?P<url>.*?)(?P=quote)""", re.DOTALL | re.I)
+_DEFINITION = re.compile(r"(?P<before>^[ >]*\[(?:\\.|[^\]\\])+\]:\s*)(?P<url><[^<>\r\n]*>|\S+)", re.MULTILINE)
+_BACKSLASH_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)

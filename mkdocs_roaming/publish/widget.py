@@ -1,215 +1,320 @@
-"""The widget on a site: its options, what every page carries of it, and its files."""
+"""The widget on a site: its options, its elements on each page, and its files, which are minified."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
 from pathlib import Path
-from posixpath import relpath
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH as MANIFEST
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.publish.llms_txt import find_content_start, relative_url
 from mkdocs_roaming.text.markdown import to_single_line
-from mkdocs_roaming.widget import SCRIPT, files
 
 MODES = ("auto", "endpoint", "finder", "off")
 STORES = ("off", "session", "local")
 MAX_SUGGESTIONS = 4
 
+_MAX_SUGGESTION_CHARS = 80
+
+
+# Options
+
 
 @dataclass(frozen=True, slots=True)
 class WidgetOptions:
-    """How the widget stands on the pages of a site."""
+    """The options of the widget; docs/widget.md describes them."""
 
     endpoint: str = ""
     mode: str = "auto"
     open: bool = False
     persist: str = "session"
     shortcut: str = "i"
-    """The key that opens it with Ctrl or Cmd; empty for none."""
+    """The key that opens the panel together with Ctrl or Cmd; empty for none."""
     allow_links: tuple[str, ...] = ()
-    """Other sites that answers may link to, as beginnings of addresses."""
+    """URL prefixes of other sites that answers may link to."""
     page_context: bool = True
-    """Whether a question tells the page it is asked on."""
+    """Whether a question is sent with the path of the page."""
     feedback: bool = False
     strings: Mapping[str, str] | None = None
-    """Words of the widget that are said differently."""
+    """Texts of the widget that replace the translated ones."""
 
 
-def parse_widget_options(given: object, *, own_endpoint: str = "") -> WidgetOptions | None:
-    """Read the option `widget`: true, or how; None where there is none.
+def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOptions | None:
+    """Parse the option `widget`: true, false or a mapping.
 
-    `own_endpoint`, of a server for what is being written, answers whatever endpoint is named: that one knows what is
-    published, and lets no other pages ask. Raises PublishError where an option makes no sense.
+    Args:
+        config: The value of the option.
+        own_endpoint: The endpoint of `mkdocs serve`. It replaces the configured one, which neither has the pages as
+            they are being written nor accepts requests from this origin.
+
+    Returns:
+        The options, or None if the widget is off.
+
+    Raises:
+        PublishError: An option is invalid.
     """
-    if given is None or given is False:
+    if config is None or config is False:
         return None
-    if given is True:
+    if config is True:
         return WidgetOptions(own_endpoint)
-    if not isinstance(given, Mapping):
-        raise PublishError(f"widget: is {given!r}; set it to true, or to options such as `endpoint: https://…`")
-    if unknown := sorted(map(str, set(given) - set(_READ))):
-        raise PublishError(f"widget: does not know `{unknown[0]}`; its options are {', '.join(_READ)}")
-    told = {name: _READ[name](name, value) for name, value in given.items() if value is not None}
-    read = WidgetOptions(**{**told, "endpoint": own_endpoint or told.get("endpoint", "")})
-    if read.mode == "endpoint" and not read.endpoint:
-        raise PublishError("widget: mode is `endpoint`, but none is named; add `endpoint: https://…`")
-    return read if read.mode != "off" else None
+    if not isinstance(config, Mapping):
+        raise PublishError(
+            f"widget: {config!r} is invalid; set it to true, or to options such as `endpoint: https://…`"
+        )
+    if unknown := sorted(map(str, set(config) - set(_PARSERS))):
+        raise PublishError(f"widget: unknown option `{unknown[0]}`. Available options: {', '.join(_PARSERS)}")
+    values = {name: _PARSERS[name](name, value) for name, value in config.items() if value is not None}
+    values["endpoint"] = own_endpoint or values.get("endpoint", "")
+    options = WidgetOptions(**values)
+    if options.mode == "endpoint" and not options.endpoint:
+        raise PublishError("widget: mode is `endpoint`, but no endpoint is set; add `endpoint: https://…`")
+    return options if options.mode != "off" else None
+
+
+def _parse_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise PublishError(f"widget: {name} is {value!r}; set it to true or false")
+    return value
+
+
+def _parse_choice(*choices: str) -> Callable[[str, object], str]:
+    def parse(name: str, value: object) -> str:
+        value = "off" if value is False else value  # YAML reads a plain `off` as false
+        if value not in choices:
+            raise PublishError(f"widget: {name} is {value!r}; set it to one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def _parse_endpoint(name: str, value: object) -> str:
+    parts = urlsplit(value) if isinstance(value, str) else None
+    if parts is None or not ((parts.scheme in ("http", "https") and parts.netloc) or str(value).startswith("/")):
+        raise PublishError(f"widget: {name} is {value!r}; set it to a URL such as https://ask.example/")
+    return str(value)
+
+
+def _parse_shortcut(name: str, value: object) -> str:
+    if value is False or value in ("", "off"):
+        return ""
+    if not isinstance(value, str) or len(value) != 1:
+        raise PublishError(
+            f"widget: {name} is {value!r}; set it to one letter, which is pressed with Ctrl or Cmd, or false"
+        )
+    return value.lower()
+
+
+def _parse_urls(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(
+        isinstance(url, str) and re.match(r"https?://[^/\s]+\S*$", url) for url in value
+    ):
+        raise PublishError(f"widget: {name} is {value!r}; set it to a list of URLs such as https://example.org/")
+    return tuple(value)
+
+
+def _parse_strings(name: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        raise PublishError(
+            f"widget: {name} is {value!r}; set it to a mapping of names to texts, such as `title: Ask us`"
+        )
+    return dict(value)
+
+
+_PARSERS: dict[str, Callable[[str, object], Any]] = {
+    "endpoint": _parse_endpoint,
+    "mode": _parse_choice(*MODES),
+    "open": _parse_flag,
+    "persist": _parse_choice(*STORES),
+    "shortcut": _parse_shortcut,
+    "allow_links": _parse_urls,
+    "page_context": _parse_flag,
+    "feedback": _parse_flag,
+    "strings": _parse_strings,
+}
+
+
+# Pages
 
 
 def add_widget(
     html: str,
-    widget: WidgetOptions,
+    options: WidgetOptions,
     path: str,
     site_url: str,
     suggestions: Iterable[str] = (),
     *,
     published: bool = True,
 ) -> str:
-    """Give a page's HTML with the widget; doing it twice changes nothing.
+    """Add the widget to a page; the widget of an earlier build is replaced.
 
-    What belongs to the page stands where themes exchange it when they navigate without loading; the element itself
-    stands at the end of the body, where it keeps its turns.
+    The data of the page is a template in the part that themes replace when they navigate without a page load. The
+    element itself is at the end of the body, so that it keeps the conversation.
+
+    Args:
+        html: The page.
+        options: The options of the widget.
+        path: The path of the page.
+        site_url: The URL of the site.
+        suggestions: Questions that the widget suggests.
+        published: Whether the page is in the manifest.
     """
     html = remove_widget(html)
-    data = {"manifest": _relative(path, MANIFEST), "site": site_url}
+    data = {"manifest": relative_url(path, MANIFEST_PATH), "site": site_url}
     if published:
         data["path"] = path
-    if shown := list(suggestions)[:MAX_SUGGESTIONS]:
-        data["suggestions"] = json.dumps(shown, ensure_ascii=False)
-    told = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
-    template = f"<template data-roaming data-roaming-page data-pagefind-ignore{told}></template>"
-    if found := _SWAPPED.search(html) or _BODY.search(html):
-        html = html[: found.end()] + template + html[found.end() :]
-    else:
-        html = template + html
+    if suggested := list(suggestions)[:MAX_SUGGESTIONS]:
+        data["suggestions"] = json.dumps(suggested, ensure_ascii=False)
+    attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
+    template = f"<template data-roaming data-roaming-page data-pagefind-ignore{attributes}></template>"
+    start = find_content_start(html) or 0
+    html = html[:start] + template + html[start:]
     element = (
-        f'<script type="module" src="{escape(_relative(path, SCRIPT))}" data-roaming></script>'
-        f"<roaming-ask data-roaming{_attributes(widget)}></roaming-ask>"
+        f'<script type="module" src="{escape(relative_url(path, _SCRIPT))}" data-roaming></script>'
+        f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     )
     end = html.lower().rfind("</body")
     return html[:end] + element + html[end:] if end >= 0 else html + element
 
 
 def remove_widget(html: str) -> str:
-    """Give a page's HTML without what an earlier build put in."""
-    return _OURS.sub("", html) if "<roaming-ask data-roaming" in html else html
+    """Remove the widget from a page."""
+    return _OWN_ELEMENTS.sub("", html) if "<roaming-ask data-roaming" in html else html
 
 
-def suggest_questions(given: object, sections: Iterable[Section]) -> list[str]:
-    """Give what a page suggests to ask: what its front matter says of `ask`, else its headings, questions first."""
-    if isinstance(given, list):
-        return [to_single_line(str(one)) for one in given if str(one).strip()]
+def suggest_questions(front_matter: object, sections: Iterable[Section]) -> list[str]:
+    """Return the suggestions of a page: the list `ask` of its front matter, else its headings, questions first."""
+    if isinstance(front_matter, list):
+        return [to_single_line(str(item)) for item in front_matter if str(item).strip()]
     titles = [
-        (each.level, title)
-        for each in sections
-        if each.level in (2, 3) and 3 <= len(title := to_single_line(each.title)) <= _LONGEST
+        (section.level, title)
+        for section in sections
+        if section.level in (2, 3) and 3 <= len(title := to_single_line(section.title)) <= _MAX_SUGGESTION_CHARS
     ]
     questions = [title for _, title in titles if title.endswith(("?", "？"))]
-    levels = [title for level, title in titles if level == 2]
-    return list(dict.fromkeys([*questions, *levels]))[:MAX_SUGGESTIONS]
+    top_level = [title for level, title in titles if level == 2]
+    return list(dict.fromkeys([*questions, *top_level]))[:MAX_SUGGESTIONS]
 
 
-def write_widget_files(folder: Path, language: str) -> None:
-    """Write the widget's files below a site's folder."""
-    for path, data in files(language):
-        write_atomically(resolve_inside(folder, path), data)
-
-
-_LONGEST = 80
-_OURS = re.compile(
+_OWN_ELEMENTS = re.compile(
     r"<template data-roaming data-roaming-page\b[^>]*></template>"
     r'|<script type="module" src="[^"]*" data-roaming></script>'
     r"|<roaming-ask data-roaming\b[^>]*></roaming-ask>"
 )
-_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
-_SWAPPED = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
-"""What Material and Zensical exchange when they navigate without loading."""
 
 
-def _attributes(widget: WidgetOptions) -> str:
+def _format_attributes(options: WidgetOptions) -> str:
+    """Return the attributes of the element for all options that differ from their default."""
     default = WidgetOptions()
-    told = {
-        "endpoint": widget.endpoint,
-        "mode": widget.mode if widget.mode != default.mode else "",
-        "persist": widget.persist if widget.persist != default.persist else "",
-        "shortcut": "" if widget.shortcut == default.shortcut else widget.shortcut or "off",
-        "allow-links": " ".join(widget.allow_links),
-        "page-context": "" if widget.page_context else "off",
-        "feedback": "on" if widget.feedback else "",
-        "strings": json.dumps(dict(widget.strings), ensure_ascii=False) if widget.strings else "",
+    attributes = {
+        "endpoint": options.endpoint,
+        "mode": options.mode if options.mode != default.mode else "",
+        "persist": options.persist if options.persist != default.persist else "",
+        "shortcut": "" if options.shortcut == default.shortcut else options.shortcut or "off",
+        "allow-links": " ".join(options.allow_links),
+        "page-context": "" if options.page_context else "off",
+        "feedback": "on" if options.feedback else "",
+        "strings": json.dumps(dict(options.strings), ensure_ascii=False) if options.strings else "",
     }
-    given = "".join(f' {name}="{escape(value)}"' for name, value in told.items() if value)
-    return given + (" open" if widget.open else "")
+    text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)
+    return text + (" open" if options.open else "")
 
 
-def _relative(path: str, target: str) -> str:
-    return quote(relpath("/" + target, "/" + path.rpartition("/")[0]), safe="/-._~!$&'()*+,;=@")
+# Files
+
+MODULES = ("roaming-ask.js", "roaming-find.js", "roaming-done.js")
+"""The module that pages load, and those that it loads on demand."""
+
+LANGUAGES = ("de", "es", "fr", "ja", "zh")
+"""The translations of the widget."""
+
+_SCRIPT = f"roaming/{MODULES[0]}"
 
 
-# How each option is read
+def write_widget_files(folder: Path, language: str) -> None:
+    """Write the widget's files into the folder of a site."""
+    for path, data in iter_widget_files(language):
+        write_atomically(resolve_inside(folder, path), data)
 
 
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise PublishError(f"widget: {name} is {value!r}; it is true or false")
-    return value
+def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the widget's files: its modules, and its translation if there is one."""
+    folder = resources.files("mkdocs_roaming.widget")
+    for name in MODULES:
+        yield f"roaming/{name}", minify((folder / name).read_text("utf-8")).encode()
+    code = language.lower().replace("_", "-").partition("-")[0]
+    if code in LANGUAGES:
+        yield f"roaming/ask.{code}.json", (folder / f"ask.{code}.json").read_bytes()
 
 
-def _one_of(*choices: str) -> Callable[[str, object], str]:
-    def read(name: str, value: object) -> str:
-        value = "off" if value is False else value  # what YAML makes of a plain `off`
-        if value not in choices:
-            raise PublishError(f"widget: {name} is {value!r}; it is one of {', '.join(choices)}")
-        return str(value)
+def minify(source: str) -> str:
+    """Remove comments and insignificant white space from JavaScript.
 
-    return read
+    Strings, template literals and regular expressions are not changed, except style sheets: template literals that are
+    assigned to a name in capitals that ends in STYLE. Line ends stay, because JavaScript reads some as semicolons.
 
-
-def _endpoint(name: str, value: object) -> str:
-    parts = urlsplit(value) if isinstance(value, str) else None
-    if parts is None or not ((parts.scheme in ("http", "https") and parts.netloc) or str(value).startswith("/")):
-        raise PublishError(f"widget: {name} is {value!r}; it is an address, such as https://ask.example/")
-    return str(value)
-
-
-def _key(name: str, value: object) -> str:
-    if value is False or value in ("", "off"):
-        return ""
-    if not isinstance(value, str) or len(value) != 1:
-        raise PublishError(f"widget: {name} is {value!r}; it is one letter, pressed with Ctrl or Cmd, or false")
-    return value.lower()
-
-
-def _addresses(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(each, str) and re.match(r"https?://[^/\s]+\S*$", each) for each in value
-    ):
-        raise PublishError(f"widget: {name} is {value!r}; it is a list of addresses, such as https://example.org/")
-    return tuple(value)
+    Raises:
+        ValueError: A template literal contains another one, which is not supported.
+    """
+    output: list[str] = []
+    for kind, text in _tokenize(source):
+        last = output[-1] if output else "\n"
+        if kind == "comment":
+            continue
+        if kind == "space":
+            if "\n" in text:
+                if last == " ":
+                    output.pop()
+                output += ["\n"] if output and output[-1] != "\n" else []
+            elif last[-1] not in _PUNCTUATION and not last.isspace():
+                output.append(" ")
+            continue
+        if last == " " and text[0] in _PUNCTUATION:
+            output.pop()
+        if kind == "template" and text.count("{") != text.count("}"):
+            raise ValueError(f"nested template literal; assign the inner one to a name: {text}")
+        is_style = kind == "template" and _STYLE.search("".join(output[-4:]))
+        output.append(_minify_css(text) if is_style else text)
+    return "".join(output).strip() + "\n"
 
 
-def _texts(name: str, value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(isinstance(each, str) for pair in value.items() for each in pair):
-        raise PublishError(f"widget: {name} is {value!r}; it names words and how to say them, such as `title: Ask us`")
-    return dict(value)
+def _tokenize(source: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of each token. A slash starts a regular expression where a value is expected."""
+    position, before = 0, ""
+    while match := _TOKEN.match(source, position):
+        kind, text = str(match.lastgroup), match[0]
+        if kind == "slash" and _VALUE_EXPECTED.search(before) and (regex := _REGEX.match(source, position)):
+            kind, text = "regex", regex[0]
+        position += len(text)
+        if kind not in ("comment", "space"):
+            before = (before + text)[-12:] if kind in ("word", "sign") else text[-1]
+        yield kind, text
 
 
-_READ: dict[str, Callable[[str, object], Any]] = {
-    "endpoint": _endpoint,
-    "mode": _one_of(*MODES),
-    "open": _flag,
-    "persist": _one_of(*STORES),
-    "shortcut": _key,
-    "allow_links": _addresses,
-    "page_context": _flag,
-    "feedback": _flag,
-    "strings": _texts,
-}
+def _minify_css(text: str) -> str:
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(r"\s*([{};,])\s*|(?<=[\w-]:)\s+", r"\1", re.sub(r"\s+", " ", text))
+
+
+_PUNCTUATION = "(){}[];,:?=<>!&|*%"  # without + and -: `a + +b` is not `a ++b`; without /: two of them start a comment
+_STYLE = re.compile(r"STYLE\s*=\s*$")
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+    r"|(?P<template>`(?:[^`\\]|\\.)*`)"
+    r"|(?P<slash>/)"
+    r"|(?P<word>[\w$]+)"
+    r"|(?P<space>\s+)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+_REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+_VALUE_EXPECTED = re.compile(r"(?:[(,=:\[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|await|yield))$|^$")

@@ -19,7 +19,7 @@ import pytest
 
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
-from mkdocs_roaming.widget import files as widget_files
+from mkdocs_roaming.publish.widget import iter_widget_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -171,7 +171,7 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
         if text[2:].split("\n")[0] in titles
     ]
     folder: Path = make_site(pages).publish(tmp_path / "site")
-    for path, data in (*widget_files("en"), *section_files(folder)):
+    for path, data in (*iter_widget_files("en"), *section_files(folder)):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")

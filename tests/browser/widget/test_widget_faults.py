@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkdocs_roaming.widget import files
+from mkdocs_roaming.publish.widget import iter_widget_files
 
 from .conftest import Reply, Stage, Widget, answer, recorded, stream
 
@@ -381,7 +381,7 @@ def test_a_draft_outlives_an_endpoint(page: Page, stage: Stage, widget: Widget) 
 
 def test_scripts_need_not_wait(page: Page, stage: Stage, widget: Widget) -> None:
     """What is called before the words of a language have come is done when they have."""
-    for path, data in files("de"):
+    for path, data in iter_widget_files("de"):
         (stage.folder / path).write_bytes(data)
     url = stage.page()
     calls = "for (const one of document.querySelectorAll('roaming-ask')) { one.open(); one.prefill('Port?'); }"

@@ -178,9 +178,9 @@ def test_a_small_screen_is_filled(page: Page, material: Stage, widget: Widget) -
 
 def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) -> None:
     """The widget says its words in the page's language, and what `strings` says as told there."""
-    from mkdocs_roaming.widget import files
+    from mkdocs_roaming.publish.widget import iter_widget_files
 
-    for path, data in files("de-AT"):
+    for path, data in iter_widget_files("de-AT"):
         (stage.folder / path).write_bytes(data)
     page.goto(stage.page("""endpoint="/" strings='{"title": "Frag den Kessel"}'"""))
     page.evaluate("document.documentElement.lang")
