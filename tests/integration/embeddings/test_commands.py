@@ -192,7 +192,7 @@ def test_an_evaluation_says_when_it_went_by_words(html: Path, tmp_path: Path, ap
     command = ["eval", html, asked, "--compare", "search,offline", "--keep", kept, "--write-baseline", baseline]
     done = roaming(*command, "--config", settings(tmp_path, away))
     assert (done.exit_code, baseline.exists()) == (1, False), done.stderr
-    assert "1 questions were searched by words alone" in done.stderr
+    assert "1 questions were searched without embeddings" in done.stderr
     assert len(kept.read_text("utf-8").splitlines()) == 1
     done = roaming(*command, "--config", settings(tmp_path, api.url))
     assert (done.exit_code, baseline.exists()) == (0, True), done.stderr
