@@ -152,7 +152,7 @@ def _extract_keywords(
 ) -> list[tuple[str, ...]]:
     from mkdocs_roaming.text.keywords import extract_keywords  # not needed if nothing has changed
 
-    return extract_keywords(texts, language, shown=shown, aside=spill_folder)
+    return extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
 
 
 def _file_name(path: str) -> str:

@@ -39,11 +39,11 @@ from unicodedata import decimal, normalize
 T = TypeVar("T")
 
 MAX_TERM_LENGTH = 100
-"""No term has more characters."""
+"""Maximum number of characters of a term."""
 
 COMBINING_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 COMBINING_MARKS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-"""Accents, Hebrew points and Arabic vowels: what folding takes off, as a regular expression's set."""
+"""Marks that folding removes (accents, Hebrew points, Arabic vowels), as a character set of a regular expression."""
 
 
 @cache
@@ -107,12 +107,12 @@ def _read_file(code: str) -> Mapping[str, Any]:
 
 @lru_cache(64)
 def base_language(language: str) -> str:
-    """Give a language without its region: `pt-BR` → `pt`."""
+    """Return a language tag without its region: `pt-BR` → `pt`."""
     return re.split("[-_]", language.strip().lower())[0]
 
 
 def fold(text: str) -> str:
-    """Give a text without case, accents and compatibility forms; kana keep their voicing, Hangul its syllables."""
+    """Return text without case, accents and compatibility forms. Kana keep their voicing, Hangul its syllables."""
     if text.isascii():
         return text.lower()
     return normalize("NFKC", normalize("NFKC", text).translate(_FOLDED))
@@ -120,67 +120,67 @@ def fold(text: str) -> str:
 
 @lru_cache(1 << 16)
 def stem(word: str, code: str) -> str:
-    """Give the folded stem of a word in NFKC; of a word that no stemmer is known for, the folded word."""
+    """Return the folded stem of a word in NFKC, or the folded word if there is no stemmer for it."""
     folded = fold(word)[:MAX_TERM_LENGTH]
-    if not 2 < len(folded) <= 40 or _UNSTEMMED.search(folded):
+    if not 2 < len(folded) <= _MAX_STEMMED_LENGTH or _UNSTEMMED.search(folded):
         return folded
     latin = folded.isascii()
     name = "english" if latin and code in _NOT_LATIN else _SNOWBALL.get(code)
-    stemmer = _stemmer(name) if name and (latin or code in _NOT_LATIN or code == "sr") else None
+    stemmer = _load_stemmer(name) if name and (latin or code in _NOT_LATIN or code == "sr") else None
     if stemmer is None:
         return folded
-    with _one_at_a_time:  # a stemmer keeps its word in itself
+    with _stemmer_lock:  # a stemmer stores the current word in itself
         return fold(stemmer(folded if name == "english" else word.replace("İ", "i").casefold())) or folded
 
 
 def is_stop_word(folded: str, code: str) -> bool:
-    """Tell whether a folded word says little about a question."""
+    """Return whether a folded word says little about a question."""
     if code == "ja" and _HIRAGANA.fullmatch(folded):
-        return folded not in _JAPANESE_NEGATIONS  # grammar, nearly always; names are written in other scripts
+        return folded not in load_words("ja", "negations")  # nearly always grammar: names use other scripts
     return folded in load_words("en" if folded.isascii() and code in _NOT_LATIN else code, "stop_words")
 
 
 def strip_clitics(word: str, code: str) -> str:
-    """Take off what an apostrophe ties to a word, `user's` and `l'index`; other apostrophes vanish: `dont`."""
+    """Remove what an apostrophe joins to a word (`user's`, `l'index`); other apostrophes are dropped: `dont`."""
     word = word.replace("’", "'")
     if "'" not in word:
         return word
     elision = _ELISIONS.get(code)
-    bare = _ENGLISH_ENDS.sub("", word) if elision is None else elision.sub("", word, count=1)
+    bare = _ENGLISH_CLITICS.sub("", word) if elision is None else elision.sub("", word, count=1)
     return bare.replace("'", "")
 
 
-_ENGLISH_ENDS = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
+_ENGLISH_CLITICS = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 _ELISIONS = {
     "fr": re.compile(r"(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)", re.IGNORECASE),
     "it": re.compile(r"(?<!\w)(?:[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com)'(?=\w)", re.IGNORECASE),
     "ca": re.compile(r"(?<!\w)[dlmnst]'(?=\w)", re.IGNORECASE),
 }
 
-
 _MARK = re.compile(f"[{COMBINING_MARKS}]")
-_ACCENTED = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]")  # of Cyrillic ё alone: й is no и
+# Letters that lose their accents. Of Cyrillic only ё does: й is not и.
+_ACCENTED = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]")
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 
 
-class _Folded(dict[int, str]):
-    """Characters by what folding makes of them, worked out when first met."""
+class _FoldingTable(dict[int, str]):
+    """Translation table of `fold`, computed character by character on first use."""
 
     def __missing__(self, point: int) -> str:
         character = chr(point)
         if character.isdecimal():
-            kept = str(decimal(character))
+            folded = str(decimal(character))
         elif _MARK.match(character):
-            kept = ""
+            folded = ""
         else:
             bare = normalize("NFKD", character)
             bare = (_MARK.sub("", bare) if _ACCENTED.match(bare) else character).casefold()
-            kept = "".join(_LETTERS.get(each, each) for each in bare)
-        self[point] = kept
-        return kept
+            folded = "".join(_LETTERS.get(letter, letter) for letter in bare)
+        self[point] = folded
+        return folded
 
 
-_FOLDED = _Folded()
+_FOLDED = _FoldingTable()
 
 _SNOWBALL = {
     code: name
@@ -199,18 +199,16 @@ _NOT_LATIN = frozenset({
     "ru", "ta", "te", "th", "uk", "ur", "yi", "zh",
 })  # read in columns  # fmt: skip
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
-_one_at_a_time = threading.Lock()
+_MAX_STEMMED_LENGTH = 40
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
+_stemmer_lock = threading.Lock()
 
 
 @lru_cache(64)
-def _stemmer(name: str) -> Callable[[str], str] | None:
-    import snowballstemmer  # type: ignore[import-untyped]  # it has no types
+def _load_stemmer(name: str) -> Callable[[str], str] | None:
+    import snowballstemmer  # type: ignore[import-untyped]  # has no type hints
 
-    if name not in snowballstemmer.algorithms():  # its releases differ in what they know
+    if name not in snowballstemmer.algorithms():  # releases differ in their languages
         return None
     stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
     return stem
-
-
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
-_JAPANESE_NEGATIONS = frozenset({"ない", "なく", "なし", "せん", "ずに"})

@@ -1,18 +1,18 @@
-"""One tokenizer for the index, queries, keywords, rules and estimates of tokens.
+"""Tokenizer for the search index, queries, keywords, rules and token estimates.
 
 A text becomes *terms*, folded and stemmed, in the order of the text:
 
-    plain word        its stem                                       `Timeouts` → `timeout`
-    identifier        its parts, stemmed, then the whole joined up   `ServerTimeouts` → `server timeout servertimeouts`
-    word with a sign  the word, then with its sign                   `--force` → `forc --force`; `.NET` → `net .net`
-    version, decimal  its beginnings                                 `v1.2.3` → `1.2 1.2.3`
-    CJK, Thai …       overlapping pairs, then the last character     `東京都` → `東京 京都 都`
+    plain word        its stem                                            `Timeouts` → `timeout`
+    identifier        the stems of its parts, then the parts joined       `ServerTimeouts` → `server timeout servertimeouts`
+    word with a sign  the word, then the word with the sign               `--force` → `forc --force`; `.NET` → `net .net`
+    version, decimal  its prefixes                                        `v1.2.3` → `1.2 1.2.3`
+    CJK, Thai …       overlapping pairs, then the last character          `東京都` → `東京 京都 都`
 
-The whole stands after its parts, so an index that keeps positions answers any run of parts as a phrase, and plain words
-remain a phrase wherever no identifier stands between them. The whole keeps no separators but those between two digits:
-`--drain-window`, `drainWindow` and `drainwindow` meet in one term. The last character stands alone so that every single
-character is the beginning of a term. An accented word leaves its whole too where its stem cannot be had without the
-accents. No term holds white space, a double quote or a control character: an index is fed `" ".join(terms(text))`.
+The joined word follows its parts, so that an index with positions matches any sequence of parts as a phrase, and plain
+words stay a phrase if no identifier is between them. Separators are dropped except between digits: `--drain-window`,
+`drainWindow` and `drainwindow` have one joined term. The last character is a term of its own, so that every single
+character is the prefix of a term. A word whose stem requires its accents also has its unaccented whole as a term. Terms
+contain no white space, double quotes or control characters, so `" ".join(extract_terms(text))` can be passed to an index.
 """
 
 from __future__ import annotations
@@ -45,114 +45,119 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text: what it leaves in an index, and what finds it there."""
+    """A word of a text with its index terms, and the term sequences that match it."""
 
     text: str
-    """As written."""
+    """The word as written."""
     whole: str
-    """The whole word, folded and joined up, not stemmed."""
+    """The whole word, folded and joined, not stemmed."""
     parts: tuple[str, ...]
-    """Its parts, stemmed; a plain word has one."""
+    """Stems of its parts; a plain word has one."""
     terms: tuple[str, ...]
-    """What it leaves in an index, in order."""
+    """Its index terms in order."""
     runs: tuple[tuple[str, ...], ...]
-    """What finds it: any of these, its terms standing one after the other."""
+    """Sequences of adjacent terms, each of which matches the word."""
     stop: bool = False
-    """True of a word that says little, since most questions hold it."""
+    """Whether it is a stop word, which most questions contain."""
     prefix: bool = False
-    """True of a single character of a script without spaces: a term that begins with it finds it."""
+    """Whether it is a single character of a script without spaces, which matches every term that starts with it."""
 
 
 def extract_terms(text: str, language: str = "en") -> list[str]:
-    """Give the index terms of a text in its order, repeated as often as they occur."""
-    code, given = languages.base_language(language), list[str]()
+    """Return the index terms of a text in order, with repetitions."""
+    code, terms = languages.base_language(language), list[str]()
     text = _clean(text)
     if text.isascii():
-        for stretch in _STRETCH.findall(text):
-            given += _stretch_terms(stretch, code)
-        return given
-    for stretch in _STRETCH.findall(text):
-        if stretch.isascii() or not _SPACELESS.search(stretch):
-            given += _stretch_terms(stretch, code)
+        for span in _SPAN.findall(text):
+            terms += _extract_span_terms(span, code)
+        return terms
+    for span in _SPAN.findall(text):
+        if span.isascii() or not _SPACELESS.search(span):
+            terms += _extract_span_terms(span, code)
             continue
-        for run in _RUN.findall(stretch):  # a sentence seldom comes twice: not worth remembering
-            given += _pairs(run) if _SPACELESS.match(run) else _word(run, code).terms
-    return given
+        for run in _RUN.findall(span):  # a sentence is rarely repeated: not cached
+            terms += _split_pairs(run) if _SPACELESS.match(run) else _parse_word(run, code).terms
+    return terms
 
 
 def parse_words(text: str, language: str = "en") -> list[Word]:
-    """Give the words of a text in its order; their terms, one after the other, are the text's terms."""
+    """Return the words of a text in order. Their terms, joined, are the terms of the text."""
     code, words = languages.base_language(language), list[Word]()
     for run in split_words(text):
         if _SPACELESS.match(run):
-            words += (_pair(run[at : at + 2], at + 2 >= len(run), code) for at in range(max(1, len(run) - 1)))
+            starts = range(max(1, len(run) - 1))
+            words += (_parse_pair(run[start : start + 2], start + 2 >= len(run), code) for start in starts)
         else:
-            words.append(_word(run, code))
+            words.append(_parse_word(run, code))
     return words
 
 
 def parse_query(text: str, language: str = "en") -> list[Word]:
-    """Give each distinct word of a question once, in its order; stop words are marked, not dropped."""
+    """Return each distinct word of a question once, in order. Stop words are marked, not dropped."""
     distinct: dict[tuple[str, ...], Word] = {}
     for word in parse_words(text, language):
         distinct.setdefault(word.runs[0], word)
     return list(distinct.values())
 
 
-def occurs_in(word: Word, within: Sequence[str]) -> bool:
-    """Tell whether a word is found among the terms of a text: what an index answers, for a text at hand."""
+def occurs_in(word: Word, terms: Sequence[str]) -> bool:
+    """Return whether the terms of a text match a word, as an index would."""
     if word.prefix:
-        return any(term.startswith(word.whole) for term in within)
+        return any(term.startswith(word.whole) for term in terms)
     return any(
-        tuple(within[at : at + len(run)]) == run
+        tuple(terms[start : start + len(run)]) == run
         for run in word.runs
-        for at, term in enumerate(within)
+        for start, term in enumerate(terms)
         if term == run[0]
     )
 
 
 def split_words(text: str) -> list[str]:
-    """Give the words of a text as written; a run of a script without spaces is one of them."""
+    """Return the words of a text as written. A run of a script without spaces is one of them."""
     return _RUN.findall(_clean(text)) if not text.isascii() else _ASCII_RUN.findall(_clean(text))
 
 
 def is_spaceless(run: str) -> bool:
-    """Tell whether a word that `split` gives is a run of a script without spaces, and so of many words."""
+    """Return whether a word of `split_words` is a run of a script without spaces, and so several words."""
     return _SPACELESS.match(run) is not None
 
 
 def parse_word(run: str, language: str = "en") -> Word:
-    """Read one word, as `split` gives it."""
-    return _word(run, languages.base_language(language))
+    """Parse one word of `split_words`."""
+    return _parse_word(run, languages.base_language(language))
 
 
 def parse_word_uncached(run: str, language: str = "en") -> Word:
-    """Read one word that nobody will ask for again: it is not remembered, which thousands would need megabytes for."""
-    return _word.__wrapped__(run, languages.base_language(language))
+    """Parse one word without caching it: the cache would hold megabytes of words that are used once."""
+    return _parse_word.__wrapped__(run, languages.base_language(language))
 
 
 def is_stop_word(word: str, language: str = "en") -> bool:
-    """Tell whether a word says little about a question. Negations never do: `without` turns a question round."""
+    """Return whether a word says little about a question. Negations do not: `without` inverts a question."""
     return languages.is_stop_word(fold(word).replace("'", "").replace("’", ""), languages.base_language(language))
 
 
 def stem(word: str, language: str = "en") -> str:
-    """Give a word's folded stem; of a word in a script or language that no stemmer is known for, the folded word."""
+    """Return the folded stem of a word, or the folded word if there is no stemmer for its script or language."""
     return languages.stem(normalize("NFKC", word), languages.base_language(language))
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many tokens a model reads in a text; no model's own count."""
+    """Estimate the number of tokens of a text; no model's exact count."""
     return max(-(-len(text) // 4), len(_TOKEN.findall(text)))
 
+
+_TOKEN = re.compile(r"[A-Za-z0-9_]+|-{2,}|={2,}|[^\sA-Za-z0-9_]")
+
+# Words
 
 _SCRIPTS = "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
 _SCRIPTS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3"  # Han, Hangul
 _SCRIPTS += "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
 _SPACELESS = re.compile(f"[{_SCRIPTS}]")
 
-# Cutting at what can stand in no word is quick, and the stretches come again and again: each is read once.
-_STRETCH = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
+# Cutting at characters that no word contains is fast, and spans are repeated often: their terms are cached.
+_SPAN = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
 _SIGN = r"(?:(?<![\w.$@-])(?:--?|[.$@])(?=[A-Za-z]))?"
 _LINKED = r"(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*+(?:\+\+\d*|(?<![^\W\d_]{2})#(?!\w))?"
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
@@ -165,83 +170,34 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
 
 
 def _clean(text: str) -> str:
-    """Compose characters, drop those that nobody sees, and join what a line's end has cut."""
+    """Compose characters, drop invisible ones, and join words that are hyphenated at the end of a line."""
     if not text.isascii():
         text = normalize("NFKC", _INVISIBLE.sub("", text)).replace("ʼ", "'")
     return _HYPHENATED.sub("-", text) if "-\n" in text else text
 
 
 @lru_cache(1 << 16)
-def _stretch_terms(stretch: str, code: str) -> tuple[str, ...]:
-    """Give the terms of a stretch between spaces."""
-    runs = (_ASCII_RUN if stretch.isascii() else _RUN).findall(stretch)
-    return tuple(term for run in runs for term in _word(run, code).terms)
+def _extract_span_terms(span: str, code: str) -> tuple[str, ...]:
+    runs = (_ASCII_RUN if span.isascii() else _RUN).findall(span)
+    return tuple(term for run in runs for term in _parse_word(run, code).terms)
 
 
-def _pairs(run: str) -> list[str]:
-    return [run[at : at + 2] for at in range(len(run))]
+def _split_pairs(run: str) -> list[str]:
+    return [run[start : start + 2] for start in range(len(run))]
 
 
 @lru_cache(1 << 14)
-def _pair(pair: str, last: bool, code: str) -> Word:
-    """Read two neighbouring characters of a script without spaces, or a single one."""
-    left = tuple(_pairs(pair)) if last else (pair,)
-    return Word(pair, pair, (pair,), left, ((pair,),), stop=languages.is_stop_word(pair, code), prefix=len(pair) == 1)
+def _parse_pair(pair: str, last: bool, code: str) -> Word:
+    """Parse two adjacent characters of a script without spaces, or a single one."""
+    terms = tuple(_split_pairs(pair)) if last else (pair,)
+    stop = languages.is_stop_word(pair, code)
+    return Word(pair, pair, (pair,), terms, ((pair,),), stop=stop, prefix=len(pair) == 1)
 
 
-@lru_cache(1 << 16)
-def _word(run: str, code: str) -> Word:
-    """Read a word of a script with spaces."""
-    if _PLAIN.fullmatch(run):  # most words are; all the rest comes to the same
-        whole, part = run.lower(), languages.stem(run, code)
-        stop = languages.is_stop_word(whole, code)
-        return Word(run, whole, (part,), (part,), tuple(dict.fromkeys([(part,), (whole,)])), stop=stop)
-    sign, body, end = _undressed(languages.strip_clitics(run, code))
-    pieces = _pieces(body, end)
-    if not pieces:
-        return Word(run, "", (), (), ())
-    single = len(pieces) == 1
-    plain = single and not sign and not end
-    left = [term for _, piece in pieces for term in _piece_terms(piece, code)]
-    parts = tuple(left[-1:] if single else left)
-    *inner, whole = _wholes(pieces)
-    whole = (sign if single else "") + whole + (end if whole[-1:].isalpha() else "")
-    stemmed = languages.stem(whole, code)
-    if not plain or stemmed not in left:  # the latter of a word whose accents the stemmer needs
-        left += inner if left[-1] == whole else [*inner, whole]
-    runs = dict.fromkeys([parts, (whole,), (stemmed,)] if plain else [(whole,), (stemmed,), parts])
-    return Word(run, whole, parts, tuple(left), tuple(runs), stop=plain and languages.is_stop_word(whole, code))
-
-
-def _piece_terms(piece: str, code: str) -> list[str]:
-    """Give a piece's stem, or a version's beginnings: `1.2`, `1.2.3`."""
-    if "." not in piece:
-        return [languages.stem(piece, code)]
-    numbers = fold(piece).split(".")
-    return [
-        ".".join(numbers[:upto])[: languages.MAX_TERM_LENGTH]
-        for upto in (*range(2, min(len(numbers), 4)), len(numbers))
-    ]
-
-
-def _wholes(pieces: list[tuple[str, str]]) -> list[str]:
-    """Join pieces up: first those of several pieces between two separators (`IPv4/IPv6`), last all of them."""
-    inner, whole, begun, count = list[str](), "", 0, 0
-    for gap, piece in pieces:
-        folded = fold(piece)
-        if gap and whole:
-            inner += [whole[begun:]] if count > 1 else []
-            if gap != "," and whole[-1].isdecimal() and folded[0].isdecimal():
-                whole += "." if gap == "." else "_"  # 1.2 and 12 are two numbers
-            begun, count = len(whole), 0
-        whole += folded
-        count += 1
-    inner += [whole[begun:]] if count > 1 and begun else []
-    return [each[: languages.MAX_TERM_LENGTH] for each in (*inner, whole)]
-
+# Identifiers
 
 _PLAIN = re.compile(r"[A-Z]?[a-z]+")
-_DRESS = re.compile(r"(--?|[.$@])?(.*?)(\+\+\d*|#)?", re.DOTALL)
+_SIGNED = re.compile(r"(--?|[.$@])?(.*?)(\+\+\d*|#)?", re.DOTALL)
 _PIECE = re.compile(
     r"([^A-Za-z0-9]*)"
     r"((?<![A-Za-z0-9])[vV]?\d+(?:\.\d+)+|\d+(?:\.\d+)+"  # a version, a decimal, an address
@@ -252,32 +208,78 @@ _PIECE = re.compile(
 )
 
 
-def _undressed(run: str) -> tuple[str, str, str]:
-    """Part a word from the sign before it and the one behind it, where they say something."""
-    match = _DRESS.fullmatch(run)
+@lru_cache(1 << 16)
+def _parse_word(run: str, code: str) -> Word:
+    """Parse a word of a script with spaces."""
+    if _PLAIN.fullmatch(run):  # a fast path for most words, with the same result
+        whole, part = run.lower(), languages.stem(run, code)
+        stop = languages.is_stop_word(whole, code)
+        return Word(run, whole, (part,), (part,), tuple(dict.fromkeys([(part,), (whole,)])), stop=stop)
+    sign, body, suffix = _split_signs(languages.strip_clitics(run, code))
+    pieces = _split_identifier(body, suffix)
+    if not pieces:
+        return Word(run, "", (), (), ())
+    single = len(pieces) == 1
+    plain = single and not sign and not suffix
+    terms = [term for _, piece in pieces for term in _extract_piece_terms(piece, code)]
+    parts = tuple(terms[-1:] if single else terms)
+    *inner, whole = _join_pieces(pieces)
+    whole = (sign if single else "") + whole + (suffix if whole[-1:].isalpha() else "")
+    stemmed = languages.stem(whole, code)
+    if not plain or stemmed not in terms:  # the latter if the stemmer needs the word's accents
+        terms += inner if terms[-1] == whole else [*inner, whole]
+    runs = dict.fromkeys([parts, (whole,), (stemmed,)] if plain else [(whole,), (stemmed,), parts])
+    return Word(run, whole, parts, tuple(terms), tuple(runs), stop=plain and languages.is_stop_word(whole, code))
+
+
+def _split_signs(run: str) -> tuple[str, str, str]:
+    """Split a word into the sign before it, the word itself, and the sign after it (`++`, `#`)."""
+    match = _SIGNED.fullmatch(run)
     return (match[1] or "", match[2], match[3] or "") if match else ("", run, "")
 
 
-def _pieces(body: str, end: str) -> list[tuple[str, str]]:
-    """Give the pieces of an identifier, each with what stands before it."""
-    shape = body if body.isascii() else "".join(map(_shape, body))
+def _split_identifier(body: str, suffix: str) -> list[tuple[str, str]]:
+    """Return the pieces of an identifier, each with the separator before it."""
+    shape = body if body.isascii() else "".join(map(_to_ascii_shape, body))
     pieces = list[tuple[str, str]]()
     for match in _PIECE.finditer(shape):
         piece = body[match.start(2) : match.end(2)]
         if fold(piece):
             pieces.append((match[1], piece[1:] if "." in piece and piece[0] in "vV" else piece))
-    if end and len(pieces[-1][1]) == 1 and pieces[-1][1].isalpha():
-        name, number = end.rstrip("0123456789"), end.lstrip("+#")
+    if suffix and len(pieces[-1][1]) == 1 and pieces[-1][1].isalpha():
+        name, number = suffix.rstrip("0123456789"), suffix.lstrip("+#")
         pieces[-1] = (pieces[-1][0], pieces[-1][1] + name)
         pieces += [("", number)] if number else []
     return pieces
 
 
-def _shape(character: str) -> str:
-    """Give an ASCII character of the same kind."""
+def _to_ascii_shape(character: str) -> str:
+    """Return an ASCII character of the same kind."""
     if character.isascii():
         return character
     return "Z" if character.isupper() else "0" if character.isdecimal() else "z"
 
 
-_TOKEN = re.compile(r"[A-Za-z0-9_]+|-{2,}|={2,}|[^\sA-Za-z0-9_]")
+def _extract_piece_terms(piece: str, code: str) -> list[str]:
+    """Return the stem of a piece, or the prefixes of a version: `1.2`, `1.2.3`."""
+    if "." not in piece:
+        return [languages.stem(piece, code)]
+    numbers = fold(piece).split(".")
+    ends = (*range(2, min(len(numbers), 4)), len(numbers))
+    return [".".join(numbers[:end])[: languages.MAX_TERM_LENGTH] for end in ends]
+
+
+def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
+    """Join several pieces between two separators (`IPv4/IPv6`), and last all pieces."""
+    inner, whole, start, count = list[str](), "", 0, 0
+    for separator, piece in pieces:
+        folded = fold(piece)
+        if separator and whole:
+            inner += [whole[start:]] if count > 1 else []
+            if separator != "," and whole[-1].isdecimal() and folded[0].isdecimal():
+                whole += "." if separator == "." else "_"  # 1.2 and 12 are different numbers
+            start, count = len(whole), 0
+        whole += folded
+        count += 1
+    inner += [whole[start:]] if count > 1 and start else []
+    return [joined[: languages.MAX_TERM_LENGTH] for joined in (*inner, whole)]

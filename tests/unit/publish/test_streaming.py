@@ -108,7 +108,7 @@ def test_keywords_counted_on_disk_are_the_same(tmp_path: Path) -> None:
     """What is counted may lie in memory or aside: the words are the same, and nothing stays on the disk."""
     texts = [f"The pump_{at % 7} of {at} harbours, Tide-{at % 5}, 潮位計 and café." for at in range(60)]
     shown = [f"pump {at}" for at in range(60)]
-    aside = extract_keywords(iter(texts), shown=iter(shown), aside=tmp_path)
+    aside = extract_keywords(iter(texts), shown=iter(shown), spill_folder=tmp_path)
     assert aside == extract_keywords(texts, shown=shown)
     assert any(aside)
     assert list(tmp_path.iterdir()) == []

@@ -112,14 +112,14 @@ def test_other_languages_have_keywords(text: str, language: str, expected: tuple
 def test_chinese_words_are_those_that_come_again() -> None:
     """Pairs of characters that meet in one section only are no words."""
     texts = ["您必须先检查端口是否占用", "服务器端口已经打开完毕", "防火墙会关闭闲置端口连接"]
-    assert extract_keywords(texts, "zh", most=20) == [("端口",)] * 3
+    assert extract_keywords(texts, "zh", limit=20) == [("端口",)] * 3
 
 
 def test_at_most_so_many() -> None:
     """No section has more than asked for, and equals stand in the order of the text."""
     text = "alpha bravo charlie delta echoes foxtrot"
-    assert extract_keywords([text], most=3) == [("alpha", "bravo", "charlie")]
-    assert extract_keywords([text], most=0) == [()]
+    assert extract_keywords([text], limit=3) == [("alpha", "bravo", "charlie")]
+    assert extract_keywords([text], limit=0) == [()]
 
 
 def test_no_sections_have_no_keywords() -> None:
