@@ -1,4 +1,7 @@
-"""The tools of roaming as they are offered: alike to Claude, to any other model and to MCP clients."""
+"""The three tools that models, agents and MCP clients call: definitions, results, arguments, dispatch.
+
+Arguments come from models, so they are parsed leniently: one id where a list belongs, a number as text, JSON in text.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,22 @@ from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expa
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
-
-
 MAX_HITS = 10
+
+_MAX_ARGUMENTS = 64
+_MAX_ARGUMENT_CHARS = 2_000
+_MAX_DEPTH = 3
+_MAX_ID_CHARS = 120
+_MAX_ERROR_CHARS = 500
+_ALL_IDS = re.compile(r"(?:[0-9a-fA-F]{8}\+?\s+)+[0-9a-fA-F]{8}\+?")
+
+
+# Definitions
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as it is offered: `parameters` is a JSON Schema."""
+    """The definition of a tool; `parameters` is a JSON Schema."""
 
     name: str
     description: str
@@ -32,7 +43,7 @@ TOOLS = (
         "read_outline",
         "Read the collapsed outline of the documentation, or of one closed branch of it. Each line shows a section's "
         "id, title and opening. `+12 inside` marks a closed branch: pass its id to see inside. `[07f3277d+] 30 more` "
-        "stands for lines that follow: pass `07f3277d+` to see them.",
+        "means that more lines follow: pass `07f3277d+` to see them.",
         {
             "type": "object",
             "properties": {
@@ -79,13 +90,21 @@ TOOLS = (
         },
     ),
 )
+"""In the order in which a reader new to the site uses them."""
+
+_TOOL_NAMES = {
+    "read_outline": "read_outline",
+    "outline": "read_outline",
+    "expand_sections": "expand_sections",
+    "expand_section": "expand_sections",
+    "expand": "expand_sections",
+    "search_sections": "search_sections",
+    "search": "search_sections",
+}
+"""The tools by the names that models use for them."""
 
 
-"""In the order in which a reader new to the site would use them."""
-
-
-# MERGED mkdocs_roaming.roam.results:
-# What the tools of roaming give, as data, and the same as text for those who read no data.
+# Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +116,7 @@ class OutlineResult:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSection:
-    """An id that opens nothing, the nearest that do, and why where the id is known."""
+    """An id that cannot be opened: the reason if it is known, and the most similar sections."""
 
     id: str
     nearest: tuple[ListedSection, ...] = ()
@@ -106,7 +125,7 @@ class UnknownSection:
 
 @dataclass(frozen=True, slots=True)
 class ExpandResult:
-    """Sections opened; ids that open none; sections that stand open already; ids for which there was no room."""
+    """Opened sections, and the ids that were not opened: unknown, open already, or `skipped` for lack of room."""
 
     sections: tuple[Expansion, ...]
     missing: tuple[UnknownSection, ...] = ()
@@ -116,7 +135,16 @@ class ExpandResult:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A section that search found."""
+    """A section that matches a query.
+
+    Attributes:
+        id: The section's id.
+        title: Its heading.
+        breadcrumb: The titles above it in the navigation and on its page, and its own.
+        snippet: The part of its text that matches best.
+        score: Higher is better; scores of different queries cannot be compared.
+        url: Its address.
+    """
 
     id: str
     title: str
@@ -128,17 +156,16 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What search found, best first."""
+    """The results of a query, best first. `words_only` is True if its embedding was not available."""
 
     query: str
     hits: tuple[SearchResult, ...]
     words_only: bool = False
-    """Whether it went by words alone since the question's meaning could not be had."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolError:
-    """A call that cannot be understood; the message says what is right."""
+    """A call with a wrong name or wrong arguments; the message says what is right."""
 
     message: str
 
@@ -147,138 +174,113 @@ ToolOutput = OutlineResult | ExpandResult | SearchResults | ToolError
 
 
 def render(result: ToolOutput) -> str:
-    """Give a result as text; what a navigator gives stays within its cap."""
+    """Return a tool's result as text for a model."""
     match result:
         case OutlineResult(text):
             return text
         case ToolError(message):
             return message + "\n"
         case SearchResults():
-            return _found(result)
+            return _render_hits(result)
         case ExpandResult():
-            return _expanded(result)
+            return _render_sections(result)
 
 
-def _found(found: SearchResults) -> str:
-    if not found.hits:
+def _render_hits(results: SearchResults) -> str:
+    if not results.hits:
         return "Nothing found. Try other words, or read_outline.\n"
     return "\n".join(
-        f"[{hit.id}] {' › '.join(hit.breadcrumb)}\n{hit.snippet}\n"
-        if hit.snippet
-        else f"[{hit.id}] {' › '.join(hit.breadcrumb)}\n"
-        for hit in found.hits
+        f"[{hit.id}] {' › '.join(hit.breadcrumb)}\n" + (f"{hit.snippet}\n" if hit.snippet else "")
+        for hit in results.hits
     )
 
 
-def _expanded(expanded: ExpandResult) -> str:
-    notes = [_missing(missing) for missing in expanded.missing]
-    notes += [f"[{other.id}] {other.title}: stands open above already.\n" for other in expanded.already_open]
-    if expanded.skipped:
-        notes.append(f"No room for {', '.join(expanded.skipped)}: ask again in another call.\n")
-    pieces = [render_expansion(expansion) for expansion in expanded.sections]
+def _render_sections(result: ExpandResult) -> str:
+    notes = [_render_unknown(section) for section in result.missing]
+    notes += [f"[{section.id}] {section.title}: is open above already.\n" for section in result.already_open]
+    if result.skipped:
+        notes.append(f"No room for {', '.join(result.skipped)}: ask again in another call.\n")
+    blocks = [render_expansion(expansion) for expansion in result.sections]
     if notes:
-        pieces.append("".join(notes))
-    return "\n---\n\n".join(pieces) or "Nothing to open: give ids from the outline.\n"
+        blocks.append("".join(notes))
+    return "\n---\n\n".join(blocks) or "Nothing to open: give ids from the outline.\n"
 
 
-def _missing(missing: UnknownSection) -> str:
-    said = missing.why or "no section has this id"
-    nearest = ", ".join(f"[{other.id}] {other.title}" for other in missing.nearest)
-    return f"{missing.id}: {said}" + (f"; nearest: {nearest}.\n" if nearest else ".\n")
+def _render_unknown(section: UnknownSection) -> str:
+    reason = section.why or "no section has this id"
+    nearest = ", ".join(f"[{other.id}] {other.title}" for other in section.nearest)
+    return f"{section.id}: {reason}" + (f"; nearest: {nearest}.\n" if nearest else ".\n")
 
 
-# MERGED mkdocs_roaming.roam.arguments:
-# What models pass to tools, understood as far as it can be: one id for a list, a text for a number, JSON in a
-# text.
-
-
-TOOL_NAMES = {
-    "read_outline": "read_outline",
-    "outline": "read_outline",
-    "expand_sections": "expand_sections",
-    "expand_section": "expand_sections",
-    "expand": "expand_sections",
-    "search_sections": "search_sections",
-    "search": "search_sections",
-}
-
-
-"""The tools, by the names that models give them."""
+# Arguments
 
 
 def parse_tool_name(name: object) -> str | None:
-    """Give the tool that is meant."""
-    return TOOL_NAMES.get(name.strip().lower().rpartition(".")[2][:40]) if isinstance(name, str) else None
+    """Return the name of the tool that a model means, or None."""
+    return _TOOL_NAMES.get(name.strip().lower().rpartition(".")[2][:40]) if isinstance(name, str) else None
 
 
-def parse_arguments(arguments: object, alone: str) -> Mapping[str, object]:
-    """Give the arguments by name; what is no mapping is taken for the one called `alone`."""
+def parse_arguments(arguments: object, default_name: str) -> Mapping[str, object]:
+    """Return arguments by name; a value that is no mapping becomes the argument `default_name`."""
     if isinstance(arguments, (str, bytes)):
         try:
-            read = json.loads(arguments)
+            decoded = json.loads(arguments)
         except (ValueError, RecursionError):
-            read = arguments
-        # A bare id may be all digits, or look like 12e45678.
-        arguments = arguments if isinstance(read, (int, float)) else read
+            decoded = arguments
+        # An id may consist of digits, or look like 12e45678.
+        arguments = arguments if isinstance(decoded, (int, float)) else decoded
     if isinstance(arguments, Mapping):
-        return {str(key): value for key, value in list(arguments.items())[:_MOST]}
-    return {} if arguments is None else {alone: arguments}
+        return {str(key): value for key, value in list(arguments.items())[:_MAX_ARGUMENTS]}
+    return {} if arguments is None else {default_name: arguments}
+
+
+def parse_expand_arguments(arguments: object) -> tuple[list[str], int]:
+    """Return the ids and the part of a call of expand_sections."""
+    named = parse_arguments(arguments, "ids")
+    ids = parse_ids(first_argument(named, "ids", "id", "section_ids", "section_id"))
+    return ids, parse_int(named.get("part"), 1, 1, 10**6)
 
 
 def parse_ids(value: object) -> list[str]:
-    """Give the ids in an argument, each once, in order: a list of them, a text with commas, one alone."""
-    return list(dict.fromkeys(_ids(value, 0)))[:_MOST]
+    """Return the distinct ids in an argument, in order: a list, a text with commas, a single id."""
+    return list(dict.fromkeys(_iter_ids(value, 0)))[:_MAX_ARGUMENTS]
 
 
 def first_argument(arguments: Mapping[str, object], *names: str) -> object:
-    """Give the first argument of these names that says something."""
+    """Return the first non-empty argument of these names, or None."""
     return next((arguments[name] for name in names if arguments.get(name) not in (None, "", [], {})), None)
 
 
-def parse_int(value: object, default: int, least: int, most: int) -> int:
-    """Give a whole number between two others."""
+def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
+    """Return an argument as a number within limits, or the default if it is none."""
     if isinstance(value, str):
         value = int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else default
     if isinstance(value, float):
         value = int(value) if -1e9 < value < 1e9 else default
     if isinstance(value, bool) or not isinstance(value, int):
         return default
-    return min(max(value, least), most)
+    return min(max(value, minimum), maximum)
 
 
-def _ids(value: object, depth: int) -> Iterator[str]:
+def _iter_ids(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, bytes):
-        value = value[:_LONGEST].decode("utf-8", "replace")
+        value = value[:_MAX_ARGUMENT_CHARS].decode("utf-8", "replace")
     if isinstance(value, str):
-        text = value[:_LONGEST]
-        pieces = [piece.strip(" \t\r\n\"'`[](){}<>") for piece in re.split(r"[,;\n]", text)]
-        for piece in pieces:
-            yield from piece.split() if _ALL_IDS.fullmatch(piece) else [piece] if piece else []
+        for part in re.split(r"[,;\n]", value[:_MAX_ARGUMENT_CHARS]):
+            text = part.strip(" \t\r\n\"'`[](){}<>")
+            yield from text.split() if _ALL_IDS.fullmatch(text) else [text] if text else []
     elif isinstance(value, int) and not isinstance(value, bool):
         yield f"{value:08d}" if abs(value) < 10**8 else str(abs(value) % 10**20)
-    elif isinstance(value, Mapping) and depth < _DEEPEST:
+    elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
         for name in ("id", "section_id", "ids"):
             if name in value:
-                yield from _ids(value[name], depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < _DEEPEST:
-        for item in value[:_MOST]:
-            yield from _ids(item, depth + 1)
+                yield from _iter_ids(value[name], depth + 1)
+    elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
+        for item in value[:_MAX_ARGUMENTS]:
+            yield from _iter_ids(item, depth + 1)
 
 
-_MOST = 64
-
-
-_LONGEST = 2_000
-
-
-_DEEPEST = 3
-
-
-_ALL_IDS = re.compile(r"(?:[0-9a-fA-F]{8}\+?\s+)+[0-9a-fA-F]{8}\+?")
-
-
-# MERGED mkdocs_roaming.roam.calling:
-# A tool called by its name, with whatever a model passes for arguments.
+# Dispatch
 
 
 class Toolset(Protocol):
@@ -308,7 +310,7 @@ class Toolset(Protocol):
         ...
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
-        """Give the outline, or a closed branch of it."""
+        """Return the outline, or a closed branch of it."""
         ...
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
@@ -320,12 +322,12 @@ class Toolset(Protocol):
         ...
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Let sections go: they stand open no more."""
+        """Forget that sections are open."""
         ...
 
 
 def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
-    """Give what a tool gives; what cannot be understood is told, and nothing is raised."""
+    """Call a tool by its name with a model's arguments. Errors are returned, not raised."""
     try:
         match parse_tool_name(name):
             case "read_outline":
@@ -337,53 +339,52 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 return tools.expand_sections(ids, part)
             case "search_sections":
                 named = parse_arguments(arguments, "query")
-                words = first_argument(named, "query", "q")
-                if not isinstance(words, str):
+                query = first_argument(named, "query", "q")
+                if not isinstance(query, str):
                     return ToolError("search_sections needs `query`, a text.")
-                return tools.search_sections(words, parse_int(named.get("limit"), 5, 1, MAX_HITS))
+                return tools.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
             case _:
-                return ToolError(f"There is no tool {str(name)[:60]!r}; there are {', '.join(t.name for t in TOOLS)}.")
+                names = ", ".join(tool.name for tool in TOOLS)
+                return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")
     except RoamingError as error:
-        return ToolError(truncate_at_word(str(error), 500))
-
-
-def parse_expand_arguments(arguments: object) -> tuple[list[str], int]:
-    """Give the ids and the part that expand_sections is asked for."""
-    named = parse_arguments(arguments, "ids")
-    ids = parse_ids(first_argument(named, "ids", "id", "section_ids", "section_id"))
-    return ids, parse_int(named.get("part"), 1, 1, 10**6)
+        return ToolError(truncate_at_word(str(error), _MAX_ERROR_CHARS))
 
 
 def expand_separately(
-    one: Callable[[str], ExpandResult | ToolError],
+    expand: Callable[[str], ExpandResult | ToolError],
     ids: Sequence[str],
     drop: Callable[[Iterable[str]], None],
     *,
     cap: int,
 ) -> ExpandResult | ToolError:
-    """Open sections one by one, each cut into parts as if it were the only one: `one` opens it, `drop` lets it go.
+    """Open sections one by one, so that each is cut into parts as if it were the only one.
 
-    Those that find no room beside the others are named, to be asked for again.
+    Args:
+        expand: Opens one section.
+        ids: The sections. Those beyond `MAX_IDS`, and those with no room left, are returned as skipped.
+        drop: Forgets that sections are open: called for a section that is skipped.
+        cap: Maximum number of characters of the rendered result.
     """
-    opened = ExpandResult(())
+    result = ExpandResult(())
     skipped: list[str] = []
     for at, id_ in enumerate(ids[:MAX_IDS]):
-        found = one(id_)
-        if isinstance(found, ToolError):
-            return found
-        more = ExpandResult(
-            opened.sections + found.sections,
-            opened.missing + found.missing,
-            opened.already_open + found.already_open,
-            tuple(truncate_at_word(left, _NAME) for left in (*skipped, *ids[at + 1 :])),
+        opened = expand(id_)
+        if isinstance(opened, ToolError):
+            return opened
+        combined = ExpandResult(
+            result.sections + opened.sections,
+            result.missing + opened.missing,
+            result.already_open + opened.already_open,
+            _shorten_ids((*skipped, *ids[at + 1 :])),
         )
-        if len(render(more)) <= cap:
-            opened = more
+        if len(render(combined)) <= cap:
+            result = combined
         else:
             skipped.append(id_)
-            drop(shown.id for expansion in found.sections for shown in expansion.shown)
-    left = tuple(truncate_at_word(left, _NAME) for left in (*skipped, *ids[MAX_IDS:]))
-    return ExpandResult(opened.sections, opened.missing, opened.already_open, left)
+            drop(shown.id for expansion in opened.sections for shown in expansion.shown)
+    left = _shorten_ids((*skipped, *ids[MAX_IDS:]))
+    return ExpandResult(result.sections, result.missing, result.already_open, left)
 
 
-_NAME = 120
+def _shorten_ids(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(truncate_at_word(id_, _MAX_ID_CHARS) for id_ in ids)

@@ -154,7 +154,7 @@ async def test_no_site_speaks_as_another(store: Path) -> None:
             assert all(one.startswith(f"{key}:") for one in named if one != "id"), named
         opened = framed(await called("expand_sections", ids=["faking:" + i.partition(":")[2] for i in ids["faking"]]))
         assert opened.pop(0).startswith("faking (crawled ")
-        assert opened == [f"[{ids['faking'][1]}] Pumps empty hulls: stands open above already.\n"]
+        assert opened == [f"[{ids['faking'][1]}] Pumps empty hulls: is open above already.\n"]
         asked = [ids[key][-1] for key in keys]
         opened = framed(await called("expand_sections", ids=asked))
         assert [one.partition(" ")[0] for one in opened] == keys

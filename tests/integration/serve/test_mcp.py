@@ -482,7 +482,7 @@ def test_a_section_inside_one_that_was_opened_is_pointed_to() -> None:
         navigator.fork(MAX_EXPANSION_CHARS - 2_100), "expand_sections", {"ids": [named["Boat"], named["Oil"]]}
     )
     assert render(both).count("310 hours") == 1
-    assert "Oil: stands open above already" in render(both)
+    assert "Oil: is open above already" in render(both)
     named = ids(LONG_LIBRARY)
     wanted = [named["Endless"], named["Page 0"], named["Part 0.1"]]
     crowded = call_tool_stateless(

@@ -82,7 +82,7 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
             json.dumps({**json.loads(dump_manifest(site.manifest)), "version": 2}),
             "version 2, this reads up to 1; upgrade",
         ),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "not a roaming manifest"),
     ]:
         manifest.write_text(text)
         assert said in refusal(folder)

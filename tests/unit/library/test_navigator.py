@@ -236,7 +236,7 @@ def test_a_section_that_stands_open_is_not_repeated_and_a_dropped_one_opens_agai
     assert isinstance(again, ExpandResult)
     assert again.sections == ()
     assert [other.id for other in again.already_open] == [page, inner]
-    assert "stands open" in render(again)
+    assert "is open above already" in render(again)
     navigator.drop([inner, "ffffffff"])
     assert inner in navigator.opened
     once_more = navigator.expand_sections([inner])
