@@ -177,7 +177,9 @@ def test_a_page_that_is_encrypted_late_is_published_nowhere(mkdocs: Project, tmp
         plugin={"cache": False},
     )
     assert built.paths() == [""]
-    assert built.said(logging.WARNING)[0].startswith("roaming: vault.md: the built page does not show the words")
+    assert built.said(logging.WARNING)[0].startswith(
+        "roaming: vault.md: not published, because the built page does not show the words"
+    )
     published = [file for file in built.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
     assert not [file for file in published if "plugh" in file.read_text("utf-8")]
     assert f"[vault]({URL}vault/)" in built.text("index.md")

@@ -43,7 +43,7 @@ def test_strict_fails_the_build_and_says_why(mkdocs: Project, caplog: pytest.Log
     with pytest.raises(Abort):
         mkdocs(SOURCES, plugins=[], plugin={"lint": "strict"}, **DESCRIBED)
     (said,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
-    assert said.startswith("roaming: lint: 55/100: 1 warning, 1 hint in 5 sections on 2 pages; mend what is told above")
+    assert said.startswith("roaming: lint: 55/100: 1 warning, 1 hint in 5 sections on 2 pages; fix the findings above")
     assert (mkdocs.folder / "site/roaming/manifest.json").is_file()
     mild = {"level": "strict", "disable": ["repeated-sibling"]}
     assert linted(mkdocs(SOURCES, plugins=[], plugin={"lint": mild}, **DESCRIBED))[-1].endswith("on 2 pages")

@@ -55,7 +55,7 @@ def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path
         assert "--silent" in html
         assert 'href="index.md" data-roaming' in html
         assert server.get("roaming/manifest.json") == before
-        assert "nothing is published; build without --dirty" in server.said()[-1]
+        assert "nothing is published, because a dirty build reads only edited pages" in server.said()[-1]
 
 
 def test_a_build_that_fails_leaves_nothing_to_the_next(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
