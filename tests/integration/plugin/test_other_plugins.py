@@ -170,4 +170,6 @@ def test_a_template_that_hides_its_article_behind_a_form(mkdocs: Project, tmp_pa
     )
     assert built.paths() == [""]
     assert built.holding("plugh") == []
-    assert any("vault.md: not published, because the built page does not show the words" in line for line in built.said())
+    assert any(
+        "vault.md: not published, because the built page does not show the words" in line for line in built.said()
+    )
