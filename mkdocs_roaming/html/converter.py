@@ -103,7 +103,7 @@ def convert(
     root = parse_body(article) if isinstance(article, str) else article
     themes = themes or load_themes()
     lookup = code.source_language_lookup(source, root, themes.roles)
-    visitor = Visitor(BLOCK_WRITERS, INLINE_WRITERS, themes, link=link, image=image, source_language=lookup)
+    visitor = Visitor(BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, lookup)
     try:
         visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:

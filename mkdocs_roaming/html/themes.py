@@ -20,68 +20,27 @@ if TYPE_CHECKING:
 
 ENTRY_POINT_GROUP = "roaming.themes"
 
-Role = Literal[
-    "group",
-    "pager",
-    "skip",
-    "text",
-    "self-link",
-    "permalink",
-    "footnote-reference",
-    "footnotes",
-    "display-math",
-    "math",
-    "mermaid",
-    "admonition-title",
-    "admonition",
-    "tabs",
-    "code-table",
-    "code-title",
-    "api-heading",
-    "classifier",
-    "footnote-label",
-    "strong",
-    "signature",
-    "labels",
-    "spaced",
-    "line-block",
-    "rubric",
-    "code-wrapper",
-    "emoji",
-    "caption",
-    "code",
-    "code-span",
-    "definitions",
-    "emphasis",
-    "file-tree",
-    "heading",
-    "image",
-    "input",
-    "line-break",
-    "link",
-    "list",
-    "media",
-    "quotation",
-    "quote",
-    "rule",
-    "script",
-    "span",
-    "strike",
-    "table",
-    "tag",
-]
-"""What an element is converted as. An element whose classes name several roles plays the first of them."""
+Role = str
+"""What an element is converted as, one of `ROLES`."""
 
 AdmonitionKind = Literal["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"]
 """GitHub's five kinds of alerts."""
 
-ROLES: tuple[Role, ...] = get_args(Role)
 ADMONITION_KINDS: tuple[AdmonitionKind, ...] = get_args(AdmonitionKind)
 
 
 def split_names(text: str) -> tuple[str, ...]:
     """Split names that are separated by white space."""
     return tuple(text.split())
+
+
+ROLES: tuple[Role, ...] = split_names(
+    "group pager skip text self-link permalink footnote-reference footnotes display-math math mermaid admonition-title "
+    "admonition tabs code-table code-title api-heading classifier footnote-label strong signature labels spaced "
+    "line-block rubric code-wrapper emoji caption code code-span definitions emphasis file-tree heading image input "
+    "line-break link list media quotation quote rule script span strike table tag"
+)
+"""All roles. An element whose classes name several roles plays the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +65,12 @@ class Theme:
     navs: tuple[str, ...] = ()
     """CSS selectors of the elements that hold the site's navigation, the best first."""
     roles: Mapping[Role, str] = field(default_factory=dict)
-    """Selectors by role: `.class` or `tag.class`, separated by spaces.
+    """Selectors by role: `.class`, `tag.class` or `tag`, separated by spaces.
 
     A class that ends in `_` or `-` stands for every class that begins with it (Docusaurus appends hashes).
     """
-    admonitions: Mapping[str, AdmonitionKind] = field(default_factory=dict)
-    """Kinds of admonitions by CSS class."""
+    admonitions: Mapping[AdmonitionKind, str] = field(default_factory=dict)
+    """The CSS classes of each kind of admonition, separated by spaces."""
     admonition_prefixes: tuple[str, ...] = ()
     """Prefixes of the classes that name the kind, such as `alert-` in `alert-warning`."""
     tabs: tuple[Tabs, ...] = ()
@@ -121,7 +80,7 @@ class Theme:
         for role in self.roles:
             if role not in ROLES:
                 raise ValueError(f"theme {self.name}: unknown role {role!r}. Roles: {', '.join(ROLES)}.")
-        for kind in self.admonitions.values():
+        for kind in self.admonitions:
             if kind not in ADMONITION_KINDS:
                 raise ValueError(f"theme {self.name}: unknown kind {kind!r}. Kinds: {', '.join(ADMONITION_KINDS)}.")
 
@@ -137,28 +96,52 @@ HTML = Theme(
         "body",
     ),
     roles={
-        "skip": ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
+        "group": "address article aside body center dd div dt fieldset figure footer form header hgroup html legend li "
+        "main p search section tbody td tfoot th thead tr caption",
+        "skip": "area base basefont button canvas col colgroup datalist frame frameset head link map meta meter nav "
+        "noframes noscript param progress rp select source style svg template textarea title track "
+        ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
         ".heading-anchor .anchorjs-link .copybtn .copy-button .copy-btn .clipboard-button .copy .gutter "
         ".linenos .lineno .linenodiv .feedback .page-edit .pager .mw-editsection",
         "self-link": "a.anchor-heading",
         "permalink": "a.anchor a.anchor-link a.permalink a.heading-link",
         "footnotes": "section.footnotes div.footnotes",
+        "math": "math",
         "mermaid": "pre.mermaid div.mermaid",
-        "admonition-title": ".alert-heading .alert-title",
-        "admonition": "div.alert div.callout div.warning",
+        "admonition-title": "summary .alert-heading .alert-title",
+        "admonition": "details div.alert div.callout div.warning",
         "code-table": "table.codetable table.lntable table.hljs-ln",
         "code-title": ".code-title",
+        "strong": "strong b",
         "spaced": "span.comment span.description",
         "code-wrapper": "div.highlight div.language- div.highlight-",
         "emoji": "img.emoji span.emoji",
+        "caption": "figcaption",
+        "code": "pre listing xmp",
+        "code-span": "code tt samp",
+        "definitions": "dl",
+        "emphasis": "em i cite dfn var",
+        "heading": "h1 h2 h3 h4 h5 h6",
+        "image": "img",
+        "input": "input",
+        "line-break": "br",
+        "link": "a",
+        "list": "ul ol menu dir",
+        "media": "iframe video audio embed",
+        "quotation": "q",
+        "quote": "blockquote",
+        "rule": "hr",
+        "script": "script",
+        "strike": "del s strike",
+        "table": "table",
+        "tag": "kbd sub sup mark ins u",
     },
     admonitions={
-        **dict.fromkeys(split_names("note abstract summary tldr info todo question help faq example quote"), "NOTE"),
-        **dict.fromkeys(split_names("cite secondary details"), "NOTE"),
-        **dict.fromkeys(split_names("tip hint success check done new"), "TIP"),
-        **dict.fromkeys(split_names("important attention"), "IMPORTANT"),
-        **dict.fromkeys(split_names("warning experimental"), "WARNING"),
-        **dict.fromkeys(split_names("caution danger error failure fail missing bug"), "CAUTION"),
+        "NOTE": "note abstract summary tldr info todo question help faq example quote cite secondary details",
+        "TIP": "tip hint success check done new",
+        "IMPORTANT": "important attention",
+        "WARNING": "warning experimental",
+        "CAUTION": "caution danger error failure fail missing bug",
     },
     admonition_prefixes=("alert--", "alert-", "callout-"),
     tabs=(
@@ -172,7 +155,7 @@ MATH = Theme(
     roles={
         "skip": ".MathJax_Preview .katex-html .MJX_Assistive_MathML",
         "display-math": "div.arithmatex div.math div.katex-display",
-        "math": "span.arithmatex span.math .katex .katex-display mjx-container.MathJax",
+        "math": "mjx-container mjx-container.MathJax span.arithmatex span.math .katex .katex-display",
     },
 )
 
@@ -206,6 +189,7 @@ MKDOCSTRINGS = Theme(
         "strong": "span.doc-section-title",
         "signature": "div.doc-signature",
         "labels": "span.doc-labels",
+        "link": "autoref",
     },
 )
 
@@ -255,10 +239,7 @@ SPHINX = Theme(
         "rubric": "p.rubric div.rubric div.sd-card-title",
         "code-wrapper": "div.literal-block-wrapper",
     },
-    admonitions={
-        **dict.fromkeys(split_names("seealso versionadded versionchanged topic sidebar"), "NOTE"),
-        **dict.fromkeys(split_names("deprecated versionremoved"), "WARNING"),
-    },
+    admonitions={"NOTE": "seealso versionadded versionchanged topic sidebar", "WARNING": "deprecated versionremoved"},
     tabs=(
         Tabs(":scope > label.sd-tab-label", ":scope > div.sd-tab-content"),
         Tabs(":scope > div[role=tablist] [role=tab]", ":scope > div.sphinx-tabs-panel"),
@@ -310,8 +291,10 @@ STARLIGHT = Theme(
         "skip": ".sl-anchor-link .pagination-links",
         "admonition-title": ".starlight-aside__title",
         "admonition": "aside.starlight-aside",
+        "tabs": "starlight-tabs",
         "code-title": "figcaption.header",
         "code-wrapper": "div.expressive-code figure.frame",
+        "file-tree": "starlight-file-tree",
     },
     admonition_prefixes=("starlight-aside--",),
 )
@@ -373,54 +356,16 @@ BUILT_IN_THEMES = (
 """The themes that need no package; for articles, navigation and tabs the first match counts."""
 
 TAG_ROLES: dict[str, Role] = {
-    **dict.fromkeys(split_names("h1 h2 h3 h4 h5 h6"), "heading"),
-    **dict.fromkeys(split_names("ul ol menu dir"), "list"),
-    **dict.fromkeys(split_names("pre listing xmp"), "code"),
-    **dict.fromkeys(split_names("em i cite dfn var"), "emphasis"),
-    **dict.fromkeys(split_names("strong b"), "strong"),
-    **dict.fromkeys(split_names("del s strike"), "strike"),
-    **dict.fromkeys(split_names("code tt samp"), "code-span"),
-    **dict.fromkeys(split_names("kbd sub sup mark ins u"), "tag"),
-    **dict.fromkeys(split_names("iframe video audio embed"), "media"),
-    **dict.fromkeys(
-        split_names(
-            "address article aside body center dd div dt fieldset figure footer form header hgroup html legend li "
-            "main p search section tbody td tfoot th thead tr caption"
-        ),
-        "group",
-    ),
-    **dict.fromkeys(
-        split_names(
-            "area base basefont button canvas col colgroup datalist frame frameset head link map meta meter nav "
-            "noframes noscript param progress rp select source style svg template textarea title track"
-        ),
-        "skip",
-    ),
-    "a": "link",
-    "autoref": "link",
-    "blockquote": "quote",
-    "br": "line-break",
-    "details": "admonition",
-    "dl": "definitions",
-    "figcaption": "caption",
-    "hr": "rule",
-    "img": "image",
-    "input": "input",
-    "math": "math",
-    "mjx-container": "math",
-    "q": "quotation",
-    "script": "script",
-    "starlight-file-tree": "file-tree",
-    "starlight-tabs": "tabs",
-    "summary": "admonition-title",
-    "table": "table",
+    selector: role for role, selectors in HTML.roles.items() for selector in selectors.split() if "." not in selector
 }
+"""The roles of HTML's own tags."""
 
-BLOCK_TAGS = frozenset(
-    tag
-    for tag, role in TAG_ROLES.items()
-    if role in ("heading", "list", "code", "group", "quote", "admonition", "definitions", "rule", "table", "tabs")
-) | {"figcaption", "summary"}
+_BLOCK_ROLES = split_names("heading list code group quote admonition definitions rule table tabs")
+BLOCK_TAGS = frozenset(tag for tag, role in TAG_ROLES.items() if role in _BLOCK_ROLES) | {
+    "figcaption",
+    "starlight-tabs",
+    "summary",
+}
 """Tags that cannot be inside a line of text."""
 
 
@@ -428,14 +373,15 @@ class Roles(dict[tuple[Any, str | None], Role]):
     """Roles by tag and class attribute, each looked up once."""
 
     def __init__(self, themes: Iterable[Theme], classes: Mapping[str, Role]) -> None:
-        self._rules: dict[str, list[tuple[int, str, Role]]] = {}
+        self._tags: dict[str, Role] = {}
+        self._classes: dict[str, list[tuple[int, str, Role]]] = {}
         for selector, role in classes.items():
             self._add(selector if "." in selector else f".{selector}", role, rank=-1)
         for theme in themes:
             for role, selectors in theme.roles.items():
                 for selector in selectors.split():
                     self._add(selector, role, rank=ROLES.index(role))
-        self._prefixes = tuple(name for name in self._rules if name.endswith(("_", "-")))
+        self._prefixes = tuple(name for name in self._classes if name.endswith(("_", "-")))
 
     def __missing__(self, key: tuple[Any, str | None]) -> Role:
         """Look up a role. The size is bounded: a page may invent any number of classes."""
@@ -446,24 +392,24 @@ class Roles(dict[tuple[Any, str | None], Role]):
         return role
 
     def _add(self, selector: str, role: Role, *, rank: int) -> None:
-        tag, _, name = selector.partition(".")
-        self._rules.setdefault(name, []).append((rank, tag, role))
+        tag, dot, name = selector.partition(".")
+        if dot:
+            self._classes.setdefault(name, []).append((rank, tag, role))
+        else:
+            self._tags.setdefault(tag, role)
 
     def _find(self, tag: str, classes: str | None) -> Role:
         """Return the role of an element; `span` if it is only a wrapper within a line."""
-        best: tuple[int, str, Role] = (len(ROLES), "", TAG_ROLES.get(tag, "span"))
+        best = (len(ROLES), "", self._tags.get(tag, "span"))
         for token in (classes or "").split():
-            for rule in self._rules_for(token):
+            rules = self._classes.get(token, [])
+            for prefix in self._prefixes:
+                if token.startswith(prefix):
+                    rules = rules + self._classes[prefix]
+            for rule in rules:
                 if rule[1] in ("", tag) and rule[0] < best[0]:
                     best = rule
         return best[2]
-
-    def _rules_for(self, token: str) -> list[tuple[int, str, Role]]:
-        rules = self._rules.get(token, [])
-        for prefix in self._prefixes:
-            if token.startswith(prefix):
-                rules = rules + self._rules[prefix]
-        return rules
 
 
 class ThemeSet:
@@ -487,7 +433,11 @@ class ThemeSet:
         self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
         """Returns the kind of an admonition with these classes; NOTE if none of them is known."""
         self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
-        self._kinds = {name: kind for theme in reversed(themes) for name, kind in theme.admonitions.items()} | kinds
+        self._kinds = kinds
+        for theme in themes:
+            for kind, names in theme.admonitions.items():
+                for name in names.split():
+                    self._kinds.setdefault(name, kind)
 
     def _find_admonition_kind(self, classes: str) -> AdmonitionKind:
         for token in classes.lower().split():

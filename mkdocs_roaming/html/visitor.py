@@ -16,7 +16,7 @@ from mkdocs_roaming.html.escape import (
     find_special,
     normalize_whitespace,
 )
-from mkdocs_roaming.html.themes import BLOCK_TAGS, Role, ThemeSet
+from mkdocs_roaming.html.themes import BLOCK_TAGS, Role, Roles, ThemeSet
 from mkdocs_roaming.manifest.models import Heading
 
 Element = etree._Element
@@ -107,49 +107,28 @@ class Context:
     """Whether the element belongs to a code block, such as its title."""
 
 
+@dataclass(slots=True)
 class Visitor:
-    """Visits the elements of one article and writes them as Markdown.
+    """Visits the elements of one article and writes them as Markdown."""
 
-    Args:
-        block_writers: Writers of blocks by role.
-        inline_writers: Writers of everything else by role.
-        themes: The themes that assign roles.
-        link: Maps the target of a link to the address to write.
-        image: Maps the source of an image to the address to write.
-        source_language: Looks up the language of code by its content and title.
-    """
+    block_writers: Mapping[str, BlockWriter]
+    """Writers of blocks by role."""
+    inline_writers: Mapping[str, InlineWriter]
+    """Writers of everything else by role."""
+    themes: ThemeSet
+    link: Callable[[str], str]
+    """Maps the target of a link to the address to write."""
+    image: Callable[[str], str]
+    """Maps the source of an image to the address to write."""
+    source_language: Callable[[str, str | None], str | None]
+    """Looks up the language of code by its content and title."""
+    output: Output = field(default_factory=Output)
+    context: Context = field(default_factory=Context)
+    roles: Roles = field(init=False)
 
-    __slots__ = (
-        "block_writers",
-        "context",
-        "image",
-        "inline_writers",
-        "link",
-        "output",
-        "roles",
-        "source_language",
-        "themes",
-    )
-
-    def __init__(
-        self,
-        block_writers: Mapping[str, BlockWriter],
-        inline_writers: Mapping[str, InlineWriter],
-        themes: ThemeSet,
-        *,
-        link: Callable[[str], str],
-        image: Callable[[str], str],
-        source_language: Callable[[str, str | None], str | None],
-    ) -> None:
-        self.block_writers = block_writers
-        self.inline_writers = inline_writers
-        self.themes = themes
-        self.roles = themes.roles
-        self.link = link
-        self.image = image
-        self.source_language = source_language
-        self.output = Output()
-        self.context = Context()
+    def __post_init__(self) -> None:
+        """Store the roles, which are looked up for every element."""
+        self.roles = self.themes.roles
 
     def role(self, element: Element) -> Role:
         """Return the role of an element."""

@@ -17,7 +17,7 @@ ACME = Theme(
     articles=(".acme-page",),
     navs=(".acme-menu",),
     roles={"skip": ".acme-toolbar", "admonition": "div.acme-box", "admonition-title": ".acme-box-title", "tabs": ".acme-tabs"},
-    admonitions={"acme-stop": "CAUTION"},
+    admonitions={"CAUTION": "acme-stop"},
     tabs=(Tabs(":scope > .acme-tab", ":scope > .acme-panel"),),
 )
 """
