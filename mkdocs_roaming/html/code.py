@@ -204,14 +204,12 @@ def _gather_code(element: Element, roles: Roles, pieces: list[str], depth: int =
 
 def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write inline code. Links in it are kept around their part of the code."""
-    if len(element) and not visitor.context.in_link and element.find(".//a[@href]") is not None:
+    if not len(element):
+        _write_code(visitor, element.text or "", pieces)
+    elif not visitor.context.in_link and element.find(".//a[@href]") is not None:
         _write_linked_code(visitor, element, pieces)
     else:
-        _write_code(visitor, _code_text(element), pieces)
-
-
-def _code_text(element: Element) -> str:
-    return element_text(element) if len(element) else element.text or ""
+        _write_code(visitor, element_text(element), pieces)
 
 
 def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
@@ -234,14 +232,14 @@ def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) ->
         href = child.get("href")
         if child.tag == "a" and href and not is_script_url(href):
             inner: list[str] = []
-            _write_code(visitor, _code_text(child), inner)
+            _write_code(visitor, element_text(child), inner)
             if inner:
                 escape_exclamation_mark(pieces)
                 pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
         elif len(child) and child.find(".//a[@href]") is not None:
             _write_linked_code(visitor, child, pieces)
         else:
-            _write_code(visitor, _code_text(child), pieces)
+            _write_code(visitor, element_text(child), pieces)
         _write_code(visitor, child.tail or "", pieces)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html.escape import add_lint_switches
-from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
@@ -132,6 +131,8 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
 
 def _conversion_context(site: Site) -> str:
     """Return what conversions depend on besides the page: the pointer line, additional themes, the site's classes."""
+    from mkdocs_roaming.html.themes import load_themes  # not needed to import the plugin
+
     return format_pointer(site) + load_themes(site.classes).fingerprint
 
 
@@ -141,13 +142,15 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
     try:
         if page.markdown is not None:
             return _normalize(page, page.markdown, format_pointer(site), links)
-        return _convert_article(page, format_pointer(site), links, load_themes(site.classes))
+        return _convert_article(page, format_pointer(site), links, site.classes)
     except ConversionError as error:
         return str(error)
 
 
-def _convert_article(page: Page, pointer: str, links: LinkResolver, themes: ThemeSet) -> ConvertedPage:
-    from mkdocs_roaming.html.converter import convert  # imports lxml: not needed if all pages are cached
+def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
+    # These import lxml, which is not needed if all pages are cached.
+    from mkdocs_roaming.html.converter import convert
+    from mkdocs_roaming.html.themes import load_themes
 
     seen_links: dict[str, str] = {}
     seen_images: dict[str, str] = {}
@@ -164,7 +167,7 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, themes: Them
         link=resolve_link,
         image=resolve_image,
         source=page.source_text,
-        themes=themes,
+        themes=load_themes(classes),
     )
     text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"
     sections = split_sections(text, title=page.title, headings=result.headings)
