@@ -1,4 +1,8 @@
-"""Whether a question asks with the words of a phrase: next to each other, in order, in whatever case and ending."""
+"""The rules of a site: which of them match a question, by which words, and which sections they open.
+
+A site's rules are applied if its owner is the user: the site is in a local folder, and no crawler wrote it. Those of
+other sites are counted only, unless `Library.trusted` is set.
+"""
 
 from __future__ import annotations
 
@@ -17,147 +21,17 @@ from mkdocs_roaming.manifest.models import RuleEntry
 from mkdocs_roaming.text.languages import base_language, fold, stem
 from mkdocs_roaming.text.tokenizer import is_spaceless, parse_word, parse_words, split_words
 
+RULES_CALL_ID = "rules"
+"""The id of the tool call that opens the sections of rules."""
+
 _MAX_QUESTION_CHARS = 2_000
 
-
-"""The characters of a question that are read."""
-
-
-Runs = tuple[tuple[str, ...], ...]
-
-
-"""The ways to read one word, each as terms one behind the other."""
-
-
-class PhraseMatcher:
-    """A question, read once and held against many phrases.
-
-    A word is read as its stem, as it stands, and as the parts of an identifier; a script without spaces by its
-    characters. So a question is a net of paths: `ServerTimeouts` leads over `server` and `timeout`, or past both.
-    """
-
-    def __init__(self, question: str, language: str) -> None:
-        self._language = language
-        self._words: list[tuple[str, bool]] = []
-        self._edges: list[list[tuple[str, int]]] = [[]]
-        self._first = [0]  # for each knot the word that goes on there
-        self._last = [0]  # and how many words have begun before it
-        self._begins: dict[str, list[int]] = {}
-        at = 0
-        for text, runs, joined in _units(question[:_MAX_QUESTION_CHARS], language):
-            at = self._add(at, text, runs, joined)
-
-    def find(self, phrase: str) -> str | None:
-        """Give the question's words that a phrase is found by; None where it is not asked for.
-
-        A phrase of words that stand in most questions is never found.
-        """
-        wanted = _phrase(phrase, self._language)
-        return self._find(wanted) if wanted else None
-
-    def part(self, phrase: str) -> tuple[str, ...]:
-        """Give the words of the question by which a part of a phrase is found, stop words aside."""
-        telling = (one.text for one in parse_words(phrase, self._language) if any(one.runs) and not one.stop)
-        return tuple(dict.fromkeys(filter(None, map(self.find, telling))))
-
-    def _add(self, at: int, text: str, runs: Runs, joined: bool) -> int:
-        mine = len(self._words)
-        self._words.append((text, joined))
-        end = self._knot(mine + 1, mine + 1)
-        for run in runs:
-            here = at
-            for term in run[:-1]:
-                inside = self._knot(mine, mine + 1)
-                self._edge(here, term, inside)
-                here = inside
-            self._edge(here, run[-1], end)
-        return end
-
-    def _knot(self, first: int, last: int) -> int:
-        self._edges.append([])
-        self._first.append(first)
-        self._last.append(last)
-        return len(self._edges) - 1
-
-    def _edge(self, start: int, term: str, end: int) -> None:
-        self._edges[start].append((term, end))
-        self._begins.setdefault(term, []).append(start)
-
-    def _find(self, wanted: tuple[Runs, ...]) -> str | None:
-        starts = {start for run in wanted[0] for start in self._begins.get(run[0], ())}
-        for start in sorted(starts, key=lambda knot: (self._first[knot], knot)):
-            here = {start}
-            for runs in wanted:
-                here = {end for knot in here for run in runs for end in self._walk(knot, run)}
-            if here:
-                return self._said(self._first[start], min(self._last[end] for end in here))
-        return None
-
-    def _walk(self, knot: int, run: tuple[str, ...]) -> set[int]:
-        here = {knot}
-        for term in run:
-            here = {end for at in here for edge, end in self._edges[at] if edge == term}
-        return here
-
-    def _said(self, first: int, last: int) -> str:
-        """Give words of the question as they were written."""
-        said = ""
-        for text, joined in self._words[first:last]:
-            said += text if joined or not said else f" {text}"
-        return said
-
-
-def _units(text: str, language: str) -> Iterator[tuple[str, Runs, bool]]:
-    """Give the words of a text with the ways to read them; True where one is joined to the one before."""
-    end = 0
-    for run in split_words(text):
-        at = text.find(run, end)
-        joined = at == end > 0
-        end = at + len(run) if at >= 0 else end
-        if not is_spaceless(run):
-            if runs := _runs(run, language):
-                yield run, runs, joined
-            continue
-        for character in run:
-            if folded := fold(character):
-                yield character, ((folded,),), joined
-            joined = True
-
-
-@lru_cache(1 << 12)
-def _runs(run: str, language: str) -> Runs:
-    read = parse_word(run, language)
-    ways = [*read.runs, read.terms]
-    if len(read.parts) == 1:  # a stem that needs its accents is had without them too
-        ways.append((stem(fold(read.whole), base_language(language)),))
-    return tuple(dict.fromkeys(way for way in ways if way and all(way)))
-
-
-@lru_cache(1 << 12)
-def _phrase(phrase: str, language: str) -> tuple[Runs, ...]:
-    if all(one.stop for one in parse_words(phrase, language) if any(one.runs)):
-        return ()
-    return tuple(runs for _, runs, _ in _units(phrase, language))
-
-
-# MERGED mkdocs_roaming.roam.rules:
-# Which rules fire on a question, by which words, and what they open: told before a model is asked.
-#
-# The rules of a site in a folder on this disk are its owner's, and are followed. Those of a site that was
-# opened from an
-# address, or fetched by a crawl, are somebody else's: they are counted and left alone, unless `library.trusted`
-# is set.
-
-
-RULES_CALL_ID = "rules"
-
-
-"""The id of the call that opens what rules pin to a question."""
+DropReason = Literal["room", "count", "rank", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseMatch:
-    """A phrase of a rule, and the words of the question that it was found by."""
+    """A phrase of a rule, and the words of the question that match it."""
 
     phrase: str
     words: str
@@ -165,9 +39,14 @@ class PhraseMatch:
 
 @dataclass(frozen=True, slots=True)
 class FiredRule:
-    """A rule that fires: its number on the site (from 1), what it was found by, and which sections it gets open.
+    """A rule that matches a question.
 
-    `opens` is empty where there was no room for any. `on_page` is the path of the page that it asked for.
+    Attributes:
+        number: Its number on the site, from 1.
+        name: Its name; may be empty.
+        found: The phrases that match.
+        on_page: The path of the reader's page, if the rule requires one.
+        opens: The ids of the sections that it opens; empty if there was room for none.
     """
 
     number: int
@@ -179,10 +58,15 @@ class FiredRule:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A rule that some of the question answers to, but not enough: what was found, and the phrases that were not.
+    """A rule that matches a question in part.
 
-    `words` are words of the question that stand in a missing phrase. `elsewhere` is True where the reader would have
-    to be on another page.
+    Attributes:
+        number: Its number on the site, from 1.
+        name: Its name; may be empty.
+        found: The phrases that match.
+        missing: The required phrases that do not match.
+        words: Words of the question that occur in a missing phrase.
+        elsewhere: Whether the rule requires another page.
     """
 
     number: int
@@ -193,13 +77,12 @@ class NearMiss:
     elsewhere: bool = False
 
 
-DropReason = Literal["room", "count", "rank", "absent"]
-
-
 @dataclass(frozen=True, slots=True)
 class DroppedSection:
-    """A section that a rule names and that stays closed: no `room` for it, more than one call may open (`count`),
-    ranked behind others (`rank`), or not to be seen here (`absent`).
+    """A section that a rule names and that is not opened.
+
+    `why` is `room` (too large), `count` (too many for one call), `rank` (others rank higher) or `absent` (it does not
+    exist in the scope).
     """
 
     id: str
@@ -209,9 +92,14 @@ class DroppedSection:
 
 @dataclass(frozen=True, slots=True)
 class RulesResult:
-    """What the rules of a site do on a question. `opens` are ids of sections in the order of opening.
+    """The effect of a site's rules on a question.
 
-    `ignored` counts the rules of a site that is not trusted.
+    Attributes:
+        fired: The rules that match.
+        nearly: The rules that match in part.
+        opens: The ids of the sections to open, in order.
+        dropped: The sections that are not opened.
+        ignored: The number of rules of a site that is not trusted.
     """
 
     fired: tuple[FiredRule, ...] = ()
@@ -222,180 +110,309 @@ class RulesResult:
 
     @property
     def words(self) -> str:
-        """The words of the question for which something is opened."""
+        """The words of the question that open sections, separated by commas."""
         return ", ".join(dict.fromkeys(match.words for rule in self.fired if rule.opens for match in rule.found))
-
-    @property
-    def unheard(self) -> tuple[FiredRule, ...]:
-        """The rules that fire and get no section open."""
-        return tuple(rule for rule in self.fired if not rule.opens)
 
 
 @dataclass(frozen=True, slots=True)
 class RulesBudget:
-    """What rules may open: `chars` of text, by one call that gives at most `cap` characters and takes `most` ids."""
+    """Limits of what rules open: `chars` in total, in one call with at most `cap` characters and `max_ids` ids."""
 
     chars: int = MAX_EXPANSION_CHARS
     cap: int = MAX_EXPANSION_CHARS
-    most: int = MAX_IDS
+    max_ids: int = MAX_IDS
 
 
-def rules_share(most: int, standing: int = 0) -> int:
-    """Give how much of an answer's open text rules may take: half, or what is left beside what stands open."""
-    return max(min(most // 2, most - standing), 0)
+def rules_share(open_chars: int, used: int = 0) -> int:
+    """Return how many of an answer's `open_chars` rules may open: half, or the unused rest if that is less."""
+    return max(min(open_chars // 2, open_chars - used), 0)
 
 
 def apply_rules(navigator: Navigator, question: str, page: str | None, chars: int) -> RulesResult:
-    """Give what a library's rules do on a question within a navigator's scope, opening at most `chars` characters."""
-    library, places = navigator.library, navigator.sections
-    manifest = library.manifest
+    """Return the effect of a library's rules within a navigator's scope.
+
+    Args:
+        navigator: The library, its search and its scope. Nothing is opened in it.
+        question: The question.
+        page: The reader's page: an id, a path or a URL.
+        chars: Maximum number of characters that rules may open.
+    """
+    library, manifest = navigator.library, navigator.library.manifest
     if not library.trusted:
         return RulesResult(ignored=len(manifest.rules))
 
     def scores() -> dict[str, float]:
-        return {
-            place.id: score for place, score in navigator.search.rank(parse_query(question, manifest.site.language))
-        }
+        words = parse_query(question, manifest.site.language)
+        return {place.id: score for place, score in navigator.search.rank(words)}
 
-    room = RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP))
-    return match_rules(manifest.rules, question, page, places, mode=manifest.rules_mode, room=room, scores=scores)
+    return match_rules(
+        manifest.rules,
+        question,
+        page,
+        navigator.sections,
+        mode=manifest.rules_mode,
+        budget=RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP)),
+        scores=scores,
+    )
 
 
 def match_rules(
     rules: Sequence[RuleEntry],
     question: str,
     page: str | None,
-    places: SectionIndex,
+    sections: SectionIndex,
     *,
     mode: str = "each",
-    room: RulesBudget | None = None,
+    budget: RulesBudget | None = None,
     scores: Callable[[], Mapping[str, float]] = dict,
 ) -> RulesResult:
-    """Give which rules fire on a question that is asked on a page (an id, a path or a URL), and what they open.
+    """Return which rules match a question, and which sections they open.
 
-    With `each`, every rule that fires gets its first section before any gets its second. With `pool`, the sections of
-    all are ranked together by `scores`, which gives the score of each section that the question finds.
+    Args:
+        rules: The rules, in the site's order.
+        question: The question.
+        page: The reader's page: an id, a path or a URL.
+        sections: The sections that may be opened.
+        mode: `each` opens the first section of every rule before the second of any; `pool` opens the sections of all
+            rules in the order of their scores.
+        budget: The limits of what is opened.
+        scores: Returns the search scores of sections for the question, by id; called in the mode `pool`.
     """
     if not rules:
         return RulesResult()
-    asking = PhraseMatcher(question, places.manifest.site.language)
-    place = (places.resolve(page) or places.resolve(page.partition("#")[0])) if page else None
+    matcher = PhraseMatcher(question, sections.manifest.site.language)
+    place = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
     fired: list[FiredRule] = []
     nearly: list[NearMiss] = []
     for number, rule in enumerate(rules, 1):
-        judged = _judged(number, rule, asking, place)
-        if isinstance(judged, FiredRule):
-            fired.append(judged)
-        elif judged:
-            nearly.append(judged)
+        match _match_rule(number, rule, matcher, place):
+            case FiredRule() as result:
+                fired.append(result)
+            case NearMiss() as result:
+                nearly.append(result)
     if not fired:
         return RulesResult(nearly=tuple(nearly))
-    opens = {rule.number: rules[rule.number - 1].open for rule in fired}
-    chosen = _Choice(places, room or RulesBudget())
+    wanted = {rule.number: rules[rule.number - 1].open for rule in fired}
+    selection = _Selection(sections, budget or RulesBudget())
     if mode == "pool":
-        _pool(opens, chosen, scores())
+        _select_by_score(wanted, selection, scores())
     else:
-        _each(opens, chosen)
-    told = tuple(
-        FiredRule(rule.number, rule.name, rule.found, rule.on_page, tuple(chosen.by_rule.get(rule.number, ())))
+        _select_in_turn(wanted, selection)
+    opened = tuple(
+        FiredRule(rule.number, rule.name, rule.found, rule.on_page, tuple(selection.by_rule.get(rule.number, ())))
         for rule in fired
     )
-    return RulesResult(told, tuple(nearly), tuple(chosen.ids), tuple(chosen.dropped))
+    return RulesResult(opened, tuple(nearly), tuple(selection.ids), tuple(selection.dropped))
 
 
-def _judged(
-    number: int, rule: RuleEntry, asking: PhraseMatcher, place: SectionRef | None
+def _match_rule(
+    number: int, rule: RuleEntry, matcher: PhraseMatcher, place: SectionRef | None
 ) -> FiredRule | NearMiss | None:
     when = rule.when
     if when.always:
         return FiredRule(number, rule.name)
-    found = {phrase: said for phrase in (*when.any, *when.all) if (said := asking.find(phrase)) is not None}
-    matches = tuple(PhraseMatch(phrase, said) for phrase, said in found.items())
-    here = place is not None and place.page.id in when.pages
+    found = {phrase: match for phrase in (*when.any, *when.all) if (match := matcher.find(phrase)) is not None}
+    matches = tuple(PhraseMatch(phrase, match) for phrase, match in found.items())
+    is_on_page = place is not None and place.page.id in when.pages
     missing = tuple(phrase for phrase in when.all if phrase not in found)
     if when.any and not any(phrase in found for phrase in when.any):
         missing += when.any
-    if not missing and (here or not when.pages):
-        on_page = place.page.path if place is not None and here else None
+    if not missing and (is_on_page or not when.pages):
+        on_page = place.page.path if place is not None and is_on_page else None
         return FiredRule(number, rule.name, matches, on_page) if when.any or when.all or when.pages else None
-    words = tuple(dict.fromkeys(word for phrase in missing for word in asking.part(phrase)))
-    if matches or words or here:
-        return NearMiss(number, rule.name, matches, missing, words, bool(when.pages) and not here)
+    words = tuple(dict.fromkeys(word for phrase in missing for word in matcher.find_words(phrase)))
+    if matches or words or is_on_page:
+        return NearMiss(number, rule.name, matches, missing, words, bool(when.pages) and not is_on_page)
     return None
 
 
-class _Choice:
-    """The sections chosen so far, and what was dropped."""
+# Sections to open
 
-    def __init__(self, places: SectionIndex, room: RulesBudget) -> None:
+
+class _Selection:
+    """The sections selected so far, and those that were dropped."""
+
+    def __init__(self, sections: SectionIndex, budget: RulesBudget) -> None:
         self.ids: dict[str, None] = {}
         self.by_rule: dict[int, dict[str, None]] = {}
         self.dropped: list[DroppedSection] = []
-        self.sections, self._room = places, room
+        self.sections, self._budget = sections, budget
         self._size = 0
 
     def take(self, rule: int, id_: str) -> bool:
-        """Choose a section if it may be seen and there is room for it; what one rule has open is open for all."""
+        """Select a section within the budget; one that another rule selected costs nothing."""
         place = self.sections.get(id_)
-        why: DropReason
+        budget = self._budget
         if place is None:
-            why = "absent"
-        elif place.id in self.ids:
-            self.by_rule.setdefault(rule, {})[place.id] = None
-            return True
-        elif len(self.ids) >= self._room.most:
-            why = "count"
-        elif min(self._size + (size := _size(self.sections, place)), self._room.cap) > self._room.chars:
-            why = "room"
-        else:
+            return self.drop(rule, id_, "absent")
+        if place.id not in self.ids:
+            if len(self.ids) >= budget.max_ids:
+                return self.drop(rule, id_, "count")
+            size = _expanded_size(self.sections, place)
+            if min(self._size + size, budget.cap) > budget.chars:
+                return self.drop(rule, id_, "room")
             self._size += size
             self.ids[place.id] = None
-            self.by_rule.setdefault(rule, {})[place.id] = None
-            return True
-        self.drop(rule, id_, why)
+        self.by_rule.setdefault(rule, {})[place.id] = None
+        return True
+
+    def drop(self, rule: int, id_: str, why: DropReason) -> bool:
+        """Record that a section is not opened, and return False."""
+        self.dropped.append(DroppedSection(id_, rule, why))
         return False
 
-    def drop(self, rule: int, id_: str, why: DropReason) -> None:
-        """Say that a section stays closed."""
-        self.dropped.append(DroppedSection(id_, rule, why))
 
-
-def _size(places: SectionIndex, place: SectionRef) -> int:
-    """Give the most characters that a section shows when it is opened, subsections included: no more than its bytes."""
-    last = place.page.sections[place.position + places.count_descendants(place)]
+def _expanded_size(sections: SectionIndex, place: SectionRef) -> int:
+    """Return the bytes of a section and its subsections, at least the number of their characters."""
+    last = place.page.sections[place.position + sections.count_descendants(place)]
     return last.end - place.section.start
 
 
-def _each(opens: Mapping[int, Sequence[str]], chosen: _Choice) -> None:
-    """Take every rule's first section that can be had, then every one's next."""
-    waiting = {number: list(ids) for number, ids in opens.items()}
-    for number, ids in waiting.items():
-        while ids and not chosen.take(number, ids.pop(0)):
+def _select_in_turn(wanted: Mapping[int, Sequence[str]], selection: _Selection) -> None:
+    """Take the first section of each rule that there is room for, then the second of each, and so on."""
+    remaining = {number: list(ids) for number, ids in wanted.items()}
+    for number, ids in remaining.items():
+        while ids and not selection.take(number, ids.pop(0)):
             pass
-    for number, id_ in _in_turn(waiting):
-        chosen.take(number, id_)
+    for number, id_ in _interleave(remaining):
+        selection.take(number, id_)
 
 
-def _in_turn(waiting: Mapping[int, Sequence[str]]) -> Iterator[tuple[int, str]]:
-    for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in waiting.items())):
+def _interleave(wanted: Mapping[int, Sequence[str]]) -> Iterator[tuple[int, str]]:
+    for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in wanted.items())):
         yield from filter(None, row)
 
 
-def _pool(opens: Mapping[int, Sequence[str]], chosen: _Choice, scores: Mapping[str, float]) -> None:
-    """Take the sections that search ranks first; all in the rules' order where it finds none of them."""
-    named = list(_in_turn(opens))
-    ranks = {id_: _score(chosen.sections, id_, scores) for _, id_ in named}
-    ranked = sorted(named, key=lambda one: -ranks[one[1]])
-    some = any(ranks.values())
-    for number, id_ in ranked:
-        if some and not ranks[id_]:
-            chosen.drop(number, id_, "rank")
+def _select_by_score(wanted: Mapping[int, Sequence[str]], selection: _Selection, scores: Mapping[str, float]) -> None:
+    """Take the sections in the order of their scores, without those that have none; all if none has."""
+    named = list(_interleave(wanted))
+    ranks = {id_: _best_score(selection.sections, id_, scores) for _, id_ in named}
+    has_scores = any(ranks.values())
+    for number, id_ in sorted(named, key=lambda one: -ranks[one[1]]):
+        if has_scores and not ranks[id_]:
+            selection.drop(number, id_, "rank")
         else:
-            chosen.take(number, id_)
+            selection.take(number, id_)
 
 
-def _score(places: SectionIndex, id_: str, scores: Mapping[str, float]) -> float:
-    """Give the best score of a section and what is opened along with it."""
-    place = places.get(id_)
-    inside = (place, *places.descendants(place)) if place else ()
-    return max((scores.get(one.id, 0.0) for one in inside), default=0.0)
+def _best_score(sections: SectionIndex, id_: str, scores: Mapping[str, float]) -> float:
+    """Return the best score of a section and its subsections."""
+    place = sections.get(id_)
+    places = (place, *sections.descendants(place)) if place else ()
+    return max((scores.get(each.id, 0.0) for each in places), default=0.0)
+
+
+# Phrases
+
+Readings = tuple[tuple[str, ...], ...]
+"""The alternative readings of a word, each a sequence of terms."""
+
+
+class PhraseMatcher:
+    """Finds phrases in a question: the same words next to each other, in any case and inflection.
+
+    The question is parsed once, into a graph whose edges are terms. A word is its stem, its full form, or the parts of
+    an identifier (`ServerTimeouts` is `server` + `timeout`, too), a script without spaces its characters.
+    """
+
+    def __init__(self, question: str, language: str) -> None:
+        self._language = language
+        self._words: list[tuple[str, bool]] = []
+        self._edges: list[list[tuple[str, int]]] = [[]]
+        self._first_words = [0]  # for each node, the number of the word that begins or continues there
+        self._last_words = [0]  # and the number of words that have begun before it
+        self._starts: dict[str, list[int]] = {}  # the nodes that have an edge with a term
+        node = 0
+        for text, readings, is_joined in _split_units(question[:_MAX_QUESTION_CHARS], language):
+            node = self._add_word(node, text, readings, is_joined)
+
+    def find(self, phrase: str) -> str | None:
+        """Return the question's words that match a phrase, or None.
+
+        A phrase that consists of stop words never matches.
+        """
+        units = _parse_phrase(phrase, self._language)
+        if not units:
+            return None
+        starts = {start for reading in units[0] for start in self._starts.get(reading[0], ())}
+        for start in sorted(starts, key=lambda node: (self._first_words[node], node)):
+            nodes = {start}
+            for readings in units:
+                nodes = {end for node in nodes for reading in readings for end in self._follow(node, reading)}
+            if nodes:
+                return self._join_words(self._first_words[start], min(self._last_words[end] for end in nodes))
+        return None
+
+    def find_words(self, phrase: str) -> tuple[str, ...]:
+        """Return the question's words that match single words of a phrase, without stop words."""
+        words = (word.text for word in parse_words(phrase, self._language) if any(word.runs) and not word.stop)
+        return tuple(dict.fromkeys(filter(None, map(self.find, words))))
+
+    def _add_word(self, start: int, text: str, readings: Readings, is_joined: bool) -> int:
+        number = len(self._words)
+        self._words.append((text, is_joined))
+        end = self._add_node(number + 1, number + 1)
+        for reading in readings:
+            node = start
+            for term in reading[:-1]:
+                inner = self._add_node(number, number + 1)
+                self._add_edge(node, term, inner)
+                node = inner
+            self._add_edge(node, reading[-1], end)
+        return end
+
+    def _add_node(self, first_word: int, last_word: int) -> int:
+        self._edges.append([])
+        self._first_words.append(first_word)
+        self._last_words.append(last_word)
+        return len(self._edges) - 1
+
+    def _add_edge(self, start: int, term: str, end: int) -> None:
+        self._edges[start].append((term, end))
+        self._starts.setdefault(term, []).append(start)
+
+    def _follow(self, start: int, reading: tuple[str, ...]) -> set[int]:
+        nodes = {start}
+        for term in reading:
+            nodes = {end for node in nodes for edge, end in self._edges[node] if edge == term}
+        return nodes
+
+    def _join_words(self, first: int, last: int) -> str:
+        """Return words of the question as they were written."""
+        joined = ""
+        for text, is_joined in self._words[first:last]:
+            joined += text if is_joined or not joined else f" {text}"
+        return joined
+
+
+def _split_units(text: str, language: str) -> Iterator[tuple[str, Readings, bool]]:
+    """Yield the words of a text, their readings, and whether a word directly follows the one before."""
+    end = 0
+    for run in split_words(text):
+        at = text.find(run, end)
+        is_joined = at == end > 0
+        end = at + len(run) if at >= 0 else end
+        if not is_spaceless(run):
+            if readings := _read_word(run, language):
+                yield run, readings, is_joined
+            continue
+        for character in run:
+            if folded := fold(character):
+                yield character, ((folded,),), is_joined
+            is_joined = True
+
+
+@lru_cache(1 << 12)
+def _read_word(run: str, language: str) -> Readings:
+    word = parse_word(run, language)
+    readings = [*word.runs, word.terms]
+    if len(word.parts) == 1:  # a stem that needs its accents also matches without them
+        readings.append((stem(fold(word.whole), base_language(language)),))
+    return tuple(dict.fromkeys(reading for reading in readings if reading and all(reading)))
+
+
+@lru_cache(1 << 12)
+def _parse_phrase(phrase: str, language: str) -> tuple[Readings, ...]:
+    if all(word.stop for word in parse_words(phrase, language) if any(word.runs)):
+        return ()
+    return tuple(readings for _, readings, _ in _split_units(phrase, language))

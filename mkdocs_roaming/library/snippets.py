@@ -1,4 +1,4 @@
-"""The part of a section that answers to a question's words, as plain text on one line."""
+"""Snippets of search results: the part of a section that matches a query best, as plain text on one line."""
 
 from __future__ import annotations
 
@@ -9,65 +9,15 @@ from functools import lru_cache
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 SNIPPET_CHARS = 200
-"""The most characters of a snippet."""
 
-
-def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, most: int = SNIPPET_CHARS) -> str:
-    """Give the window that holds most of the words, begun at a sentence or a word; the text's beginning for none."""
-    wanted = {term for word in words for run in word.runs for term in run}
-    text = strip_markdown(_HEADING.sub("", markdown[:_READ], count=1))
-    if len(text) <= most:
-        return text
-    spots = [
-        (match.start(), match.end(), wanted & said)
-        for match in _SPOT.finditer(text)
-        if not wanted.isdisjoint(said := _said(match[0], language))
-    ]
-    best, begin = 0.0, 0
-    for at, (start, _, _) in enumerate(spots):
-        seen: set[str] = set()
-        count = 0
-        for _, end, here in spots[at:]:
-            if end - start > most - _LEAD:
-                break
-            seen |= here
-            count += 1
-        if len(seen) + count / 100 > best:
-            best, begin = len(seen) + count / 100, start
-    return _cut(text, begin, most)
-
-
-def strip_markdown(markdown: str) -> str:
-    """Give Markdown's words without its marks, on one line."""
-    return " ".join(_DRESS.sub(lambda match: match[1] or " ", _INLINE.sub("", markdown)).split())
-
-
-@lru_cache(1 << 13)
-def _said(spot: str, language: str) -> frozenset[str]:
-    return frozenset(extract_terms(spot, language))
-
-
-def _cut(text: str, begin: int, most: int) -> str:
-    start = 0
-    if begin > _LEAD:
-        earlier = text[begin - _LEAD : begin]
-        sentence = max(earlier.rfind(". "), earlier.rfind(": "))
-        space = earlier.find(" ")
-        start = begin - _LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _LEAD)
-    piece = text[start : start + most - 2]
-    if start + len(piece) < len(text):
-        space = piece.rfind(" ")
-        piece = (piece[:space] if space > most // 2 else piece).rstrip(" ,;:") + "…"
-    return ("…" if start else "") + piece
-
-
-_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # it stands above the snippet already
-_READ = 200_000  # characters in which a window is looked for
-_LEAD = 60  # characters before the first word found
-_SPOT = re.compile(r"\S{1,40}")  # a script without spaces has no words to go by
-_INLINE = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
-_DRESS = re.compile(
-    r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text stays
+_SEARCHED_CHARS = 200_000
+_MAX_LEAD = 60
+"""Maximum number of characters before the first match."""
+_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+_CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
+_INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
+_MARKUP = re.compile(
+    r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text remains
     r"|^[ \t]*~{3,}.*$"
     r"|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
     r"|^[ \t]*\|?[-:| ]{3,}$"
@@ -76,3 +26,61 @@ _DRESS = re.compile(
     r"\b[^>\n]{0,200}>",
     re.MULTILINE,
 )
+
+
+def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
+    """Return the part of a section's text with the most words of a query; its beginning if it has none.
+
+    The part begins at a sentence or a word.
+
+    Args:
+        markdown: The section's text, with its heading.
+        words: The words of the query.
+        language: The site's language.
+        max_chars: Maximum length of the snippet.
+    """
+    terms = {term for word in words for run in word.runs for term in run}
+    text = strip_markdown(_HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
+    if len(text) <= max_chars:
+        return text
+    matches = [
+        (chunk.start(), chunk.end(), terms & chunk_terms)
+        for chunk in _CHUNK.finditer(text)
+        if not terms.isdisjoint(chunk_terms := _chunk_terms(chunk[0], language))
+    ]
+    best_score, best_start = 0.0, 0
+    for at, (start, _, _) in enumerate(matches):
+        distinct: set[str] = set()
+        count = 0
+        for _, end, found in matches[at:]:
+            if end - start > max_chars - _MAX_LEAD:
+                break
+            distinct |= found
+            count += 1
+        if len(distinct) + count / 100 > best_score:
+            best_score, best_start = len(distinct) + count / 100, start
+    return _cut(text, best_start, max_chars)
+
+
+def strip_markdown(markdown: str) -> str:
+    """Return the text of Markdown without its markup, on one line."""
+    return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
+
+
+@lru_cache(1 << 13)
+def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(chunk, language))
+
+
+def _cut(text: str, match_start: int, max_chars: int) -> str:
+    start = 0
+    if match_start > _MAX_LEAD:
+        lead = text[match_start - _MAX_LEAD : match_start]
+        sentence = max(lead.rfind(". "), lead.rfind(": "))
+        space = lead.find(" ")
+        start = match_start - _MAX_LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _MAX_LEAD)
+    part = text[start : start + max_chars - 2]
+    if start + len(part) < len(text):
+        space = part.rfind(" ")
+        part = (part[:space] if space > max_chars // 2 else part).rstrip(" ,;:") + "…"
+    return ("…" if start else "") + part
