@@ -1,7 +1,7 @@
-"""A page's Markdown as sections: slices from one top-level heading to the next, and their stable ids.
+"""Split a page's Markdown into sections, with stable ids.
 
-A heading counts where CommonMark says it does, at the top level: fences, HTML blocks, quotes and lists hide `#`.
-Slices joined are the file from its title to its end, byte for byte.
+A section reaches from one top-level heading to the next; `#` in fences, HTML blocks, quotes and lists does not start one.
+The slices, joined, are the file from its title to its end, byte for byte.
 """
 
 from __future__ import annotations
@@ -20,11 +20,21 @@ from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A slice of a page's Markdown; `start` and `end` are byte offsets into it, of the section's own text.
+    """A slice of a page's Markdown.
 
-    `name` is what the id is made of, `parent` the position of the enclosing section on the page (None for the
-    page's own), `opening` the beginning of its text, `targets` the URLs that it links to. `digest` is of the
-    slice, `body` of its text below the heading (`""` where there is none), `tokens` an estimate.
+    Attributes:
+        level: Level of the heading.
+        title: Text of the heading.
+        anchor: Anchor of the heading on the rendered page.
+        start: Offset of the first byte.
+        end: Offset of the byte after the section's own text.
+        name: Unique name on the page, from which the id is derived.
+        parent: Index of the enclosing section on the page; None for the page's own section.
+        opening: Beginning of its text.
+        targets: URLs that it links to.
+        digest: Digest of the slice.
+        body: Digest of the text below the heading; empty without text.
+        tokens: Estimated number of tokens.
     """
 
     level: int
@@ -42,206 +52,200 @@ class Section:
 
 
 def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading] | None = None) -> tuple[Section, ...]:
-    """Give the page's sections in the order of the text, the page's own first.
+    """Return the sections of a page in document order; the first is the page's own.
 
-    `headings` are those of the rendered page, for their anchors; None where there is no HTML. `title` names the
-    page's own section where the text has no title.
+    Args:
+        markdown: Markdown of the page.
+        title: Title of the page's own section if the Markdown does not start with a level-1 heading.
+        headings: Headings of the rendered page, for their anchors.
     """
-    body, lines = _body(markdown)
-    marks = parse_headings(body)
-    offset = len(markdown) - len(body)
-    titled = bool(marks) and marks[0].level == 1
-    begin = marks[0].line if titled and _only_pointer(body, lines[marks[0].line]) else 0
+    body, lines = _strip_front_matter(markdown)
+    found = parse_headings(body)
+    body_start = len(markdown) - len(body)
+    titled = bool(found) and found[0].level == 1
+    begin = found[0].line if titled and _is_pointer(body, lines[found[0].line]) else 0
     if not titled:
-        lead = parse_headings(f"# Title\n\n{body[: lines[marks[0].line]] if marks else body}")[0]
-        marks.insert(0, replace(lead, line=0, title=title, below=0))
-    starts = [begin, *(mark.line for mark in marks[1:])]
-    offsets = _byte_offsets(markdown, [offset + lines[line] for line in starts])
-    named = _named(marks if titled else marks[1:], headings or ())
+        introduction = body[: lines[found[0].line]] if found else body
+        own = parse_headings(f"# Title\n\n{introduction}")[0]
+        found.insert(0, replace(own, line=0, title=title, below=0))
+    starts = [begin, *(heading.line for heading in found[1:])]
+    offsets = _to_byte_offsets(markdown, [body_start + lines[line] for line in starts])
+    named = _match_headings(found if titled else found[1:], headings or ())
     if not titled:
         named = [(title, None), *named]
     titles = [text or title for text, _ in named]
-    parents = _parents([mark.level for mark in marks])
-    names = _names(titles, [anchor for _, anchor in named], parents)
-    openings = _openings([mark.opening for mark in marks], parents)
+    anchors = [anchor for _, anchor in named]
+    parents = _find_parents([heading.level for heading in found])
+    names = _make_names(titles, anchors, parents)
+    openings = _inherit_openings([heading.opening for heading in found], parents)
     data = markdown.encode("utf-8", "surrogatepass")
-    return tuple(
-        _section(mark, titles[at], named[at][1], names[at], parents[at], openings[at], data, offsets[at : at + 2])
-        for at, mark in enumerate(marks)
-    )
+    sections: list[Section] = []
+    for index, heading in enumerate(found):
+        start, end = offsets[index : index + 2]
+        text = data[start:end].decode("utf-8", "surrogatepass")
+        below = _skip_lines(text, heading.below - heading.line).strip()
+        sections.append(
+            Section(
+                heading.level,
+                titles[index],
+                anchors[index],
+                start,
+                end,
+                names[index],
+                parents[index],
+                openings[index],
+                heading.targets,
+                digest=slice_digest(data[start:end]),
+                body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
+                tokens=estimate_tokens(text),
+            )
+        )
+    return tuple(sections)
 
 
 def section_names(titles: Sequence[str], anchors: Sequence[str | None], levels: Sequence[int]) -> list[str]:
-    """Give what the ids of a page's sections are made of, in order, by their titles, anchors and levels."""
-    return _names(titles, anchors, _parents(levels))
+    """Return the names from which the ids of a page's sections are derived, in order."""
+    return _make_names(titles, anchors, _find_parents(levels))
 
 
 def github_slug(text: str) -> str:
-    """Give the anchor that GitHub makes of a heading's text."""
+    """Return the anchor that GitHub generates for a heading."""
     return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
 
 
 def hash_id(key: str) -> str:
-    """Give the 8-hex id of a key such as `guide/install/#requirements`."""
+    """Return the id of a key such as `guide/install/#requirements`: 8 hex digits."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def slice_digest(data: bytes) -> str:
+    """Return the digest of a slice: the first 8 hex digits of its SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:8]
+
+
 class IdAllocator:
-    """Hands out ids that are unique on a site; a hash that is taken is computed again with `~1`, `~2` … appended."""
+    """Ids that are unique on a site: on a collision the key is hashed again with `~1`, `~2` … appended."""
 
     def __init__(self, digest: Callable[[str], str] = hash_id) -> None:
         self._digest = digest
         self._taken: set[str] = set()
 
     def allocate(self, key: str) -> str:
-        """Give the key's id; the same keys in the same order get the same ids."""
-        chosen, again = self._digest(key), 0
-        while chosen in self._taken:
-            again += 1
-            chosen = self._digest(f"{key}~{again}")
-        self._taken.add(chosen)
-        return chosen
+        """Return a new id for a key. The same keys in the same order get the same ids."""
+        id_, attempt = self._digest(key), 0
+        while id_ in self._taken:
+            attempt += 1
+            id_ = self._digest(f"{key}~{attempt}")
+        self._taken.add(id_)
+        return id_
 
     def allocate_page(self, path: str, sections: Iterable[Section]) -> list[str]:
-        """Give the ids of a page's sections, in order."""
+        """Return new ids for the sections of a page, in order."""
         return [self.allocate(f"{path}#{section.name}") for section in sections]
 
 
-def slice_digest(data: bytes) -> str:
-    """Give the digest that the manifest keeps of a slice: 8 hex digits of SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:8]
-
-
-# What the text says of itself
-
+# The start of the file
 
 _FRONT_MATTER = re.compile(
     r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 )
 
 
-def _body(markdown: str) -> tuple[str, list[int]]:
+def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
+    """Return the Markdown without front matter, and the offset of each of its lines."""
     front = _FRONT_MATTER.match(markdown)
-    # An empty file between two rules is no front matter: a rule at the top needs a key below it.
+    # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
     return body, [0, *(end.end() for end in LINE_END.finditer(body))]
 
 
-def _only_pointer(body: str, end: int) -> bool:
-    """Tell whether what stands before the title is blank, or the quote that points to llms.txt."""
+def _is_pointer(body: str, end: int) -> bool:
+    """Return whether the text before the title is blank or the quote that points to llms.txt."""
     before = body[:end].strip()
     return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
 
 
-def _section(
-    mark: MarkdownHeading,
-    title: str,
-    anchor: str | None,
-    name: str,
-    parent: int | None,
-    opening: str,
-    data: bytes,
-    place: Sequence[int],
-) -> Section:
-    start, end = place
-    slice_ = data[start:end]
-    text = slice_.decode("utf-8", "surrogatepass")
-    body = _below(text, mark.below - mark.line).strip()
-    return Section(
-        mark.level,
-        title,
-        anchor,
-        start,
-        end,
-        name,
-        parent,
-        opening,
-        mark.targets,
-        digest=slice_digest(slice_),
-        body=slice_digest(body.encode("utf-8", "surrogatepass")) if body else "",
-        tokens=estimate_tokens(text),
-    )
+# Titles, anchors and names
 
 
-def _below(text: str, lines: int) -> str:
-    """Give what stands below the first lines."""
-    if not lines:
-        return text
-    ends = [end.end() for end in islice(LINE_END.finditer(text), lines)]
-    return text[ends[-1] :] if len(ends) == lines else ""
-
-
-# What the rendered page and the other sections add
-
-
-def _named(marks: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[tuple[str, str | None]]:
-    """Give each heading's plain text and anchor: the rendered page's one by one, or by their words if they differ."""
-    if [mark.level for mark in marks] == [heading.level for heading in headings]:
+def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[tuple[str, str | None]]:
+    """Return text and anchor of each heading: of the rendered page's headings one by one, or by their text."""
+    if [heading.level for heading in found] == [heading.level for heading in headings]:
         return [(heading.text, heading.anchor) for heading in headings]
-    found: list[tuple[str, str | None]] = []
-    places: dict[str, deque[int]] = {}
-    for at, heading in enumerate(headings):
-        places.setdefault(github_slug(heading.text), deque()).append(at)
-    behind = 0  # headings stand in one order on the page and in its Markdown
-    for mark in marks:
-        title = strip_markup(mark.title)
-        left = places.get(github_slug(title), deque())
-        while left and left[0] < behind:
-            left.popleft()
-        found.append((title, headings[left[0]].anchor if left else None))
-        behind = left.popleft() + 1 if left else behind
-    return found
+    indexes: dict[str, deque[int]] = {}
+    for index, heading in enumerate(headings):
+        indexes.setdefault(github_slug(heading.text), deque()).append(index)
+    matched: list[tuple[str, str | None]] = []
+    next_index = 0  # page and Markdown have their headings in the same order
+    for one in found:
+        title = strip_markup(one.title)
+        candidates = indexes.get(github_slug(title), deque())
+        while candidates and candidates[0] < next_index:
+            candidates.popleft()
+        matched.append((title, headings[candidates[0]].anchor if candidates else None))
+        next_index = candidates.popleft() + 1 if candidates else next_index
+    return matched
 
 
-def _parents(levels: Sequence[int]) -> list[int | None]:
+def _find_parents(levels: Sequence[int]) -> list[int | None]:
     stack: list[int] = []
-    found: list[int | None] = []
-    for at, level in enumerate(levels):
+    parents: list[int | None] = []
+    for index, level in enumerate(levels):
         while len(stack) > 1 and levels[stack[-1]] >= level:
             stack.pop()
-        found.append(stack[-1] if stack else None)
-        stack.append(at)
-    return found
+        parents.append(stack[-1] if stack else None)
+        stack.append(index)
+    return parents
 
 
-def _names(titles: Sequence[str], anchors: Sequence[str | None], parents: Sequence[int | None]) -> list[str]:
-    """Name what ids are made of: the anchor, or `<parent's name>/<slug>` where a heading's text is repeated."""
+def _make_names(titles: Sequence[str], anchors: Sequence[str | None], parents: Sequence[int | None]) -> list[str]:
+    """Name sections after their anchor, or `<parent's name>/<slug>` if the heading's text is repeated on the page."""
     slugs = [github_slug(title) for title in titles]
-    times = Counter(slugs)
+    occurrences = Counter(slugs)
     names: list[str] = []
     taken: set[str] = set()
-    tried: Counter[str] = Counter()
+    attempts: Counter[str] = Counter()
     for slug, anchor, parent in zip(slugs, anchors, parents, strict=True):
         if parent is None:
             name = ""
-        elif times[slug] > 1:
+        elif occurrences[slug] > 1:
             name = f"{names[parent]}/{slug}"
         else:
             name = anchor or slug
-        chosen = name
-        while chosen in taken:
-            tried[name] += 1  # counted on from the last one: thousands may have one name
-            chosen = f"{name}~{tried[name] + 1}"
-        taken.add(chosen)
-        names.append(chosen)
+        unique = name
+        while unique in taken:
+            attempts[name] += 1  # continues with the last number: thousands of sections may have one name
+            unique = f"{name}~{attempts[name] + 1}"
+        taken.add(unique)
+        names.append(unique)
     return names
 
 
-def _openings(openings: Sequence[str], parents: Sequence[int | None]) -> list[str]:
+# Text
+
+
+def _inherit_openings(openings: Sequence[str], parents: Sequence[int | None]) -> list[str]:
     """Give sections without text the opening of their first child."""
-    found = list(openings)
-    for at in range(len(found) - 2, -1, -1):
-        if not found[at] and parents[at + 1] == at:
-            found[at] = found[at + 1]
-    return found
+    inherited = list(openings)
+    for index in range(len(inherited) - 2, -1, -1):
+        if not inherited[index] and parents[index + 1] == index:
+            inherited[index] = inherited[index + 1]
+    return inherited
 
 
-def _byte_offsets(markdown: str, starts: Sequence[int]) -> list[int]:
-    """Turn character offsets into byte offsets, with the end of the file last."""
+def _skip_lines(text: str, count: int) -> str:
+    if not count:
+        return text
+    ends = [end.end() for end in islice(LINE_END.finditer(text), count)]
+    return text[ends[-1] :] if len(ends) == count else ""
+
+
+def _to_byte_offsets(markdown: str, starts: Sequence[int]) -> list[int]:
+    """Convert character offsets to byte offsets, followed by the size of the file."""
     offsets: list[int] = []
-    at = size = 0
+    previous = size = 0
     for start in [*starts, len(markdown)]:
-        size += len(markdown[at:start].encode("utf-8", "surrogatepass"))
-        at = start
+        size += len(markdown[previous:start].encode("utf-8", "surrogatepass"))
+        previous = start
         offsets.append(size)
     return offsets

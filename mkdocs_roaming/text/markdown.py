@@ -1,7 +1,7 @@
-"""Where a text's top-level headings stand, and what the sections below them begin with and link to.
+"""Headings of Markdown, openings of sections, and text on a single line.
 
-CommonMark decides what a heading is. A line-by-line reading comes to the same for nearly all pages at a fraction of the
-price; wherever it cannot be sure it gives way to markdown-it.
+CommonMark defines what a heading is. A scan line by line finds the same headings on nearly all pages at a fraction of the
+cost; where it cannot be sure, markdown-it parses the page.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_OPENING_CHARS = 100
-"""The most characters of a section's opening."""
+"""Maximum number of characters of a section's opening."""
 
 LINE_END = re.compile(r"\r\n|\n|\r")
+
+_MAX_OPENING_LINES = 12
+_CODE = "\0"  # starts a text that is code, not Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownHeading:
-    """A top-level heading: its line, level and text, as written; what its section begins with, the URLs it links to.
+    """A top-level heading as written, with the opening and the link targets of its section.
 
-    `below` is the first line of the section's text.
+    `line` is the heading's line, `below` the first line of the section's text.
     """
 
     line: int
@@ -39,70 +42,25 @@ class MarkdownHeading:
 
 
 def parse_headings(markdown: str) -> list[MarkdownHeading]:
-    """Give the top-level headings in order; the text before the first one is nobody's."""
-    found = scan_headings(markdown)
-    return parse_headings_commonmark(markdown) if found is None else found
+    """Return the top-level headings in order."""
+    headings = scan_headings(markdown)
+    return parse_headings_commonmark(markdown) if headings is None else headings
 
 
 def strip_markup(inline: str) -> str:
-    """Give the text of inline Markdown without its markup."""
+    """Return the text of inline Markdown."""
     if not _MARKUP.search(inline):
         return " ".join(inline.split())
-    tokens = _reader(inline=True).parseInline(inline)[0].children or []
-    return " ".join("".join(_spoken(token) for token in tokens).split())
+    tokens = _load_parser(inline=True).parseInline(inline)[0].children or []
+    return " ".join("".join(map(_token_text, tokens)).split())
 
 
-def truncate_at_word(text: str, most: int) -> str:
-    """Give the text in at most that many characters, cut between words, with `…` where something is missing."""
-    if len(text) <= most:
-        return text
-    head = text[:most]  # one more than fits beside the ellipsis, to see whether a word ends there
-    cut = head.rfind(" ")
-    kept = head[:cut] if cut > most // 2 else head[:-1]
-    return _unturned(kept.rstrip(" ,;:.–—-")) + "…"
-
-
-def to_single_line(text: str) -> str:
-    """Give a text as it may stand on a line among others: a title, a description, a crumb.
-
-    White space becomes single spaces. Control characters and halves of characters go, and so does what would turn round
-    the rest of the line: overrides of its direction, and embeddings and isolates that do not end within the text. What
-    is written from right to left stays, with its marks and joiners.
-    """
-    text = " ".join(text.split())
-    if not _UNSOUND.search(text):
-        return text
-    return " ".join(_unturned(_CONTROL.sub("", text)).split())
-
-
-def _unturned(text: str) -> str:
-    """Give a text without overrides of its direction, and without what opens or closes another one only half."""
-    if not _TURNING.search(text):
-        return text
-    gone: set[int] = set()
-    opened: list[int] = []
-    for at, mark in ((found.start(), found[0]) for found in _TURNING.finditer(text)):
-        if mark == _POP:
-            if not opened or text[opened[-1]] in _ISOLATES:
-                gone.add(at)
-            elif text[begun := opened.pop()] in _OVERRIDES:
-                gone |= {begun, at}
-        elif mark == _POP_ISOLATE:
-            inner = next((depth for depth in reversed(range(len(opened))) if text[opened[depth]] in _ISOLATES), None)
-            if inner is None:
-                gone.add(at)
-            else:
-                gone |= set(opened[inner + 1 :])
-                del opened[inner:]
-        else:
-            opened.append(at)
-    gone |= set(opened)
-    return "".join(mark for at, mark in enumerate(text) if at not in gone)
+# Headings, line by line
 
 
 @dataclass(slots=True)
 class _Section:
-    """What is gathered of a section while it is read."""
+    """Text of a section that is being read."""
 
     line: int
     level: int
@@ -111,33 +69,50 @@ class _Section:
     texts: list[str] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
 
-    def mark(self) -> MarkdownHeading:
+    def finish(self) -> MarkdownHeading:
         prose = "\n".join([self.title, *self.prose])
-        targets = tuple(found for each in _TARGET.findall(prose) for found in each if found)
-        return MarkdownHeading(self.line, self.level, self.title, _opening(self.texts), targets, self.below)
+        targets = tuple(target for groups in _TARGET.findall(prose) for target in groups if target)
+        return MarkdownHeading(self.line, self.level, self.title, _make_opening(self.texts), targets, self.below)
+
+    def add_line(self, line: str) -> None:
+        """Add a line without the markers of lists, quotes and tables."""
+        self.prose.append(line)
+        if len(self.texts) < _MAX_OPENING_LINES and not _RULE.match(line):
+            text = _MARKER.sub("", line, count=1)
+            if text[:1] == "|":
+                text = text.strip("|").replace("\\|", "\0").replace("|", " ").replace("\0", "|")
+            if text := _CALLOUT.sub("", text):
+                self.texts.append(text)
 
 
-# Line by line
+_HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
+_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+_MARKER = re.compile(r"^(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)+")
+_RULE = re.compile(r"(?:[-*_][ \t]*){3,}$|\|?[ \t:|-]+\|[ \t:|-]*$")
 
 
 def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
-    """Read headings line by line; None where that could differ from CommonMark's reading.
+    """Find headings line by line, or return None if CommonMark might find others.
 
-    Headings and fences count at the margin only, where no list or quote can hold them. What could hide a heading in
-    another way (HTML blocks, fences and headings that are indented by a little) ends the reading only if a heading
-    follows that it could hide; a setext underline ends it at once.
+    Headings and fences count at the margin only, where no list or quote can contain them. Anything else that could hide
+    a heading (an HTML block, an indented fence or heading) stops the scan only if a heading follows; a setext underline
+    stops it at once.
     """
     sections: list[_Section] = []
-    fence = ""  # the fence that is open at the margin
-    code: list[str] | None = None
-    inner = ""  # a fence that is open in a list or by a little indentation, nobody knows
-    html = before = unsure = False  # an HTML block may be open; the line before holds something; `inner` may have ended
+    fence = ""  # the open fence at the margin
+    code: list[str] | None = None  # its lines, if they may be the section's opening
+    inner = ""  # an open fence that may be in a list or indented
+    html = False  # an HTML block may be open
+    before = False  # the previous line is not blank
+    unsure = False  # `inner` may have been closed by the end of its list
     for number, line in enumerate(LINE_END.split(markdown)):
         if fence:
             if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence):
                 fence, before = "", False
                 if sections and code is not None:
-                    sections[-1].texts.append("\0" + "\n".join(code))
+                    sections[-1].texts.append(_CODE + "\n".join(code))
                 code = None
             elif code is not None:
                 code.append(line)
@@ -154,7 +129,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 if html or inner or found[1]:
                     return None
                 level = len(found[2])
-                sections.append(_Section(number, level, _content(line[level:]), number + 1))
+                sections.append(_Section(number, level, _strip_closing_hashes(line[level:]), number + 1))
                 before = False
                 continue
             if found := _FENCE.match(line):
@@ -177,22 +152,14 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 if _RAW.match(stripped):
                     return None
                 html = html or not stripped.startswith(("<http://", "<https://"))
-        elif inner:  # the list may have ended, and the fence in it
+        elif inner:  # the list with the fence may have ended
             unsure = True
         before = True
         if sections and not html:
-            _gather(sections[-1], stripped)
+            sections[-1].add_line(stripped)
     if fence and sections and code:
-        sections[-1].texts.append("\0" + "\n".join(code))
-    return [section.mark() for section in sections]
-
-
-_HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
-_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
-_MARKER = re.compile(r"^(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)+")
-_RULE = re.compile(r"(?:[-*_][ \t]*){3,}$|\|?[ \t:|-]+\|[ \t:|-]*$")
+        sections[-1].texts.append(_CODE + "\n".join(code))
+    return [section.finish() for section in sections]
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -200,108 +167,144 @@ def _closes(line: str, fence: str) -> bool:
     return len(bare) >= len(fence) and bare == fence[0] * len(bare) and len(line) - len(line.lstrip(" ")) < 4
 
 
-def _content(rest: str) -> str:
-    """Give a heading's text: closing hashes belong to it only where no space stands before them."""
-    kept = rest.rstrip(" \t")
-    bare = kept.rstrip("#")
-    return (bare if bare[-1:] in (" ", "\t") else kept).strip(" \t")
+def _strip_closing_hashes(text: str) -> str:
+    """Return the text of a heading. Hashes at its end belong to it unless a space precedes them."""
+    text = text.rstrip(" \t")
+    bare = text.rstrip("#")
+    return (bare if bare[-1:] in (" ", "\t") else text).strip(" \t")
 
 
-def _gather(section: _Section, line: str) -> None:
-    """Add a line to what a section says, without the marks of lists, quotes and tables."""
-    section.prose.append(line)
-    if len(section.texts) < _LINES and not _RULE.match(line):
-        text = _MARKER.sub("", line, count=1)
-        if text[:1] == "|":
-            text = text.strip("|").replace("\\|", "\0").replace("|", " ").replace("\0", "|")
-        if text := _CALLOUT.sub("", text):
-            section.texts.append(text)
-
-
-_LINES = 12
-
-
-# As CommonMark has it
+# Headings by CommonMark
 
 
 def parse_headings_commonmark(markdown: str) -> list[MarkdownHeading]:
-    """Read headings with markdown-it."""
-    return list(_by_commonmark(_reader(inline=False).parse(markdown)))  # it counts lines as we do, \r included
+    """Return the top-level headings as markdown-it finds them."""
+    return list(_iter_headings(_load_parser(inline=False).parse(markdown)))
 
 
-def _by_commonmark(tokens: Sequence[Token]) -> Iterator[MarkdownHeading]:
+def _iter_headings(tokens: Sequence[Token]) -> Iterator[MarkdownHeading]:
     section: _Section | None = None
-    for at, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
             if section:
-                yield section.mark()
-            section = _Section(token.map[0], int(token.tag[1]), tokens[at + 1].content, token.map[1])
-        elif section and token.type == "inline" and not _is_title(tokens, at):
+                yield section.finish()
+            section = _Section(token.map[0], int(token.tag[1]), tokens[index + 1].content, token.map[1])
+        elif section and token.type == "inline" and not _is_heading_text(tokens, index):
             section.prose.append(token.content)
             section.texts.append(_CALLOUT.sub("", token.content))
         elif section and token.type in ("fence", "code_block") and not section.texts:
-            section.texts.append("\0" + token.content)
+            section.texts.append(_CODE + token.content)
     if section:
-        yield section.mark()
+        yield section.finish()
 
 
-def _is_title(tokens: Sequence[Token], at: int) -> bool:
-    return tokens[at - 1].type == "heading_open" and tokens[at - 1].level == 0
+def _is_heading_text(tokens: Sequence[Token], index: int) -> bool:
+    return tokens[index - 1].type == "heading_open" and tokens[index - 1].level == 0
 
 
 @cache
-def _reader(*, inline: bool) -> MarkdownIt:
-    from markdown_it import MarkdownIt  # a tenth of a second, which most builds need not pay
+def _load_parser(*, inline: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # takes 0.1 s to import, and most builds do not need it
 
-    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return reader if inline else reader.disable("inline")
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return parser if inline else parser.disable("inline")
 
 
-def _spoken(token: Token) -> str:
+def _token_text(token: Token) -> str:
     if token.type in ("softbreak", "hardbreak"):
         return " "
     if token.type == "image":
-        return "".join(_spoken(child) for child in token.children or [])
+        return "".join(map(_token_text, token.children or []))
     return token.content if token.type in ("text", "code_inline", "text_special") else ""
 
 
-# Words
+# Openings
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
-_UNSOUND = re.compile(f"{_CONTROL.pattern}|{_TURNING.pattern}")
-_OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
-_POP, _POP_ISOLATE = "\u202c", "\u2069"
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 _TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))|<(https?://[^>\s]+)>")
 _CALLOUT = re.compile(r"^\[![A-Z]+\][ \t]*\n?")
+_ADDRESS = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"
+_INLINE_MARK = re.compile(
+    r"(`+)(?!`)(.+?)(?<!`)\1(?!`)"  # keep asterisks in code
+    rf"|!\[([^\]]*)\]{_ADDRESS}|\[\^[^\]]*\]:?"  # keep the text of images, drop footnote marks
+    rf"|\[(?=!\[|[^\[\]]*\]\()|\]{_ADDRESS}"  # keep the text of links
+    r"|<(https?://[^<>\s]+|[^<>\s@/]+@[^<>\s]+)>|</?[a-zA-Z][^<>]*>"
+    r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|\*+|~~|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
+    re.DOTALL,
+)
 
 
-def _opening(texts: Iterable[str]) -> str:
-    """Give the first ~100 characters, cut at a word."""
-    gathered = ""
+def _make_opening(texts: Iterable[str]) -> str:
+    opening = ""
     for text in texts:
-        code = text.startswith("\0")
-        gathered = f"{gathered} {' '.join((text[1:600] if code else _nearly_plain(text[:600])).split())}".strip()
-        if len(gathered) > MAX_OPENING_CHARS:
+        plain = text[1:600] if text.startswith(_CODE) else _strip_common_markup(text[:600])
+        opening = f"{opening} {' '.join(plain.split())}".strip()
+        if len(opening) > MAX_OPENING_CHARS:
             break
-    return truncate_at_word(gathered, MAX_OPENING_CHARS)
+    return truncate_at_word(opening, MAX_OPENING_CHARS)
 
 
-def _nearly_plain(inline: str) -> str:
-    """Give the text of inline Markdown by its commonest marks: an opening is cut anyway, and a parse costs more."""
+def _strip_common_markup(inline: str) -> str:
+    """Remove the most common markup. An opening is truncated anyway, and parsing costs more."""
     if not _MARKUP.search(inline):
         return inline
     return unescape(_INLINE_MARK.sub(lambda found: next(filter(None, found.groups()[1:]), ""), inline))
 
 
-_ADDRESS = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"
-_INLINE_MARK = re.compile(
-    r"(`+)(?!`)(.+?)(?<!`)\1(?!`)"  # code keeps its stars
-    rf"|!\[([^\]]*)\]{_ADDRESS}|\[\^[^\]]*\]:?"  # an image's words stay, a footnote's mark goes
-    rf"|\[(?=!\[|[^\[\]]*\]\()|\]{_ADDRESS}"  # what stands around a link's words
-    r"|<(https?://[^<>\s]+|[^<>\s@/]+@[^<>\s]+)>|</?[a-zA-Z][^<>]*>"
-    r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|\*+|~~|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
-    re.DOTALL,
-)
+# Text on a single line
+
+
+def truncate_at_word(text: str, limit: int) -> str:
+    """Return text in at most `limit` characters, cut between words, with `…` in place of the rest."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]  # one more than fits next to the ellipsis: a word may end there
+    cut = head.rfind(" ")
+    kept = head[:cut] if cut > limit // 2 else head[:-1]
+    return _strip_direction_overrides(kept.rstrip(" ,;:.–—-")) + "…"
+
+
+def to_single_line(text: str) -> str:
+    """Return text that is safe on a line next to other text, such as a title, description or breadcrumb.
+
+    White space becomes single spaces. Control characters and lone surrogates are removed, and so are bidirectional
+    controls that would affect the rest of the line: overrides, and embeddings and isolates that are not closed within
+    the text. Right-to-left text keeps its marks and joiners.
+    """
+    text = " ".join(text.split())
+    if not _UNSAFE.search(text):
+        return text
+    return " ".join(_strip_direction_overrides(_CONTROL.sub("", text)).split())
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = re.compile(f"{_CONTROL.pattern}|{_DIRECTION.pattern}")
+_OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
+_POP, _POP_ISOLATE = "\u202c", "\u2069"
+
+
+def _strip_direction_overrides(text: str) -> str:
+    """Remove overrides of the text direction, and embeddings and isolates without a counterpart."""
+    if not _DIRECTION.search(text):
+        return text
+    removed: set[int] = set()
+    opened: list[int] = []
+    for index, mark in ((found.start(), found[0]) for found in _DIRECTION.finditer(text)):
+        if mark == _POP:
+            if not opened or text[opened[-1]] in _ISOLATES:
+                removed.add(index)
+            elif text[start := opened.pop()] in _OVERRIDES:
+                removed |= {start, index}
+        elif mark == _POP_ISOLATE:
+            inner = next((depth for depth in reversed(range(len(opened))) if text[opened[depth]] in _ISOLATES), None)
+            if inner is None:
+                removed.add(index)
+            else:
+                removed |= set(opened[inner + 1 :])
+                del opened[inner:]
+        else:
+            opened.append(index)
+    removed |= set(opened)
+    return "".join(character for index, character in enumerate(text) if index not in removed)
