@@ -1,4 +1,4 @@
-"""Where a section stands: looked up by id, alias or address; its parents, children, neighbours and breadcrumb."""
+"""Look up sections by id, alias or address, and their parents, children, neighbours and breadcrumbs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mkdocs_roaming.text.markdown import to_single_line
 
 @dataclass(frozen=True, slots=True)
 class SectionRef:
-    """A section in its page: `at` is its position among the page's sections, in the order of the text."""
+    """A section on its page; `position` is its index among the page's sections."""
 
     page: PageEntry
     position: int
 
     @property
     def section(self) -> SectionEntry:
-        """The section that stands here."""
+        """The section itself."""
         return self.page.sections[self.position]
 
     @property
@@ -30,158 +30,155 @@ class SectionRef:
 
 
 class SectionIndex:
-    """All places of a manifest."""
+    """All sections of a manifest, in page order."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        self._places: dict[str, SectionRef] = {}
+        self._sections: dict[str, SectionRef] = {}
         self._aliases: dict[str, str] = {}
         self._pages: dict[str, PageEntry] = {}
         self._sources: dict[str, PageEntry] = {}
-        self._groups: dict[str, tuple[NavEntry, tuple[str, ...]]] = {}
+        self._groups: dict[str, NavEntry] = {}
         self._trails: dict[str, tuple[str, ...]] = {}
-        self._trees: dict[str, _Tree] = {}
-        self._order = {page.path: at for at, page in enumerate(manifest.pages)}
+        self._trees: dict[str, _PageTree] = {}
+        self._page_order = {page.path: index for index, page in enumerate(manifest.pages)}
         for page in manifest.pages:
             self._pages.setdefault(page.path, page)
             if page.source:
                 self._sources.setdefault(page.source, page)
-            for at, section in enumerate(page.sections):
-                self._places.setdefault(section.id, SectionRef(page, at))
+            for position, section in enumerate(page.sections):
+                self._sections.setdefault(section.id, SectionRef(page, position))
                 for alias in section.aliases:
                     self._aliases.setdefault(alias, section.id)
-        self._walk(manifest.nav, ())
+        self._add_nav(manifest.nav, ())
 
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[SectionRef]:
-        return iter(self._places.values())
-
-    def get(self, id_: str) -> SectionRef | None:
-        """Give the place of an id or of an alias."""
-        return self._places.get(id_) or self._places.get(self._aliases.get(id_, ""))
-
-    def get_group(self, id_: str) -> NavEntry | None:
-        """Give the nav group of an id."""
-        found = self._groups.get(id_)
-        return found[0] if found else None
-
-    def get_page(self, path: str) -> PageEntry | None:
-        """Give the page of a path, with or without its slashes."""
-        path = path.lstrip("/")
-        return self._pages.get(path) or self._pages.get(path + "/") or self._pages.get(path.rstrip("/"))
-
-    def resolve(self, text: str) -> SectionRef | None:
-        """Give the place of an address: an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL of the site."""
-        if found := self.get(text):
-            return found
-        where, _, anchor = text.partition("#")
-        if "://" in where:
-            path = url_to_path(self.manifest.site.url, where)
-            if path is None:
-                return None
-            where = path
-        page = self._sources.get(where.lstrip("/")) or self.get_page(unquote(where))
-        if page is None:
-            return None
-        return self.find_anchor(page, unquote(anchor))
-
-    def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
-        """Give the place of an anchor on a page; the page's own for an empty one.
-
-        Where there is no HTML, anchors are spelt as GitHub spells them.
-        """
-        if not anchor:
-            return SectionRef(page, 0)
-        for at, entry in enumerate(page.sections):
-            if anchor == (entry.anchor if self.manifest.anchors else github_slug(entry.title)):
-                return SectionRef(page, at)
-        return None
-
-    def children(self, place: SectionRef) -> list[SectionRef]:
-        """Give the sections directly below, in order."""
-        return [SectionRef(place.page, at) for at in self._tree(place.page).children[place.position]]
-
-    def descendants(self, place: SectionRef) -> list[SectionRef]:
-        """Give all sections below, in the order of the text."""
-        return [
-            SectionRef(place.page, at) for at in range(place.position + 1, self._tree(place.page).ends[place.position])
-        ]
-
-    def count_descendants(self, place: SectionRef) -> int:
-        """Give how many sections are below."""
-        return self._tree(place.page).ends[place.position] - place.position - 1
-
-    def parent(self, place: SectionRef) -> SectionRef | None:
-        """Give the section above on the same page."""
-        above = self._tree(place.page).parents[place.position]
-        return None if above is None else SectionRef(place.page, above)
-
-    def neighbours(self, place: SectionRef) -> tuple[SectionRef | None, SectionRef | None]:
-        """Give the sections before and behind, of the same parent; for a page the pages before and behind."""
-        tree = self._tree(place.page)
-        above = tree.parents[place.position]
-        if above is None:
-            pages = self.manifest.pages
-            at = self._order[place.page.path]
-            row = [SectionRef(page, 0) for page in pages[max(at - 1, 0) : at + 2]]
-            at = min(at, 1)
-        else:
-            at = tree.ranks[place.position]
-            row = [SectionRef(place.page, other) for other in tree.children[above][max(at - 1, 0) : at + 2]]
-            at = min(at, 1)
-        return (row[at - 1] if at else None, row[at + 1] if at + 1 < len(row) else None)
-
-    def breadcrumb(self, place: SectionRef) -> tuple[str, ...]:
-        """Give the titles from the nav's top down to the section, its own last, each fit for a line."""
-        titles: list[str] = []
-        above: SectionRef | None = place
-        while above is not None and above.position:
-            titles.append(to_single_line(above.section.title))
-            above = self.parent(above)
-        return (*self._trails.get(place.page.path, ()), to_single_line(place.page.title), *reversed(titles))
-
-    def url(self, place: SectionRef) -> str:
-        """Give the section's address on the site, with its anchor where it has one."""
-        page = place.page.url or path_to_url(self.manifest.site.url, place.page.path)
-        return f"{page}#{place.section.anchor}" if place.position and place.section.anchor else page
-
-    def _walk(self, entries: Iterable[NavEntry], trail: tuple[str, ...]) -> None:
+    def _add_nav(self, entries: Iterable[NavEntry], trail: tuple[str, ...]) -> None:
         for entry in entries:
             if entry.page is not None:
                 self._trails.setdefault(entry.page, trail)
             elif entry.id:
-                self._groups.setdefault(entry.id, (entry, trail))
-            self._walk(entry.children, (*trail, to_single_line(entry.title)))
+                self._groups.setdefault(entry.id, entry)
+            self._add_nav(entry.children, (*trail, to_single_line(entry.title)))
 
-    def _tree(self, page: PageEntry) -> _Tree:
-        """Give how a page's sections enclose each other; worked out once a page."""
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    def __iter__(self) -> Iterator[SectionRef]:
+        return iter(self._sections.values())
+
+    def get(self, id_: str) -> SectionRef | None:
+        """Return the section with an id or an alias."""
+        return self._sections.get(id_) or self._sections.get(self._aliases.get(id_, ""))
+
+    def get_group(self, id_: str) -> NavEntry | None:
+        """Return the nav group with an id."""
+        return self._groups.get(id_)
+
+    def get_page(self, path: str) -> PageEntry | None:
+        """Return the page with a path; slashes at its start and end may be missing."""
+        path = path.lstrip("/")
+        return self._pages.get(path) or self._pages.get(path + "/") or self._pages.get(path.rstrip("/"))
+
+    def resolve(self, address: str) -> SectionRef | None:
+        """Return the section with an address.
+
+        Args:
+            address: An id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL of the site.
+        """
+        if found := self.get(address):
+            return found
+        path, _, anchor = address.partition("#")
+        if "://" in path:
+            site_path = url_to_path(self.manifest.site.url, path)
+            if site_path is None:
+                return None
+            path = site_path
+        page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path))
+        return None if page is None else self.find_anchor(page, unquote(anchor))
+
+    def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
+        """Return the section of a page with an anchor; the page's own section for an empty one.
+
+        On sites without HTML, anchors are GitHub's.
+        """
+        if not anchor:
+            return SectionRef(page, 0)
+        for position, section in enumerate(page.sections):
+            if anchor == (section.anchor if self.manifest.anchors else github_slug(section.title)):
+                return SectionRef(page, position)
+        return None
+
+    def children(self, ref: SectionRef) -> list[SectionRef]:
+        """Return the direct subsections in order."""
+        return [SectionRef(ref.page, child) for child in self._tree(ref.page).children[ref.position]]
+
+    def descendants(self, ref: SectionRef) -> list[SectionRef]:
+        """Return all subsections in document order."""
+        end = self._tree(ref.page).ends[ref.position]
+        return [SectionRef(ref.page, position) for position in range(ref.position + 1, end)]
+
+    def count_descendants(self, ref: SectionRef) -> int:
+        """Return the number of all subsections."""
+        return self._tree(ref.page).ends[ref.position] - ref.position - 1
+
+    def parent(self, ref: SectionRef) -> SectionRef | None:
+        """Return the enclosing section on the same page."""
+        parent = self._tree(ref.page).parents[ref.position]
+        return None if parent is None else SectionRef(ref.page, parent)
+
+    def neighbours(self, ref: SectionRef) -> tuple[SectionRef | None, SectionRef | None]:
+        """Return the previous and the next section with the same parent; of a page the previous and the next page."""
+        tree = self._tree(ref.page)
+        parent = tree.parents[ref.position]
+        if parent is None:
+            rank = self._page_order[ref.page.path]
+            near = [SectionRef(page, 0) for page in self.manifest.pages[max(rank - 1, 0) : rank + 2]]
+        else:
+            rank = tree.ranks[ref.position]
+            near = [SectionRef(ref.page, position) for position in tree.children[parent][max(rank - 1, 0) : rank + 2]]
+        own = min(rank, 1)
+        return near[0] if own else None, near[own + 1] if own + 1 < len(near) else None
+
+    def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
+        """Return the titles from the top of the nav to the section, each safe on a single line."""
+        titles: list[str] = []
+        above: SectionRef | None = ref
+        while above is not None and above.position:
+            titles.append(to_single_line(above.section.title))
+            above = self.parent(above)
+        return (*self._trails.get(ref.page.path, ()), to_single_line(ref.page.title), *reversed(titles))
+
+    def url(self, ref: SectionRef) -> str:
+        """Return the section's URL, with its anchor if it has one."""
+        page = ref.page.url or path_to_url(self.manifest.site.url, ref.page.path)
+        return f"{page}#{ref.section.anchor}" if ref.position and ref.section.anchor else page
+
+    def _tree(self, page: PageEntry) -> _PageTree:
         if page.path not in self._trees:
-            self._trees[page.path] = _tree(page.sections)
+            self._trees[page.path] = _PageTree.from_sections(page.sections)
         return self._trees[page.path]
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
-    """For each section of a page its parent, where what it encloses ends, its children, its rank among siblings."""
+class _PageTree:
+    """Nesting of a page's sections: per section its parent, the end of its descendants, its children, its rank."""
 
     parents: list[int | None]
     ends: list[int]
     children: list[list[int]]
     ranks: list[int]
 
-
-def _tree(sections: tuple[SectionEntry, ...]) -> _Tree:
-    count = len(sections)
-    tree = _Tree([None] * count, [count] * count, [[] for _ in range(count)], [0] * count)
-    stack: list[int] = []
-    for at, section in enumerate(sections):
-        while len(stack) > 1 and sections[stack[-1]].level >= section.level:
-            tree.ends[stack.pop()] = at
-        if stack:
-            tree.parents[at] = stack[-1]
-            tree.ranks[at] = len(tree.children[stack[-1]])
-            tree.children[stack[-1]].append(at)
-        stack.append(at)
-    return tree
+    @classmethod
+    def from_sections(cls, sections: tuple[SectionEntry, ...]) -> _PageTree:
+        count = len(sections)
+        tree = cls([None] * count, [count] * count, [[] for _ in range(count)], [0] * count)
+        stack: list[int] = []
+        for position, section in enumerate(sections):
+            while len(stack) > 1 and sections[stack[-1]].level >= section.level:
+                tree.ends[stack.pop()] = position
+            if stack:
+                tree.parents[position] = stack[-1]
+                tree.ranks[position] = len(tree.children[stack[-1]])
+                tree.children[stack[-1]].append(position)
+            stack.append(position)
+        return tree

@@ -35,7 +35,7 @@ _LARGE_SITE = 20  # sections
 _MAX_SHARE = 0.2  # on a large site, a word that occurs in more than every fifth section distinguishes none
 _CODE_WEIGHT = 1.3
 _NUMBER_WEIGHT = 0.7
-_MIN_OVERLAP = 6
+_MIN_PART_LENGTH = 6
 
 
 def extract_keywords(
@@ -188,7 +188,7 @@ class _SiteCounter:
 
 def _overlap(one: str, other: str) -> bool:
     """Return whether one identifier contains the other: `extra_css` in `config.extra_css`."""
-    return one in other or (len(other) >= _MIN_OVERLAP and other in one)
+    return one in other or (len(other) >= _MIN_PART_LENGTH and other in one)
 
 
 # Markdown without words that are not the section's own
