@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.publish.files import DiskDict
 from mkdocs_roaming.publish.writer import PublishOptions
 from roaming_crawler.discover import DiscoveryConfig, discover
+from roaming_crawler.disk_dict import DiskDict
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, Politeness, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages

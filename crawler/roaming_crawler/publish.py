@@ -16,12 +16,12 @@ from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.files import DiskDict
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.discover import DiscoveredPages
+from roaming_crawler.disk_dict import DiskDict
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
 from roaming_crawler.rollback import Rollback
 from roaming_crawler.sandbox import conversion_pool

@@ -6,15 +6,15 @@ unchanged. So a new page causes a new conversion only of the pages that link to 
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from mkdocs_roaming import __version__
 from mkdocs_roaming.manifest.models import Page
@@ -27,7 +27,7 @@ CONVERTER_VERSION = "4"
 KEYWORDS_VERSION = "3"
 """Increased when the same sections get different keywords."""
 
-_FORMAT = "1"
+_FORMAT = "2"
 _KEYWORDS = "keywords.json"
 
 
@@ -41,6 +41,16 @@ class ConvertedPage:
     images: dict[str, str]
 
 
+class _PageEntry(msgspec.Struct):
+    key: str
+    page: ConvertedPage
+
+
+class _KeywordsEntry(msgspec.Struct):
+    key: str
+    keywords: list[tuple[str, ...]]
+
+
 class ConversionCache:
     """Conversions of earlier builds in a folder.
 
@@ -52,7 +62,7 @@ class ConversionCache:
 
     def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
         self._folder, self._write_through = folder, write_through
-        self._new: dict[str, tuple[str, ConvertedPage]] = {}
+        self._new: dict[str, _PageEntry] = {}
         self.reused = 0
 
     def get(
@@ -61,13 +71,10 @@ class ConversionCache:
         """Return the cached conversion of a page, or None if converting it now would give another result."""
         if self._folder is None:
             return None
-        try:
-            data = json.loads((self._folder / _file_name(page.path)).read_bytes())
-        except (OSError, ValueError):
+        entry = _read(self._folder / _file_name(page.path), _PageEntry)
+        if entry is None or entry.key != _page_key(page, pointer):
             return None
-        cached = _decode(data, _page_key(page, pointer))
-        if cached is None:
-            return None
+        cached = entry.page
         if any(link(href) != url for href, url in cached.links.items()):
             return None
         if any(image(src) != url for src, url in cached.images.items()):
@@ -80,7 +87,7 @@ class ConversionCache:
         """Add a conversion, which `commit` writes when it is certain that the page is published."""
         if self._folder is None:
             return
-        self._new[page.path] = (_page_key(page, pointer), converted)
+        self._new[page.path] = _PageEntry(_page_key(page, pointer), converted)
         if self._write_through:
             with suppress(OSError):
                 self._write(page.path)
@@ -104,17 +111,13 @@ class ConversionCache:
             digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         key = digest.hexdigest()
         file = self._folder / _KEYWORDS
-        try:
-            data = json.loads(file.read_bytes())
-            if data["key"] == key:
-                return [tuple(row) for row in data["keywords"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
+        cached = _read(file, _KeywordsEntry)
+        if cached and cached.key == key:
+            return cached.keywords
         spill_folder = self._folder if self._write_through else None
         keywords = _extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
-        text = json.dumps({"key": key, "keywords": keywords}, ensure_ascii=False)
         with suppress(OSError):
-            write_atomically(file, text.encode("utf-8", "surrogatepass"))
+            _write(file, _KeywordsEntry(key, keywords))
         return keywords
 
     def commit(self, paths: Collection[str]) -> None:
@@ -138,8 +141,7 @@ class ConversionCache:
 
     def _write(self, path: str) -> None:
         assert self._folder is not None
-        text = _encode(*self._new.pop(path))
-        write_atomically(self._folder / _file_name(path), text.encode("utf-8", "surrogatepass"))
+        _write(self._folder / _file_name(path), self._new.pop(path))
 
 
 def project_cache_folder(project: Path) -> Path:
@@ -166,26 +168,16 @@ def _page_key(page: Page, pointer: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_SECTION_FIELDS = tuple(field.name for field in dataclasses.fields(Section))
+_Entry = TypeVar("_Entry", _PageEntry, _KeywordsEntry)
 
 
-def _encode(key: str, page: ConvertedPage) -> str:
-    data = {
-        "key": key,
-        "markdown": page.markdown,
-        "sections": [[getattr(section, name) for name in _SECTION_FIELDS] for section in page.sections],
-        "links": page.links,
-        "images": page.images,
-    }
-    return json.dumps(data, ensure_ascii=False)
-
-
-def _decode(data: Any, key: str) -> ConvertedPage | None:
+def _read(file: Path, kind: type[_Entry]) -> _Entry | None:
     try:
-        if data["key"] != key:
-            return None
-        sections = [Section(**dict(zip(_SECTION_FIELDS, row, strict=True))) for row in data["sections"]]
-        sections = [replace(section, targets=tuple(section.targets)) for section in sections]
-        return ConvertedPage(data["markdown"], tuple(sections), data["links"], data["images"])
-    except (KeyError, TypeError, ValueError):
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+    except (OSError, ValueError, msgspec.MsgspecError):
         return None
+
+
+def _write(file: Path, entry: _PageEntry | _KeywordsEntry) -> None:
+    with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
+        write_atomically(file, msgspec.json.encode(entry))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
@@ -19,8 +21,6 @@ from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.llms_txt import find_content_start, relative_url
 from mkdocs_roaming.text.markdown import to_single_line
 
-MODES = ("auto", "endpoint", "finder", "off")
-STORES = ("off", "session", "local")
 MAX_SUGGESTIONS = 4
 
 _MAX_SUGGESTION_CHARS = 80
@@ -33,18 +33,18 @@ _MAX_SUGGESTION_CHARS = 80
 class WidgetOptions:
     """The options of the widget; docs/widget.md describes them."""
 
-    endpoint: str = ""
-    mode: str = "auto"
+    endpoint: Annotated[str, Meta(pattern="^(https?://[^/?#]|/)")] = ""
+    mode: Literal["auto", "endpoint", "finder", "off"] = "auto"
     open: bool = False
-    persist: str = "session"
-    shortcut: str = "i"
+    persist: Literal["off", "session", "local"] = "session"
+    shortcut: Annotated[str, Meta(min_length=1, max_length=1)] = "i"
     """The key that opens the panel together with Ctrl or Cmd; empty for none."""
-    allow_links: tuple[str, ...] = ()
+    allow_links: tuple[Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")], ...] = ()
     """URL prefixes of other sites that answers may link to."""
     page_context: bool = True
     """Whether a question is sent with the path of the page."""
     feedback: bool = False
-    strings: Mapping[str, str] | None = None
+    strings: dict[str, str] | None = None
     """Texts of the widget that replace the translated ones."""
 
 
@@ -70,9 +70,9 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
         raise PublishError(
             f"widget: {config!r} is invalid; set it to true, or to options such as `endpoint: https://…`"
         )
-    if unknown := sorted(map(str, set(config) - set(_PARSERS))):
-        raise PublishError(f"widget: unknown option `{unknown[0]}`. Available options: {', '.join(_PARSERS)}")
-    values = {name: _PARSERS[name](name, value) for name, value in config.items() if value is not None}
+    if unknown := sorted(map(str, set(config) - set(_TYPES))):
+        raise PublishError(f"widget: unknown option `{unknown[0]}`. Available options: {', '.join(_TYPES)}")
+    values = {name: _parse_option(name, value) for name, value in config.items() if value is not None}
     values["endpoint"] = own_endpoint or values.get("endpoint", "")
     options = WidgetOptions(**values)
     if options.mode == "endpoint" and not options.endpoint:
@@ -80,65 +80,28 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
     return options if options.mode != "off" else None
 
 
-def _parse_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise PublishError(f"widget: {name} is {value!r}; set it to true or false")
-    return value
-
-
-def _parse_choice(*choices: str) -> Callable[[str, object], str]:
-    def parse(name: str, value: object) -> str:
-        value = "off" if value is False else value  # YAML reads a plain `off` as false
-        if value not in choices:
-            raise PublishError(f"widget: {name} is {value!r}; set it to one of {', '.join(choices)}")
-        return str(value)
-
-    return parse
-
-
-def _parse_endpoint(name: str, value: object) -> str:
-    parts = urlsplit(value) if isinstance(value, str) else None
-    if parts is None or not ((parts.scheme in ("http", "https") and parts.netloc) or str(value).startswith("/")):
-        raise PublishError(f"widget: {name} is {value!r}; set it to a URL such as https://ask.example/")
-    return str(value)
-
-
-def _parse_shortcut(name: str, value: object) -> str:
-    if value is False or value in ("", "off"):
+def _parse_option(name: str, value: object) -> Any:
+    if value is False and name in ("mode", "persist"):
+        value = "off"  # YAML reads a plain `off` as false
+    if name == "shortcut" and (value is False or value in ("", "off")):
         return ""
-    if not isinstance(value, str) or len(value) != 1:
-        raise PublishError(
-            f"widget: {name} is {value!r}; set it to one letter, which is pressed with Ctrl or Cmd, or false"
-        )
-    return value.lower()
+    try:
+        return msgspec.convert(value, _TYPES[name])
+    except msgspec.ValidationError:
+        raise PublishError(f"widget: {name} is {value!r}; set it to {_EXPECTED[name]}") from None
 
 
-def _parse_urls(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(url, str) and re.match(r"https?://[^/\s]+\S*$", url) for url in value
-    ):
-        raise PublishError(f"widget: {name} is {value!r}; set it to a list of URLs such as https://example.org/")
-    return tuple(value)
-
-
-def _parse_strings(name: str, value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-        raise PublishError(
-            f"widget: {name} is {value!r}; set it to a mapping of names to texts, such as `title: Ask us`"
-        )
-    return dict(value)
-
-
-_PARSERS: dict[str, Callable[[str, object], Any]] = {
-    "endpoint": _parse_endpoint,
-    "mode": _parse_choice(*MODES),
-    "open": _parse_flag,
-    "persist": _parse_choice(*STORES),
-    "shortcut": _parse_shortcut,
-    "allow_links": _parse_urls,
-    "page_context": _parse_flag,
-    "feedback": _parse_flag,
-    "strings": _parse_strings,
+_TYPES = get_type_hints(WidgetOptions, include_extras=True)
+_EXPECTED = {
+    "endpoint": "a URL such as https://ask.example/",
+    "mode": "one of auto, endpoint, finder, off",
+    "open": "true or false",
+    "persist": "one of off, session, local",
+    "shortcut": "one letter, which is pressed with Ctrl or Cmd, or false",
+    "allow_links": "a list of URLs such as https://example.org/",
+    "page_context": "true or false",
+    "feedback": "true or false",
+    "strings": "a mapping of names to texts, such as `title: Ask us`",
 }
 
 
@@ -218,11 +181,11 @@ def _format_attributes(options: WidgetOptions) -> str:
         "endpoint": options.endpoint,
         "mode": options.mode if options.mode != default.mode else "",
         "persist": options.persist if options.persist != default.persist else "",
-        "shortcut": "" if options.shortcut == default.shortcut else options.shortcut or "off",
+        "shortcut": "" if options.shortcut == default.shortcut else options.shortcut.lower() or "off",
         "allow-links": " ".join(options.allow_links),
         "page-context": "" if options.page_context else "off",
         "feedback": "on" if options.feedback else "",
-        "strings": json.dumps(dict(options.strings), ensure_ascii=False) if options.strings else "",
+        "strings": json.dumps(options.strings, ensure_ascii=False) if options.strings else "",
     }
     text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)
     return text + (" open" if options.open else "")
