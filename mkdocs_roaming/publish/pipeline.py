@@ -61,7 +61,7 @@ def convert_pages(
         warn: Receives one line for each dropped page.
         on_progress: Called after each page.
         map_fn: Applies the conversion to pages.
-        mapping_factory: Creates the mappings of the batch: `dict`, or `DiskDict` for sites that do not fit into memory.
+        mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
     batch = Batch(site, cache, warn, mapping_factory(), mapping_factory())
     for page in pages:
