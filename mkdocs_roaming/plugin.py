@@ -55,7 +55,7 @@ from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 # Modules that many sites do not need are imported where they are used: they would slow down each build.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.lint.config import Config as LintConfig
+    from mkdocs_roaming.lint.config import LintConfig
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
 
@@ -213,9 +213,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_lint(self) -> LintConfig | None:
         if self.config.lint in ("off", False, None):
             return None
-        from mkdocs_roaming.lint.config import config_of
+        from mkdocs_roaming.lint.config import parse_config
 
-        lint = config_of(self.config.lint, "lint")
+        lint = parse_config(self.config.lint, "lint")
         return lint if lint.level != "off" else None
 
     def _load_widget(self, config: MkDocsConfig) -> WidgetOptions | None:
@@ -336,7 +336,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         strict = lint.level == "strict"
         for severity, line in format_log(report):
             (log.warning if strict and severity in ("error", "warning") else log.info)(line)
-        if strict and report.faulty and not dev_server_path(config):
+        if strict and report.has_faults and not dev_server_path(config):
             raise PluginError(f"roaming: lint: {report}; fix the findings above, or set `lint: warn`")
 
     def _add_endpoint(self, server: Any, config: MkDocsConfig) -> None:

@@ -16,10 +16,9 @@ from mkdocs_roaming.evals.output import describe_failure, format_cost, format_di
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.runner import EvalReport, Regression, ReportRow
 from mkdocs_roaming.evals.systems import MAX_RANK, SEARCH
-from mkdocs_roaming.lint.formats import find_location
 from mkdocs_roaming.lint.models import SEVERITIES, Finding
-from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.lint.runner import Report
+from mkdocs_roaming.lint.rules import load_rules
+from mkdocs_roaming.lint.runner import LintReport
 
 RANK_RANGES = ((1, 1), (2, 3), (4, 5), (6, 10), (11, MAX_RANK))
 
@@ -29,7 +28,7 @@ def render_evaluation(report: EvalReport, regressions: Sequence[Regression] = ()
     return _page(f"Questions about {report.site}", _evaluation_body(report, regressions))
 
 
-def render_findings(report: Report, url: str = "", docs: str = "") -> str:
+def render_findings(report: LintReport, url: str = "", docs: str = "") -> str:
     """Return the page of a lint report: the findings by rule, errors first.
 
     Args:
@@ -187,7 +186,7 @@ def _step(step: TrailStep, question: Question, show_call: bool) -> str:
     return f"<li{' class=gold' if gold else ''}>{text}{' ← gold' if gold else ''}</li>\n"
 
 
-def _findings_body(report: Report, url: str, docs: str) -> Iterator[str]:
+def _findings_body(report: LintReport, url: str, docs: str) -> Iterator[str]:
     yield f"<h1>Lint report of {_escape(report.site)}</h1>\n"
     yield f'<p class="soft">{_escape(str(report))}. {_link(url, url)}</p>\n'
     findings = sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -196,21 +195,19 @@ def _findings_body(report: Report, url: str, docs: str) -> Iterator[str]:
         most = max(counts.values())
         rows = [[_escape(rule), f"{_meter(count, most)} {count}"] for rule, count in counts.most_common()]
         yield _table("Findings by rule", ["rule", "findings"], rows)
+    rules = load_rules()
     for rule in counts:
         group = [finding for finding in findings if finding.rule == rule]
         yield f'<h2>{_escape(rule)} <span class="soft small">{_escape(group[0].severity)}</span></h2>\n'
-        if rule in RULES:
-            yield f"<p>{_escape(RULES[rule].why)}</p>\n"
+        yield f"<p>{_escape(rules[rule].summary)}</p>\n"
         for finding in group:
             yield from _finding(finding, docs)
 
 
 def _finding(finding: Finding, docs: str) -> Iterator[str]:
-    file, line = find_location(finding, docs)
-    location = f"{file}:{line}" if finding.page is not None else "the site"
     section = " › ".join(finding.breadcrumb) or finding.url
     yield f'<details><summary><span class="ask">{_escape(finding.message)}</span>'
-    yield f'<span class="marks soft">{_escape(location)}</span></summary>\n<div class="inside"><dl>'
+    yield f'<span class="marks soft">{_escape(finding.describe_location(docs))}</span></summary>\n<div class="inside"><dl>'
     if section:
         yield f"<dt>section</dt><dd>{_link(finding.url, section)}</dd>"
     yield f"<dt>fix</dt><dd>{_escape(finding.fix)}</dd></dl>\n"

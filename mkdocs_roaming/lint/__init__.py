@@ -1,25 +1,35 @@
-"""Can these docs be roamed? Rules that look at a published site, findings with a fix, one score."""
+"""Check a published site for content that is hard to navigate.
+
+A rule is a function that yields problems:
+
+    from mkdocs_roaming.lint import LintContext, Problem, rule
+
+    @rule("short-title", "hint", "A title of one letter says nothing in search results.")
+    def short_title(site: LintContext) -> Iterator[Problem]:
+        for _, ref in site.iter_sections(site.manual_pages):
+            if len(ref.section.title) == 1:
+                yield Problem("The title has one letter.", "Name the subject.", ref.page, ref.position)
+
+Other distributions add rules through the entry-point group `roaming.lint_rules`; built-in rules are in `lint.rules`.
+"""
 
 from __future__ import annotations
 
-from mkdocs_roaming.lint.config import Config, config_of, with_options
-from mkdocs_roaming.lint.context import Docs, Files, docs_of
-from mkdocs_roaming.lint.models import Finding, Found, Rule, Severity
-from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.lint.runner import Report, lint
+from mkdocs_roaming.lint.config import LintConfig
+from mkdocs_roaming.lint.context import LintContext, PageText
+from mkdocs_roaming.lint.models import Finding, Problem, Rule, Severity, rule
+from mkdocs_roaming.lint.runner import LintReport, lint_folder, lint_site
 
 __all__ = [
-    "RULES",
-    "Config",
-    "Docs",
-    "Files",
     "Finding",
-    "Found",
-    "Report",
+    "LintConfig",
+    "LintContext",
+    "LintReport",
+    "PageText",
+    "Problem",
     "Rule",
     "Severity",
-    "config_of",
-    "docs_of",
-    "lint",
-    "with_options",
+    "lint_folder",
+    "lint_site",
+    "rule",
 ]

@@ -1,4 +1,4 @@
-"""What is asked of the linter: which rules look, on which pages, and whether findings stop a build."""
+"""Configuration of the linter: enabled rules, ignored pages, and whether findings fail a build."""
 
 from __future__ import annotations
 
@@ -8,85 +8,101 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.lint.rules import RULES
+from mkdocs_roaming.lint.models import Rule
+from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.models import PageEntry
 
 Level = Literal["off", "warn", "strict"]
 
+_KEYS = ("level", "disable", "enable", "pages")
+_ALL = "*"
+
 
 @dataclass(frozen=True, slots=True)
-class Config:
-    """What is asked of the linter. `pages` gives for globs over pages the rules that do not look there."""
+class LintConfig:
+    """Configuration of the linter.
+
+    Attributes:
+        level: Whether the plugin lints a build, and whether errors and warnings fail it.
+        disable: Ids of rules to disable.
+        enable: Ids of rules to enable that are off by default.
+        pages: Ids of rules to ignore by glob of page; `*` means all rules.
+    """
 
     level: Level = "warn"
     disable: frozenset[str] = frozenset()
     enable: frozenset[str] = frozenset()
     pages: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def looks(self, rule: str) -> bool:
-        """Tell whether a rule looks at all."""
-        return rule not in self.disable and (RULES[rule].on or rule in self.enable)
+    def is_enabled(self, rule: Rule) -> bool:
+        """Return whether a rule runs."""
+        return rule.id not in self.disable and (rule.enabled or rule.id in self.enable)
 
-    def spares(self, rule: str, page: PageEntry) -> bool:
-        """Tell whether a rule leaves a page alone; globs are over its source, else over its path."""
+    def is_ignored(self, rule: Rule, page: PageEntry) -> bool:
+        """Return whether a rule is ignored on a page; globs match its source or its path."""
         names = [name for name in (page.source, page.path) if name]
         return any(
-            (rule in rules or "*" in rules) and any(fnmatchcase(name, pattern) for name in names)
-            for pattern, rules in self.pages.items()
+            not ignored.isdisjoint((rule.id, _ALL)) and any(fnmatchcase(name, pattern) for name in names)
+            for pattern, ignored in self.pages.items()
+        )
+
+    def override(self, *, disable: Iterable[str], enable: Iterable[str], strict: bool) -> LintConfig:
+        """Return the configuration with options of the command line, which take precedence.
+
+        Raises:
+            UsageError: If there is no rule with one of the ids.
+        """
+        disabled, enabled = _parse_rules(list(disable), "--disable"), _parse_rules(list(enable), "--enable")
+        return replace(
+            self,
+            level="strict" if strict else self.level,
+            disable=(self.disable - enabled) | disabled,
+            enable=(self.enable | enabled) - disabled,
         )
 
 
-def config_of(given: object, where: str) -> Config:
-    """Read what mkdocs.yml or roaming.toml says of linting; `where` is named in errors.
+def parse_config(value: object, where: str) -> LintConfig:
+    """Return the configuration from a value in mkdocs.yml or roaming.toml: a level or a table.
 
-    A level alone is enough; YAML makes False of `off`. Raises UsageError that names the place and what may stand there.
+    Raises:
+        UsageError: If the value is invalid; the message starts with `where`.
     """
-    if given is None or isinstance(given, (bool, str)):
-        return Config(level=_level(given, where))
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{where}: is {type(given).__name__}; write warn, strict or off, or a table")
-    for key in given:
+    if value is None or isinstance(value, (bool, str)):
+        return LintConfig(level=_parse_level(value, where))
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{where}: expected warn, strict, off or a table, got {type(value).__name__}")
+    for key in value:
         if key not in _KEYS:
-            raise UsageError(f"{where}: has no key {key!r}; it has {', '.join(_KEYS)}")
-    pages = given.get("pages", {})
+            raise UsageError(f"{where}: unknown key {key!r}. Known keys: {', '.join(_KEYS)}.")
+    pages = value.get("pages", {})
     if not isinstance(pages, Mapping) or not all(isinstance(pattern, str) for pattern in pages):
-        raise UsageError(f"{where}: pages is a table of globs, each with a list of rules")
-    return Config(
-        level=_level(given.get("level", "warn"), where),
-        disable=_rules(given.get("disable", []), f"{where}: disable"),
-        enable=_rules(given.get("enable", []), f"{where}: enable"),
-        pages={pattern: _rules(rules, f"{where}: pages: {pattern}", every=True) for pattern, rules in pages.items()},
+        raise UsageError(f"{where}: pages: expected a table from globs to lists of rules")
+    return LintConfig(
+        level=_parse_level(value.get("level", "warn"), where),
+        disable=_parse_rules(value.get("disable", []), f"{where}: disable"),
+        enable=_parse_rules(value.get("enable", []), f"{where}: enable"),
+        pages={
+            pattern: _parse_rules(rules, f"{where}: pages: {pattern}", allow_all=True)
+            for pattern, rules in pages.items()
+        },
     )
 
 
-def with_options(config: Config, disable: Iterable[str], enable: Iterable[str], *, strict: bool) -> Config:
-    """Give what is asked for with what a command line says, which goes before: it may enable what a file disables."""
-    off, on = _rules(list(disable), "--disable"), _rules(list(enable), "--enable")
-    return replace(
-        config,
-        level="strict" if strict else config.level,
-        disable=(config.disable - on) | off,
-        enable=(config.enable | on) - off,
-    )
-
-
-_KEYS = ("level", "disable", "enable", "pages")
-
-
-def _level(given: object, where: str) -> Level:
-    if given is None or given is False or given == "off":
+def _parse_level(value: object, where: str) -> Level:
+    if value is None or value is False or value == "off":  # YAML reads `off` as False
         return "off"
-    if given is True or given == "warn":
+    if value is True or value == "warn":
         return "warn"
-    if given == "strict":
+    if value == "strict":
         return "strict"
-    raise UsageError(f"{where}: {given!r} is no level; write warn, strict or off")
+    raise UsageError(f"{where}: unknown level {value!r}. Use warn, strict or off.")
 
 
-def _rules(given: object, where: str, *, every: bool = False) -> frozenset[str]:
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise UsageError(f"{where}: is a list of rules, such as [no-opening, empty-title]")
-    for name in given:
-        if name not in RULES and not (every and name == "*"):
-            raise UsageError(f"{where}: there is no rule {name!r}; there are {', '.join(RULES)}")
-    return frozenset(given)
+def _parse_rules(value: object, where: str, *, allow_all: bool = False) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(rule, str) for rule in value):
+        raise UsageError(f"{where}: expected a list of rules, such as [no-opening, empty-title]")
+    known = load_rules()
+    for rule in value:
+        if rule not in known and not (allow_all and rule == _ALL):
+            raise UsageError(f"{where}: unknown rule {rule!r}. Known rules: {', '.join(known)}.")
+    return frozenset(value)

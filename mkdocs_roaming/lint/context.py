@@ -1,4 +1,4 @@
-"""A page's Markdown line by line: which lines are prose, which are code, and to which section each belongs."""
+"""What rules read: the manifest of a site, the text of each page, and the published files."""
 
 from __future__ import annotations
 
@@ -6,307 +6,379 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from urllib.parse import unquote
 
+import msgspec
+
+from mkdocs_roaming.manifest.builder import MORE_GROUP
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, short_markdown_path
 from mkdocs_roaming.manifest.sections import github_slug
-from mkdocs_roaming.text.languages import base_language, fold
+from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
 from mkdocs_roaming.text.markdown import LINE_END
+
+FileReader = Callable[[str], bytes | None]
+"""Returns a published file by its path below the site's root, or None."""
+
+MANY_SUBSECTIONS = 5
+"""A section with this number of subsections needs a text of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page's Markdown, read. `prose` has a line for each of `lines`: empty where code stands, code spans blanked."""
+    """The Markdown of a page.
+
+    Attributes:
+        page: The page.
+        markdown: Its whole Markdown.
+        lines: Its lines.
+        prose: The same lines, empty where code is, with the content of code spans blanked.
+        starts: The line of each section's heading.
+        open_fence: The line of a fence that is never closed.
+        disabled_rules: Ids of the rules that a comment on the page disables; `*` means all rules.
+    """
 
     page: PageEntry
     markdown: str
     lines: tuple[str, ...]
     prose: tuple[str, ...]
     starts: tuple[int, ...]
-    """The line that each section begins with."""
     open_fence: int | None
-    """The line of a fence that nothing ends."""
-    silenced: frozenset[str]
-    """The rules that a comment on the page switches off; `*` is all of them."""
+    disabled_rules: frozenset[str]
 
     def section_at(self, line: int) -> int:
-        """Give the position of the section that a line belongs to; the page's own for what stands above the title."""
+        """Return the position of the section that contains a line; 0 for lines above the title."""
         return max(0, bisect_right(self.starts, line) - 1)
 
-    def own_lines(self, at: int) -> range:
-        """Give the lines of a section's own text, below its heading."""
-        end = self.starts[at + 1] if at + 1 < len(self.starts) else len(self.lines)
-        return range(min(self.starts[at] + 1, end), end)
+    def own_lines(self, position: int) -> range:
+        """Return the lines between a section's heading and the next heading."""
+        end = self.starts[position + 1] if position + 1 < len(self.starts) else len(self.lines)
+        return range(min(self.starts[position] + 1, end), end)
 
 
-def parse_page_text(page: PageEntry, markdown: str) -> PageText:
-    """Read a page's Markdown."""
-    lines = tuple(LINE_END.split(markdown))
-    prose, fence = _prose(lines)
-    return PageText(page, markdown, lines, prose, _starts(page, markdown), fence, _silenced(prose))
+class LintContext:
+    """A published site as rules see it.
 
-
-def find_links(line: str) -> Iterator[str]:
-    """Give the addresses that a line of prose links to."""
-    for found in _LINK.finditer(line):
-        yield next(filter(None, found.groups()), "")
-
-
-def _starts(page: PageEntry, markdown: str) -> tuple[int, ...]:
-    data = markdown.encode("utf-8", "surrogatepass")
-    starts, line, at = [], 0, 0
-    carriage = b"\r" in data
-    for section in page.sections:
-        piece = data[at : section.start]
-        line += len(LINE_END.findall(piece.decode("utf-8", "replace"))) if carriage else piece.count(b"\n")
-        starts.append(line)
-        at = section.start
-    return tuple(starts)
-
-
-def _prose(lines: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
-    """Blank what is code; give the line of a fence that is still open at the end."""
-    prose: list[str] = []
-    fence, opened, quoted = "", 0, False
-    blank, listed = True, False
-    for number, line in enumerate(lines):
-        if fence and quoted and not line.lstrip().startswith(">"):
-            fence = ""  # the quote ended, and the fence with it
-        if fence:
-            bare = line.strip(" \t>") if quoted else line.strip(" \t")
-            if len(bare) >= len(fence) and bare == fence[0] * len(bare):
-                fence = ""
-            prose.append("")
-            continue
-        if ("```" in line or "~~~" in line) and (found := _FENCE.match(line)):
-            fence, opened, quoted = found[2], number, ">" in found[1]
-            prose.append("")
-            continue
-        indented = line.startswith(("    ", "\t"))
-        if line and not line.isspace():
-            if indented and blank and not listed:
-                prose.append("")
-                continue
-            listed = listed if indented or line[0] == " " else bool(_ITEM.match(line))
-        blank = not line or line.isspace() or (blank and indented)
-        prose.append(_SPAN.sub(_blanked, line) if "`" in line else line)
-    return tuple(prose), opened if fence else None
-
-
-def _blanked(found: re.Match[str]) -> str:
-    return found[1] + " " * (len(found[0]) - 2 * len(found[1])) + found[1]
-
-
-def _silenced(prose: tuple[str, ...]) -> frozenset[str]:
-    """Read `<!-- roaming-lint: off rule, rule -->`; without a name it means all rules."""
-    names: set[str] = set()
-    for line in prose:
-        if "roaming-lint" in line:
-            for found in _SWITCH.findall(line):
-                names.update(re.findall(r"[a-z][a-z-]*[a-z]", found) or "*")
-    return frozenset(names)
-
-
-_FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})")
-
-
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
-
-
-_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(?:.+?)(?<!`)\1(?!`)")
-
-
-_LINK = re.compile(
-    r"(?<!!)\[(?:[^\[\]]|\[[^\[\]]*\])*+\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))"
-    r"""|<a\s[^<>]*?href=["']([^"'<>]+)["']|<(https?://[^>\s]+)>"""
-)
-
-
-_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b([^<>]*?)-->")
-
-
-# MERGED mkdocs_roaming.lint.docs:
-# What the rules look at: a manifest, the text of each page, and a way to the published files.
-
-
-Files = Callable[[str], bytes | None]
-
-
-"""Gives a published file by its path below the site's root, None where there is none."""
-
-
-class Docs:
-    """A published site as the rules see it.
-
-    `files` is None where a link cannot be judged by what is there: over the network, of a crawl, of a Markdown file.
+    Attributes:
+        sections: The sections of the site, with parents, children and breadcrumbs.
+        pages: The text of all pages, in the order of the manifest.
+        read_file: Reads published files; None if links cannot be checked against them.
     """
 
-    def __init__(self, places: SectionIndex, texts: Iterable[PageText], files: Files | None = None) -> None:
-        self.sections = places
-        self.texts = tuple(texts)
-        built = files is not None and any(files(path) is not None for path in _built(places.manifest.pages))
-        self.files = files if built else None  # a crawl leaves no HTML, and not all that its pages link to
+    def __init__(
+        self, sections: SectionIndex, read_page: Callable[[PageEntry], str], read_file: FileReader | None = None
+    ) -> None:
+        """Read all pages.
+
+        Args:
+            sections: The sections of the site.
+            read_page: Returns the Markdown of a page.
+            read_file: Returns a published file. It is ignored unless it has the HTML of a page: a crawl stores
+                neither HTML nor everything that pages link to.
+        """
+        self.sections = sections
+        self.pages = tuple(parse_page_text(page, read_page(page)) for page in self.manifest.pages)
+        has_html = read_file is not None and any(
+            read_file(path) is not None for path in _html_paths(self.manifest.pages)
+        )
+        self.read_file = read_file if has_html else None
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @property
     def manifest(self) -> Manifest:
-        """The site's manifest."""
+        """The manifest of the site."""
         return self.sections.manifest
 
     @cached_property
     def language(self) -> str:
-        """The site's language without its region."""
+        """The language of the site, without a region."""
         return base_language(self.manifest.site.language)
 
     @cached_property
-    def written(self) -> tuple[PageText, ...]:
-        """The pages that somebody wrote: not the lists of posts that a blog makes of other pages."""
-        return tuple(text for text in self.texts if not _lists(text, self.manifest.site.url))
+    def authored_pages(self) -> tuple[PageText, ...]:
+        """The pages that an author wrote: all but the generated lists of blog posts."""
+        return tuple(text for text in self.pages if not _is_post_list(text, self.manifest.site.url))
 
     @cached_property
-    def manuals(self) -> tuple[PageText, ...]:
-        """The written pages without change logs: those are long and alike by nature, and nobody writes them again."""
-        return tuple(text for text in self.written if not _is_history(text.page))
-
-    def iter_sections(self, texts: Iterable[PageText]) -> Iterator[tuple[PageText, SectionRef]]:
-        """Give every section of pages, in their order."""
-        for text in texts:
-            for at in range(len(text.page.sections)):
-                yield text, SectionRef(text.page, at)
+    def manual_pages(self) -> tuple[PageText, ...]:
+        """The authored pages without change logs, which are long and repetitive by nature."""
+        return tuple(text for text in self.authored_pages if not _is_changelog(text.page))
 
     @cached_property
-    def by_file(self) -> Mapping[str, PageEntry]:
-        """Pages by what a link to them may end in: their path, their Markdown file, its twin."""
-        found: dict[str, PageEntry] = {}
+    def text_by_path(self) -> Mapping[str, PageText]:
+        """The text of each page by the path of the page."""
+        return {text.page.path: text for text in self.pages}
+
+    @cached_property
+    def pages_by_file(self) -> Mapping[str, PageEntry]:
+        """Pages by the paths that a link may name: the page, its Markdown file, its short Markdown path."""
+        pages: dict[str, PageEntry] = {}
         for page in self.manifest.pages:
             for path in (page.path, page.markdown, short_markdown_path(page.path)):
                 if path is not None:
-                    found.setdefault(path, page)
-        return found
+                    pages.setdefault(path, page)
+        return pages
 
     @cached_property
-    def by_name(self) -> Mapping[str, list[PageEntry]]:
+    def pages_by_name(self) -> Mapping[str, list[PageEntry]]:
         """Pages by the last part of their path."""
-        found: dict[str, list[PageEntry]] = {}
+        pages: dict[str, list[PageEntry]] = {}
         for page in self.manifest.pages:
-            found.setdefault(base_name(page.path), []).append(page)
-        return found
+            pages.setdefault(base_name(page.path), []).append(page)
+        return pages
 
     @cached_property
-    def text_of(self) -> Mapping[str, PageText]:
-        """The texts by the path of their page."""
-        return {text.page.path: text for text in self.texts}
+    def nav_groups(self) -> tuple[tuple[str, tuple[NavEntry, ...]], ...]:
+        """The groups of the nav with their entries; the title of the top level is empty."""
+        groups: list[tuple[str, tuple[NavEntry, ...]]] = []
 
-    @cached_property
-    def groups(self) -> tuple[tuple[str, tuple[NavEntry, ...]], ...]:
-        """The nav's groups with their entries, the nav itself first, by an empty title."""
-        found: list[tuple[str, tuple[NavEntry, ...]]] = []
-
-        def walk(title: str, entries: tuple[NavEntry, ...]) -> None:
+        def add(title: str, entries: tuple[NavEntry, ...]) -> None:
             if entries:
-                found.append((title, entries))
+                groups.append((title, entries))
             for entry in entries:
-                walk(entry.title, entry.children)
+                add(entry.title, entry.children)
 
-        walk("", self.manifest.nav)
-        return tuple(found)
+        add("", self.manifest.nav)
+        return tuple(groups)
 
-    def exists(self, path: str) -> bool:
-        """Tell whether a file or a folder's page is published at a path; True where that cannot be told."""
-        if self.files is None:
+    @cached_property
+    def unlisted_pages(self) -> tuple[PageEntry, ...]:
+        """The pages that the author's nav omits; the manifest lists them in a last group of its own."""
+        last = self.manifest.nav[-1] if self.manifest.nav else None
+        if last is None or last.title != MORE_GROUP or last.page is not None or last.url is not None:
+            return ()
+        by_path = {page.path: page for page in self.manifest.pages}
+        pages = tuple(by_path[entry.page] for entry in last.children if entry.page in by_path)
+        # The author may have a group of that title too. In the generated one, entries have the titles of their pages, in
+        # the order of the manifest.
+        generated = (
+            len(pages) == len(last.children)
+            and all(page.title == entry.title for page, entry in zip(pages, last.children, strict=True))
+            and pages == self.manifest.pages[-len(pages) :]
+        )
+        return pages if generated else ()
+
+    def iter_sections(self, pages: Iterable[PageText]) -> Iterator[tuple[PageText, SectionRef]]:
+        """Yield every section of some pages with the text of its page, in document order."""
+        for text in pages:
+            for position in range(len(text.page.sections)):
+                yield text, SectionRef(text.page, position)
+
+    def is_introduction(self, ref: SectionRef) -> bool:
+        """Return whether a section introduces its parent: it has text below a title such as “Overview”."""
+        return ref.section.body != "" and is_empty_title(ref.section.title, self.language)
+
+    def file_exists(self, path: str) -> bool:
+        """Return whether a file or page is published at a path; True if files cannot be checked."""
+        if self.read_file is None:
             return True
-        tries = (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html")
-        return any(self.files(one) is not None for one in tries)
+        candidates = (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html")
+        return any(self.read_file(candidate) is not None for candidate in candidates)
 
     def anchors(self, page: PageEntry) -> frozenset[str] | None:
-        """Give what a link to a page may name behind `#`, None where that cannot be told.
+        """Return the anchors that a link to a page may name, or None if they are unknown.
 
-        Beside sections' anchors that is whatever else has an id in the built page; it is read once, and only for
-        pages that a link points into.
+        These are the anchors of sections and the ids in the built HTML, which is read only for linked pages.
         """
         if page.path not in self._anchors:
-            self._anchors[page.path] = self._anchors_of(page)
+            self._anchors[page.path] = self._read_anchors(page)
         return self._anchors[page.path]
 
-    def _anchors_of(self, page: PageEntry) -> frozenset[str] | None:
-        if not self.manifest.anchors:  # Markdown alone, where anchors are spelt as GitHub spells them
-            markdown = self.text_of[page.path].markdown
-            return frozenset(github_slug(section.title) for section in page.sections) | _ids(markdown)
-        html = self._html(page)
+    def _read_anchors(self, page: PageEntry) -> frozenset[str] | None:
+        if not self.manifest.anchors:  # a Markdown file without HTML: anchors as on GitHub
+            markdown = self.text_by_path[page.path].markdown
+            return frozenset(github_slug(section.title) for section in page.sections) | _html_ids(markdown)
+        if self.read_file is None:
+            return None
+        html = next((data for path in _html_paths([page]) if (data := self.read_file(path)) is not None), None)
         if html is None:
             return None
-        return _ids(html).union(section.anchor for section in page.sections if section.anchor)
-
-    def _html(self, page: PageEntry) -> str | None:
-        if self.files is None:
-            return None
-        data = next((data for path in _built([page]) if (data := self.files(path)) is not None), None)
-        return data.decode("utf-8", "replace") if data is not None else None
+        anchors = (section.anchor for section in page.sections if section.anchor)
+        return _html_ids(html.decode("utf-8", "replace")).union(anchors)
 
 
-def docs_of(places: SectionIndex, text: Callable[[PageEntry], str], files: Files | None = None) -> Docs:
-    """Give a site as the rules see it; `text` gives a page's Markdown."""
-    return Docs(places, (parse_page_text(page, text(page)) for page in places.manifest.pages), files)
+def parse_page_text(page: PageEntry, markdown: str) -> PageText:
+    """Parse the Markdown of a page into lines, prose and sections."""
+    lines = tuple(LINE_END.split(markdown))
+    prose, open_fence = _blank_code(lines)
+    return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence, _disabled_rules(prose))
 
 
-def _built(pages: Iterable[PageEntry]) -> Iterator[str]:
-    """Give where the HTML of pages may be."""
+def find_links(line: str) -> Iterator[str]:
+    """Yield the addresses that a line of prose links to."""
+    for match in _LINK.finditer(line):
+        yield next(filter(None, match.groups()), "")
+
+
+def base_name(path: str) -> str:
+    """Return the last part of a page's path or of its file's path, without extension."""
+    return re.sub(r"(?:(?:^|/)index)?\.(?:md|html)$|/$", "", path).rpartition("/")[2]
+
+
+class InstructionPattern(msgspec.Struct, frozen=True):
+    """A pattern of instructions to a model, searched where each group of `requires` has a word in the text."""
+
+    requires: tuple[tuple[str, ...], ...]
+    pattern: str
+
+
+class LintWords(msgspec.Struct, frozen=True):
+    """The table `[lint]` of a language in `text/data`."""
+
+    empty_titles: tuple[str, ...] = ()
+    signpost_titles: tuple[str, ...] = ()
+    injection_topics: tuple[str, ...] = ()
+    instructions: tuple[InstructionPattern, ...] = ()
+
+
+def load_lint_words(language: str) -> LintWords:
+    """Return the word lists of a language; empty ones if it has none."""
+    return load_table(language, "lint", LintWords) or LintWords()
+
+
+def is_empty_title(title: str, language: str) -> bool:
+    """Return whether a title fits any section of any documentation; English titles count in every language."""
+    normalized = _NUMBERING.sub("", fold(title)).strip(_DECORATION)
+    return normalized in _empty_titles(language) or normalized in _empty_titles("en")
+
+
+def is_signpost(normalized_title: str) -> bool:
+    """Return whether a title such as “See also” only says what kind of section follows."""
+    return normalized_title in _signpost_titles()
+
+
+def normalize_title(title: str) -> str:
+    """Return a title for comparison: folded, without white space and punctuation around it."""
+    return " ".join(fold(title).split()).strip(_DECORATION)
+
+
+def is_version(title: str) -> bool:
+    """Return whether a title is a version or a date, as in change logs."""
+    return _VERSION.match(fold(title).strip()) is not None
+
+
+def is_identifier(text: PageText, ref: SectionRef) -> bool:
+    """Return whether a title is a name of code, which the author cannot choose.
+
+    Such a title is formatted or spelled as code, or has an anchor such as `pump.Valve`.
+    """
+    title, line = ref.section.title, text.lines[text.starts[ref.position]]
+    is_code = ("`" in line or "<code" in line) and not re.search(r"\w", _CODE_SPAN.sub("", line))
+    return is_code or "." in (ref.section.anchor or "") or _CODE_LIKE.search(title) is not None
+
+
+@cache
+def _empty_titles(language: str) -> frozenset[str]:
+    return frozenset(map(fold, load_lint_words(language).empty_titles))
+
+
+@cache
+def _signpost_titles() -> frozenset[str]:
+    return frozenset(fold(title) for code in available_languages() for title in load_lint_words(code).signpost_titles)
+
+
+def _html_paths(pages: Iterable[PageEntry]) -> Iterator[str]:
+    """Yield the paths at which the HTML of pages may be."""
     for page in pages:
         yield from (page.path or "index.html", f"{page.path.rstrip('/')}/index.html".lstrip("/"))
 
 
-def base_name(path: str) -> str:
-    """Give the last part of a page's path, or of its file's, as both have it."""
-    return re.sub(r"(?:(?:^|/)index)?\.(?:md|html)$|/$", "", path).rpartition("/")[2]
-
-
-def is_version(title: str) -> bool:
-    """Tell whether a title is a version or a date, as those of change logs are."""
-    return _VERSION.match(fold(title).strip()) is not None
-
-
-def is_identifier(text: PageText, place: SectionRef) -> bool:
-    """Tell whether a title is a name of code, which nobody can choose: set or spelt so, or anchored like `a.b`."""
-    title, line = place.section.title, text.lines[text.starts[place.position]]
-    code = ("`" in line or "<code" in line) and not re.search(r"\w", _CODE_SPAN.sub("", line))
-    return code or "." in (place.section.anchor or "") or _CODE_LIKE.search(title) is not None
-
-
-def _is_history(page: PageEntry) -> bool:
-    """Tell whether a page is a change log or release notes, by its title or path or by what its headings are."""
-    names = (page.title.strip(), page.path.strip("/").rpartition("/")[2].removesuffix(".html"))
-    if any(_HISTORY.fullmatch(fold(name)) for name in names):
-        return True
-    dated = sum(is_version(section.title) for section in page.sections[1:])
-    return dated >= 3 and 2 * dated > len(page.sections) - 1
-
-
-def _lists(text: PageText, site_url: str) -> bool:
-    """Tell whether a page's headings are links to other pages: most of a blog's lists are made so."""
-    heads = [text.lines[text.starts[at]] for at, section in enumerate(text.page.sections) if section.level == 2]
-    linked = sum(line.startswith("## [") and f"]({site_url}" in line for line in heads)
-    return bool(heads) and 2 * linked > len(heads)
-
-
-def _ids(html: str) -> frozenset[str]:
+def _html_ids(html: str) -> frozenset[str]:
     return frozenset(unquote((a or b or c).replace("&amp;", "&")) for a, b, c in _ID.findall(html))
 
 
+def _is_changelog(page: PageEntry) -> bool:
+    """Return whether a page is a change log, by its title, its path, or because most of its headings are versions."""
+    names = (page.title.strip(), page.path.strip("/").rpartition("/")[2].removesuffix(".html"))
+    if any(_CHANGELOG.fullmatch(fold(name)) for name in names):
+        return True
+    versions = sum(is_version(section.title) for section in page.sections[1:])
+    return versions >= 3 and 2 * versions > len(page.sections) - 1
+
+
+def _is_post_list(text: PageText, site_url: str) -> bool:
+    """Return whether most headings of a page are links to pages of the site, as in a blog's lists."""
+    headings = [
+        text.lines[start] for start, section in zip(text.starts, text.page.sections, strict=True) if section.level == 2
+    ]
+    linked = sum(line.startswith("## [") and f"]({site_url}" in line for line in headings)
+    return bool(headings) and 2 * linked > len(headings)
+
+
+def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
+    data = markdown.encode("utf-8", "surrogatepass")
+    starts, line, offset = [], 0, 0
+    has_carriage_returns = b"\r" in data
+    for section in page.sections:
+        part = data[offset : section.start]
+        if has_carriage_returns:
+            line += len(LINE_END.findall(part.decode("utf-8", "replace")))
+        else:
+            line += part.count(b"\n")
+        starts.append(line)
+        offset = section.start
+    return tuple(starts)
+
+
+def _blank_code(lines: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
+    """Return the lines with code blanked, and the line of a fence that is never closed."""
+    prose: list[str] = []
+    fence, fence_line, in_quote = "", 0, False
+    after_blank, in_list = True, False
+    for number, line in enumerate(lines):
+        if fence and in_quote and not line.lstrip().startswith(">"):
+            fence = ""  # the end of a block quote closes its fence
+        if fence:
+            content = line.strip(" \t>") if in_quote else line.strip(" \t")
+            if len(content) >= len(fence) and content == fence[0] * len(content):
+                fence = ""
+            prose.append("")
+            continue
+        if ("```" in line or "~~~" in line) and (match := _FENCE.match(line)):
+            fence, fence_line, in_quote = match[2], number, ">" in match[1]
+            prose.append("")
+            continue
+        indented = line.startswith(("    ", "\t"))
+        if line and not line.isspace():
+            if indented and after_blank and not in_list:
+                prose.append("")
+                continue
+            in_list = in_list if indented or line[0] == " " else bool(_ITEM.match(line))
+        after_blank = not line or line.isspace() or (after_blank and indented)
+        prose.append(_SPAN.sub(_blank_span, line) if "`" in line else line)
+    return tuple(prose), fence_line if fence else None
+
+
+def _blank_span(match: re.Match[str]) -> str:
+    return match[1] + " " * (len(match[0]) - 2 * len(match[1])) + match[1]
+
+
+def _disabled_rules(prose: tuple[str, ...]) -> frozenset[str]:
+    """Return the rules that comments such as `<!-- roaming-lint: off rule, rule -->` disable; without names, all."""
+    rules: set[str] = set()
+    for line in prose:
+        if "roaming-lint" in line:
+            for names in _SWITCH.findall(line):
+                rules.update(re.findall(r"[a-z][a-z-]*[a-z]", names) or "*")
+    return frozenset(rules)
+
+
+_FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
+_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(?:.+?)(?<!`)\1(?!`)")
+_LINK = re.compile(
+    r"(?<!!)\[(?:[^\[\]]|\[[^\[\]]*\])*+\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))"
+    r"""|<a\s[^<>]*?href=["']([^"'<>]+)["']|<(https?://[^>\s]+)>"""
+)
+_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b([^<>]*?)-->")
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
+_DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
 _ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-
-
 _CODE_SPAN = re.compile(r"`[^`]*`|<code.*?</code>")
-
-
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")
-
-
 _VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
-
-
-_HISTORY = re.compile(
+_CHANGELOG = re.compile(
     "(?:.* )?release[ _-]?notes?|releases?|(?:.* )?change[ _-]?logs?|changes|(?:version |release )?history|news"
     "|what[’']?s[ -]new"
     "|versionshinweise|anderungen|anderungsprotokoll|neuigkeiten"

@@ -1,108 +1,97 @@
-"""A report for a terminal, for programs, for GitHub's annotations and for GitLab's Code Quality."""
+"""Format a lint report: text, build log, JSON, GitHub annotations, GitLab Code Quality."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from pathlib import PurePosixPath
 from typing import Any
 
-from mkdocs_roaming.lint.models import SEVERITIES, Finding, Severity
-from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.lint.runner import Report
+from mkdocs_roaming.lint.models import SEVERITIES, Severity
+from mkdocs_roaming.lint.rules import load_rules
+from mkdocs_roaming.lint.runner import LintReport
 
-SITE = "llms.txt"
-"""The file that a finding on the site as a whole is told of."""
+_MAX_LOGGED = 20
+
+_GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
+_GITLAB_SEVERITIES: Mapping[Severity, str] = {"error": "major", "warning": "minor", "hint": "info"}
 
 
-def find_location(finding: Finding, docs: str = "") -> tuple[str, int]:
-    """Give the file and the line to look at: in the source where its line is known, else in the published Markdown.
+def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[str]:
+    """Yield the lines of a report for a terminal: three per finding, and the score.
 
-    `docs` is the folder of the sources, as seen from where the report is read.
+    Args:
+        report: The report.
+        docs: The folder of the sources, as a prefix of their paths.
+        lib: Name of the site in the last line.
     """
-    if finding.source and finding.source_line is not None:
-        return str(PurePosixPath(docs) / finding.source), finding.source_line
-    return finding.markdown or SITE, finding.line
-
-
-def format_text(report: Report, docs: str = "", lib: str = "") -> Iterator[str]:
-    """Give a report's lines for a terminal: three for each finding, and the score."""
     for finding in report.findings:
-        file, line = find_location(finding, docs)
-        where = f"{file}:{line}" if finding.page is not None else "the site"
-        crumbs = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]" if finding.section else ""
-        yield f"{where}: {finding.severity} {finding.rule}{crumbs}"
+        section = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]" if finding.section else ""
+        yield f"{finding.describe_location(docs)}: {finding.severity} {finding.rule}{section}"
         yield f"    {finding.message}"
         yield f"    Fix: {finding.fix}"
     yield f"{lib + ': ' if lib else ''}{report}"
 
 
-def format_log(report: Report) -> Iterator[tuple[Severity | None, str]]:
-    """Give a report's lines for a build's log, the worst findings first: a line each, of a hundred the first twenty."""
-    worst = sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    for finding in worst[:_LOGGED]:
-        file, line = find_location(finding)
-        where = f"{file}:{line}" if finding.page is not None else "the site"
-        yield finding.severity, f"lint: {where}: {finding.rule}: {finding.message} {finding.fix}"
-    if len(worst) > _LOGGED:
-        yield (
-            worst[_LOGGED].severity,
-            f"lint: {len(worst) - _LOGGED} more; `roaming lint` on the site's folder tells them",
-        )
+def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
+    """Yield the lines of a report for a build log with their severity: the worst findings, then the score."""
+    findings = sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    for finding in findings[:_MAX_LOGGED]:
+        location = finding.describe_location()
+        yield finding.severity, f"lint: {location}: {finding.rule}: {finding.message} {finding.fix}"
+    if len(findings) > _MAX_LOGGED:
+        hidden = len(findings) - _MAX_LOGGED
+        yield findings[_MAX_LOGGED].severity, f"lint: {hidden} more; run `roaming lint` on the site to list all of them"
     yield None, f"lint: {report}"
 
 
-def report_to_dict(report: Report) -> dict[str, Any]:
-    """Give a report as JSON has it, with the rules that found something."""
+def report_to_dict(report: LintReport) -> dict[str, Any]:
+    """Return a report as JSON-compatible data, with the summaries of the rules that found something."""
     found = {finding.rule for finding in report.findings}
     return {
         "site": report.site,
         "score": report.score,
         "pages": report.pages,
         "sections": report.sections,
-        "counts": {severity: report.count(severity) for severity in ("error", "warning", "hint")},
-        "rules": {name: {"severity": rule.severity, "why": rule.why} for name, rule in RULES.items() if name in found},
+        "counts": {severity: report.count(severity) for severity in SEVERITIES},
+        "rules": {
+            id_: {"severity": rule.severity, "why": rule.summary} for id_, rule in load_rules().items() if id_ in found
+        },
         "findings": [asdict(finding) for finding in report.findings],
     }
 
 
-def format_github(report: Report, docs: str = "") -> Iterator[str]:
-    """Give a report's lines as the workflow commands that GitHub makes annotations of."""
+def format_github(report: LintReport, docs: str = "") -> Iterator[str]:
+    """Yield a report as workflow commands, which GitHub turns into annotations."""
     for finding in report.findings:
-        file, line = find_location(finding, docs)
-        at = f" file={_property(file)},line={line}," if finding.page is not None else " "
-        message = f"{finding.message} {finding.fix}"
-        yield f"::{_GITHUB[finding.severity]}{at}title={_property('roaming ' + finding.rule)}::{_data(message)}"
-    yield f"::notice title=roaming lint::{_data(str(report))}"
+        file, line = finding.location(docs)
+        location = f" file={_escape_property(file)},line={line}," if finding.page is not None else " "
+        title = _escape_property(f"roaming {finding.rule}")
+        message = _escape_data(f"{finding.message} {finding.fix}")
+        yield f"::{_GITHUB_LEVELS[finding.severity]}{location}title={title}::{message}"
+    yield f"::notice title=roaming lint::{_escape_data(str(report))}"
 
 
-def format_gitlab(report: Report, docs: str = "") -> str:
-    """Give a report as GitLab's Code Quality reads it."""
+def format_gitlab(report: LintReport, docs: str = "") -> str:
+    """Return a report as a GitLab Code Quality report."""
     issues = []
     for finding in report.findings:
-        file, line = find_location(finding, docs)
+        file, line = finding.location(docs)
         issues.append(
             {
                 "description": f"{finding.message} {finding.fix}",
                 "check_name": finding.rule,
                 "fingerprint": finding.fingerprint,
-                "severity": _GITLAB[finding.severity],
+                "severity": _GITLAB_SEVERITIES[finding.severity],
                 "location": {"path": file, "lines": {"begin": line}},
             }
         )
     return json.dumps(issues, ensure_ascii=False, indent=2)
 
 
-_LOGGED = 20
-
-_GITHUB: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
-_GITLAB: Mapping[Severity, str] = {"error": "major", "warning": "minor", "hint": "info"}
-
-
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""Where a finding stands in the file that an author edits."""
+"""Run the enabled rules on a site, locate their findings in the sources, and compute the score."""
 
 from __future__ import annotations
 
@@ -10,115 +10,26 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mkdocs_roaming.lint.config import Config
-from mkdocs_roaming.lint.context import Docs, docs_of
-from mkdocs_roaming.lint.models import SEVERITIES, Finding, Found, Rule, Severity
-from mkdocs_roaming.lint.rules import RULES
+from mkdocs_roaming.lint.config import LintConfig
+from mkdocs_roaming.lint.context import LintContext
+from mkdocs_roaming.lint.models import SEVERITIES, Finding, Problem, Rule, Severity
+from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.text.markdown import MarkdownHeading, parse_headings, strip_markup
 
-Sources = Callable[[str], str | None]
-
-
-"""Gives a source's text by its path below the docs folder, None where there is none."""
-
-
-class SourceLines:
-    """Finds lines in sources; each is read once."""
-
-    def __init__(self, sources: Sources | None) -> None:
-        self._sources = sources
-        self._read: dict[str, tuple[list[str], list[MarkdownHeading], int] | None] = {}
-
-    def line(self, page: PageEntry, at: int, quote: str) -> int | None:
-        """Give the line, counted from 1, of what is quoted from a section, else of its heading, else None."""
-        found = self._file(page.source) if page.source else None
-        if found is None:
-            return None
-        lines, marks, offset = found
-        heading = _heading(page, at, marks)
-        begin = offset + marks[heading].line if heading is not None else 0
-        end = len(lines)
-        if heading is not None and heading + 1 < len(marks):
-            end = offset + marks[heading + 1].line
-        for wanted in _wanted(quote):
-            for number in range(begin, end):
-                if wanted in " ".join(lines[number].split()):
-                    return number + 1
-        if heading is None:
-            return 1 if at == 0 else None
-        return begin + 1
-
-    def _file(self, source: str) -> tuple[list[str], list[MarkdownHeading], int] | None:
-        if source not in self._read:
-            text = self._sources(source) if self._sources else None
-            self._read[source] = _parted(text) if text is not None else None
-        return self._read[source]
-
-
-def _parted(text: str) -> tuple[list[str], list[MarkdownHeading], int]:
-    """Give a source's lines, its headings, and how many lines of front matter stand before."""
-    front = _FRONT_MATTER.match(text)
-    body = text[front.end() :] if front else text
-    return text.split("\n"), parse_headings(body), text[: front.end()].count("\n") if front else 0
-
-
-def _heading(page: PageEntry, at: int, marks: list[MarkdownHeading]) -> int | None:
-    """Give which of the source's headings is a section's: the same text, and as many of that text before it."""
-    slug = github_slug(page.sections[at].title)
-    before = sum(github_slug(section.title) == slug for section in page.sections[:at])
-    same = [number for number, mark in enumerate(marks) if _slug(mark.title) == slug]
-    return same[before] if before < len(same) else None
-
-
-def _slug(title: str) -> str:
-    return github_slug(strip_markup(_ATTRIBUTES.sub("", title)))
-
-
-def _wanted(quote: str) -> list[str]:
-    """Give what to look for: the quote, or of an address what stands behind its last slash or `#`."""
-    if not quote:
-        return []
-    if "://" not in quote:
-        return [quote]
-    address, _, fragment = quote.partition("#")
-    name = re.sub(r"(?:/index)?\.md$", "", address).rstrip("/").rpartition("/")[2]
-    return [one for one in (f"#{fragment}" if fragment else "", name) if one]
-
-
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
-
-
-_ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")
-
-
-# MERGED mkdocs_roaming.lint.score:
-# One number for a site: how well it can be roamed.
-
+SourceReader = Callable[[str], str | None]
+"""Returns the text of a source file by its path below the docs folder, or None."""
 
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
-
-
-def compute_score(severities: Iterable[Severity], sections: int) -> int:
-    """Give 100 where nothing was found, and the less the more was found in how many sections.
-
-    100 / (1 + weights of the findings / sections), rounded down: a site of five pages and one of five hundred
-    compare, any finding takes something off, and one more never adds.
-    """
-    weight = sum(WEIGHTS[severity] for severity in severities)
-    return 100 * sections // (sections + weight) if weight else 100
-
-
-# MERGED mkdocs_roaming.lint.report:
-# A site looked at by all rules: findings in one order, and their score.
+"""Weights of findings in the score."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What was found on a site, in the order of its pages and lines; findings on the site as a whole stand first."""
+class LintReport:
+    """The findings of a site, in the order of its pages and lines; those about the whole site come first."""
 
     site: str
     pages: int
@@ -127,121 +38,237 @@ class Report:
     findings: tuple[Finding, ...]
 
     def count(self, severity: Severity) -> int:
-        """Count the findings of a severity."""
+        """Return the number of findings of a severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
     @property
-    def faulty(self) -> bool:
-        """Whether there is more than hints."""
+    def has_faults(self) -> bool:
+        """Whether there are errors or warnings."""
         return any(finding.severity != "hint" for finding in self.findings)
 
     def __str__(self) -> str:
-        counts = [_counted(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
-        told = ", ".join(counts) or "nothing found"
-        return f"{self.score}/100: {told} in {_counted(self.sections, 'section')} on {_counted(self.pages, 'page')}"
+        counts = [_pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
+        found = ", ".join(counts) or "nothing found"
+        return (
+            f"{self.score}/100: {found} in {_pluralize(self.sections, 'section')} on {_pluralize(self.pages, 'page')}"
+        )
 
 
-def lint(docs: Docs, config: Config | None = None, sources: Sources | None = None) -> Report:
-    """Look at a site by all rules that are asked for. `sources` gives the text of source files, for their lines."""
-    config = config or Config()
-    order = {page.path: at for at, page in enumerate(docs.manifest.pages)}
-    found = [
-        (rule, one)
-        for rule in RULES.values()
-        if config.looks(rule.name)
-        for one in rule.look(docs)
-        if one.page is None or not _spared(docs, config, rule, one)
+def lint_site(
+    context: LintContext, config: LintConfig | None = None, read_source: SourceReader | None = None
+) -> LintReport:
+    """Run all enabled rules.
+
+    Args:
+        context: The site.
+        config: Enabled rules and ignored pages.
+        read_source: Returns the text of a source file, to report lines of the sources.
+
+    Raises:
+        PluginError: If a rule of another distribution cannot be loaded.
+    """
+    config = config or LintConfig()
+    page_order = {page.path: number for number, page in enumerate(context.manifest.pages)}
+    problems = [
+        (rule, problem)
+        for rule in load_rules().values()
+        if config.is_enabled(rule)
+        for problem in rule.check(context)
+        if not _is_ignored(context, config, rule, problem)
     ]
-    found.sort(key=lambda pair: (order[pair[1].page.path] if pair[1].page else -1, _line(docs, pair[1]), pair[0].name))
-    lines, seen = SourceLines(sources), Counter[str]()
-    findings = tuple(_finding(docs, rule, one, lines, seen) for rule, one in found)
-    sections = len(docs.sections)
-    return Report(
-        site=docs.manifest.site.name,
-        pages=len(docs.manifest.pages),
+
+    def sort_key(pair: tuple[Rule, Problem]) -> tuple[int, int, str]:
+        rule, problem = pair
+        return page_order[problem.page.path] if problem.page else -1, _line(context, problem), rule.id
+
+    locator, counts = _SourceLocator(read_source), Counter[str]()
+    findings = tuple(
+        _to_finding(context, rule, problem, locator, counts) for rule, problem in sorted(problems, key=sort_key)
+    )
+    sections = len(context.sections)
+    return LintReport(
+        site=context.manifest.site.name,
+        pages=len(context.manifest.pages),
         sections=sections,
         score=compute_score((finding.severity for finding in findings), sections),
         findings=findings,
     )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> LintReport:
+    """Lint a site that has been published to a folder.
 
+    Args:
+        folder: The site.
+        config: Enabled rules and ignored pages.
+        docs: The folder of the sources.
 
-def _spared(docs: Docs, config: Config, rule: Rule, found: Found) -> bool:
-    assert found.page is not None
-    silenced = docs.text_of[found.page.path].silenced
-    return bool(silenced & {rule.name, "*"}) or config.spares(rule.name, found.page)
-
-
-def _line(docs: Docs, found: Found) -> int:
-    if found.page is None:
-        return 0
-    return docs.text_of[found.page.path].starts[found.at] if found.line is None else found.line
-
-
-def _finding(docs: Docs, rule: Rule, found: Found, lines: SourceLines, seen: Counter[str]) -> Finding:
-    key = "\0".join([rule.name, found.page.path if found.page else "", found.quote or found.message])
-    if found.page:
-        key += "\0" + found.page.sections[found.at].id
-    seen[key] += 1
-    fingerprint = hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    if found.page is None:
-        return Finding(rule.name, rule.severity, found.message, found.fix, fingerprint=fingerprint)
-    place = SectionRef(found.page, found.at)
-    return Finding(
-        rule=rule.name,
-        severity=rule.severity,
-        message=found.message,
-        fix=found.fix,
-        markdown=found.page.markdown,
-        line=_line(docs, found) + 1,
-        source=found.page.source,
-        source_line=lines.line(found.page, found.at, found.quote),
-        page=found.page.path,
-        section=place.id,
-        breadcrumb=docs.sections.breadcrumb(place),
-        url=docs.sections.url(place),
-        quote=found.quote,
-        fingerprint=fingerprint,
-    )
-
-
-# MERGED mkdocs_roaming.lint.folder:
-# A published site's folder, looked at where it lies: what a build does when it has written one.
-
-
-def lint_folder(folder: Path, config: Config, docs: Path | None = None) -> Report:
-    """Look at the site in a folder; `docs` is the folder of its sources.
-
-    Raises ManifestError where its manifest cannot be read.
+    Raises:
+        ManifestError: If the manifest is missing or invalid.
+        PluginError: If a rule of another distribution cannot be loaded.
     """
 
     @cache
-    def file(path: str) -> bytes | None:
-        return _read(folder, path)
+    def read_file(path: str) -> bytes | None:
+        return _read_below(folder, path)
 
-    places = SectionIndex(load_manifest((folder / MANIFEST_PATH).read_bytes(), where=str(folder / MANIFEST_PATH)))
-    given = docs_of(places, lambda page: (file(page.markdown) or b"").decode("utf-8", "replace"), file)
-    return lint(given, config, open_sources(docs) if docs else None)
+    def read_page(page: PageEntry) -> str:
+        return (read_file(page.markdown) or b"").decode("utf-8", "replace")
+
+    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes(), where=str(folder / MANIFEST_PATH))
+    context = LintContext(SectionIndex(manifest), read_page, read_file)
+    return lint_site(context, config, open_sources(docs) if docs else None)
 
 
-def open_sources(docs: Path) -> Sources:
-    """Give what reads sources from their folder."""
+def open_sources(docs: Path) -> SourceReader:
+    """Return a reader of the source files in a folder."""
 
     def read(source: str) -> str | None:
-        data = _read(docs, source)
+        data = _read_below(docs, source)
         return data.decode("utf-8", "replace") if data is not None else None
 
     return read
 
 
-def _read(folder: Path, path: str) -> bytes | None:
-    """Give a file below a folder; None where there is none, or where its path leads out of the folder."""
+def compute_score(severities: Iterable[Severity], sections: int) -> int:
+    """Return 100 / (1 + weight of the findings / sections), rounded down.
+
+    Small and large sites are comparable, any finding lowers the score, and a further finding never raises it.
+    """
+    weight = sum(WEIGHTS[severity] for severity in severities)
+    return 100 * sections // (sections + weight) if weight else 100
+
+
+def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
+    if problem.page is None:
+        return False
+    disabled = context.text_by_path[problem.page.path].disabled_rules
+    return not disabled.isdisjoint((rule.id, "*")) or config.is_ignored(rule, problem.page)
+
+
+def _line(context: LintContext, problem: Problem) -> int:
+    if problem.page is None:
+        return 0
+    if problem.line is not None:
+        return problem.line
+    return context.text_by_path[problem.page.path].starts[problem.position]
+
+
+def _to_finding(
+    context: LintContext, rule: Rule, problem: Problem, locator: _SourceLocator, counts: Counter[str]
+) -> Finding:
+    page = problem.page
+    identity = [rule.id, page.path if page else "", problem.quote or problem.message]
+    if page:
+        identity.append(page.sections[problem.position].id)
+    key = "\0".join(identity)
+    counts[key] += 1
+    fingerprint = hashlib.sha256(f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    if page is None:
+        return Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
+    ref = SectionRef(page, problem.position)
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        message=problem.message,
+        fix=problem.fix,
+        markdown=page.markdown,
+        line=_line(context, problem) + 1,
+        source=page.source,
+        source_line=locator.find_line(page, problem.position, problem.quote),
+        page=page.path,
+        section=ref.id,
+        breadcrumb=context.sections.breadcrumb(ref),
+        url=context.sections.url(ref),
+        quote=problem.quote,
+        fingerprint=fingerprint,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A source file: its lines, its headings, and the number of lines of front matter above them."""
+
+    lines: list[str]
+    headings: list[MarkdownHeading]
+    offset: int
+
+
+class _SourceLocator:
+    """Finds the lines of findings in source files; each file is read once."""
+
+    def __init__(self, read_source: SourceReader | None) -> None:
+        self._read_source = read_source
+        self._sources: dict[str, _Source | None] = {}
+
+    def find_line(self, page: PageEntry, position: int, quote: str) -> int | None:
+        """Return the line, counted from 1, of a quotation from a section, else of its heading, else None."""
+        source = self._open(page.source) if page.source else None
+        if source is None:
+            return None
+        heading = _find_heading(page, position, source.headings)
+        start, end = 0, len(source.lines)
+        if heading is not None:
+            start = source.offset + source.headings[heading].line
+            if heading + 1 < len(source.headings):
+                end = source.offset + source.headings[heading + 1].line
+        for text in _search_texts(quote):
+            for number in range(start, end):
+                if text in " ".join(source.lines[number].split()):
+                    return number + 1
+        if heading is None:
+            return 1 if position == 0 else None
+        return start + 1
+
+    def _open(self, path: str) -> _Source | None:
+        if path not in self._sources:
+            text = self._read_source(path) if self._read_source else None
+            self._sources[path] = _parse_source(text) if text is not None else None
+        return self._sources[path]
+
+
+def _parse_source(text: str) -> _Source:
+    front_matter = _FRONT_MATTER.match(text)
+    end = front_matter.end() if front_matter else 0
+    return _Source(text.split("\n"), parse_headings(text[end:]), text[:end].count("\n"))
+
+
+def _find_heading(page: PageEntry, position: int, headings: list[MarkdownHeading]) -> int | None:
+    """Return the index of a section's heading in its source: of those with its title, the one with its number."""
+    slug = github_slug(page.sections[position].title)
+    number = sum(github_slug(section.title) == slug for section in page.sections[:position])
+    same = [index for index, heading in enumerate(headings) if _slug(heading.title) == slug]
+    return same[number] if number < len(same) else None
+
+
+def _slug(title: str) -> str:
+    return github_slug(strip_markup(_ATTRIBUTES.sub("", title)))
+
+
+def _search_texts(quote: str) -> list[str]:
+    """Return what to search for: the quotation, or the ends of a URL, since the source may have a relative link."""
+    if not quote:
+        return []
+    if "://" not in quote:
+        return [quote]
+    address, _, fragment = quote.partition("#")
+    name = re.sub(r"(?:/index)?\.md$", "", address).rstrip("/").rpartition("/")[2]
+    return [text for text in (f"#{fragment}" if fragment else "", name) if text]
+
+
+def _read_below(folder: Path, path: str) -> bytes | None:
+    """Return a file below a folder, or None if it does not exist or its path leads out of the folder."""
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         return None
     try:
         return (folder / path).read_bytes()
     except OSError:
         return None
+
+
+def _pluralize(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+_ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")

@@ -14,7 +14,7 @@ SWITCH = "<!-- roaming-lint: off no-opening -->"
 
 def silenced(manifest: Manifest, text: str, path: str) -> frozenset[str]:
     page = next(page for page in manifest.pages if page.path == path)
-    return parse_page_text(page, text).silenced
+    return parse_page_text(page, text).disabled_rules
 
 
 def test_a_switch_in_html(site: Any, crawled: Any) -> None:

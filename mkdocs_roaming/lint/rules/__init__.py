@@ -1,13 +1,54 @@
-"""The rules, one function each; families of them side by side."""
+"""Built-in rules, one module per family, and rules of other distributions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import ModuleType
 
+from mkdocs_roaming.errors import PluginError
 from mkdocs_roaming.lint.models import Rule
 from mkdocs_roaming.lint.rules import content, headings, links, structure
+from mkdocs_roaming.plugins import load_entry_points
 
-RULES: Mapping[str, Rule] = {
-    rule.name: rule for family in (headings, structure, links, content) for rule in family.RULES
+GROUP = "roaming.lint_rules"
+"""Entry-point group of additional rules; an object is a `Rule` or an iterable of rules."""
+
+
+def _rules_in(family: ModuleType) -> Iterator[Rule]:
+    return (value for value in vars(family).values() if isinstance(value, Rule))
+
+
+BUILTIN_RULES: Mapping[str, Rule] = {
+    rule.id: rule for family in (headings, structure, links, content) for rule in _rules_in(family)
 }
-"""All rules by name."""
+"""The built-in rules by id, in the order of their modules."""
+
+
+@cache
+def load_rules() -> Mapping[str, Rule]:
+    """Return the built-in rules and those of other distributions by id.
+
+    Raises:
+        PluginError: If an entry point cannot be imported, is not a rule, or has the id of another rule.
+    """
+    rules = dict(BUILTIN_RULES)
+    for name, found in load_entry_points(GROUP).items():
+        for rule in _as_rules(name, found):
+            if rule.id in rules:
+                raise PluginError(
+                    f"the entry point {name!r} ({GROUP}) defines the rule {rule.id!r}, which exists already; "
+                    "rename it or uninstall its package"
+                )
+            rules[rule.id] = rule
+    return rules
+
+
+def _as_rules(name: str, found: object) -> list[Rule]:
+    rules = [found] if isinstance(found, Rule) else list(found) if isinstance(found, Iterable) else []
+    if not rules or not all(isinstance(rule, Rule) for rule in rules):
+        raise PluginError(
+            f"the entry point {name!r} ({GROUP}) is {type(found).__name__}, expected a Rule or a list of rules; "
+            "decorate its function with mkdocs_roaming.lint.rule"
+        )
+    return rules

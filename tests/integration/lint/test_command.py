@@ -1,4 +1,4 @@
-"""`roaming lint` on a terminal and in a pipeline."""
+"""`roaming lint` on published folders, web sites and Markdown files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import lxml.html
 import pytest
 from click.testing import CliRunner, Result
 
@@ -63,32 +64,28 @@ def rules(result: Result) -> list[str]:
     return [finding["rule"] for finding in json.loads(result.stdout)["findings"]]
 
 
-def test_findings_are_printed_with_place_reason_and_fix(site: Path) -> None:
-    """Three lines each, and the score last; what is found is no failure by itself."""
+def test_lint_prints_findings_and_score_and_exits_with_0(site: Path) -> None:
     result = roaming(site)
     assert result.exit_code == 0
     assert "index.md:5: error broken-link  Boat [" in result.stdout
-    assert "    The link to /sails/ leads nowhere." in result.stdout
+    assert "    The link to /sails/ is broken: there is no such page or file." in result.stdout
     assert result.stdout.splitlines()[-1].startswith(f"{site}: ")
     assert "1 error, 1 warning, 1 hint in 3 sections on 2 pages" in result.stdout
 
 
-def test_strict_is_for_pipelines(site: Path) -> None:
-    """`--strict` ends with 4 where there is more than hints, and with 0 where there are hints alone."""
+def test_lint_strict_exits_with_4_for_errors_and_warnings_only(site: Path) -> None:
     assert roaming(site, "--strict").exit_code == FAULTS_FOUND
-    kept = roaming(site, "--strict", "--disable", "broken-link", "--disable", "broken-anchor", "--json")
-    assert (kept.exit_code, rules(kept)) == (0, ["empty-title"])
+    result = roaming(site, "--strict", "--disable", "broken-link", "--disable", "broken-anchor", "--json")
+    assert (result.exit_code, rules(result)) == (0, ["empty-title"])
 
 
-def test_a_rule_that_there_is_none_is_named(site: Path) -> None:
-    """A slip in a rule's name is told, with the names there are."""
+def test_lint_unknown_rule_is_refused(site: Path) -> None:
     result = roaming(site, "--disable", "no-openin")
     assert result.exit_code == 1
-    assert "there is no rule 'no-openin'; there are" in result.stderr
+    assert "unknown rule 'no-openin'. Known rules:" in result.stderr
 
 
-def test_settings_stand_in_roaming_toml(site: Path) -> None:
-    """`[lint]` disables, enables, spares pages and makes strict what the command line may change."""
+def test_lint_reads_roaming_toml(site: Path) -> None:
     Path("roaming.toml").write_text(
         '[lint]\nlevel = "strict"\ndisable = ["broken-link"]\n[lint.pages]\n"pumps.md" = ["empty-title"]\n', "utf-8"
     )
@@ -96,11 +93,10 @@ def test_settings_stand_in_roaming_toml(site: Path) -> None:
     assert (result.exit_code, rules(result)) == (FAULTS_FOUND, ["broken-anchor"])
     assert rules(roaming(site, "--json", "--enable", "broken-link")) == ["broken-anchor", "broken-link"]
     Path("roaming.toml").write_text("[lint]\nquiet = true\n", "utf-8")
-    assert "[lint]: has no key 'quiet'" in roaming(site).stderr
+    assert "[lint]: unknown key 'quiet'" in roaming(site).stderr
 
 
-def test_sources_are_named_where_they_are(site: Path) -> None:
-    """With `--docs` a finding is in the author's file, at the author's line."""
+def test_lint_docs_reports_lines_of_sources(site: Path) -> None:
     docs = site.parent / "docs"
     docs.mkdir()
     (docs / "pumps.md").write_text("---\ntags: [a]\n---\n\n# Pumps\n\nTwo.\n\n## Notes\n\nNever dry.\n", "utf-8")
@@ -109,25 +105,22 @@ def test_sources_are_named_where_they_are(site: Path) -> None:
     assert roaming(site, "--docs", "nowhere").exit_code == 1
     (docs / "pumps.md").rename(docs / "pomps.md")
     wrong = roaming(site, "--docs", "docs")
-    assert "Warning: docs: holds none of the site's sources, such as" in wrong.stderr
+    assert "Warning: docs contains none of the site's sources, such as" in wrong.stderr
     assert wrong.exit_code == 0
 
 
-def test_a_site_on_the_web_is_looked_at_without_its_files(site: Path, served: str) -> None:
-    """Over HTTP texts come in one piece; links are judged only where files lie on this machine."""
+def test_lint_url_does_not_check_links(site: Path, served: str) -> None:
     assert rules(roaming(served, "--json")) == ["empty-title"]
     assert rules(roaming(site, "--json")) == ["broken-anchor", "broken-link", "empty-title"]
 
 
-def test_a_folder_without_built_pages_has_no_say_on_links(site: Path) -> None:
-    """A crawl leaves Markdown alone: what its pages link to may be out there all the same."""
+def test_lint_folder_without_html_does_not_check_links(site: Path) -> None:
     for page in site.rglob("*.html"):
         page.unlink()
     assert rules(roaming(site, "--json")) == ["empty-title"]
 
 
-def test_a_single_markdown_file_is_looked_at_too(tmp_path: Path) -> None:
-    """A README is a site of one page; its own anchors are known."""
+def test_lint_markdown_file_checks_its_own_anchors(tmp_path: Path) -> None:
     file = tmp_path / "README.md"
     file.write_text(
         "# Pump\n\nSee [use](#usage) and [gone](#gone).\n\n## Usage\n\nTurn it on.\n\n```sh\npump\n", "utf-8"
@@ -136,10 +129,18 @@ def test_a_single_markdown_file_is_looked_at_too(tmp_path: Path) -> None:
     assert f"{file}:3: warning broken-anchor" in roaming(file).stdout
 
 
-def test_a_title_cannot_pass_for_a_line_of_ours(site: Path) -> None:
-    """A manifest that somebody made has a line break in a title: a pipeline would take what follows for a command."""
+def test_lint_title_with_line_break_cannot_forge_output(site: Path) -> None:
     path = site / "roaming/manifest.json"
     path.write_text(path.read_text("utf-8").replace('"Boat"', '"Boat\\n::error::gotcha\\u001b[2J"'), "utf-8")
     lines = roaming(site).stdout.splitlines()
     assert any("gotcha" in line for line in lines)
     assert not any(line.startswith("::error::gotcha") or "\x1b" in line for line in lines)
+
+
+def test_lint_html_writes_page(site: Path) -> None:
+    result = roaming(site, "--html", "lint.html", "--json")
+    tree = lxml.html.document_fromstring(Path("lint.html").read_text("utf-8"))
+    findings = json.loads(result.stdout)["findings"]
+    assert len(tree.xpath("//details")) == len(findings) == 3
+    fixes = tree.xpath("//dt[text()='fix']/following-sibling::dd[1]/text()")
+    assert sorted(fixes) == sorted(finding["fix"] for finding in findings)

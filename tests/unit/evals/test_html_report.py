@@ -23,8 +23,8 @@ from mkdocs_roaming.evals.systems import ModelSystem, OutlineSystem, Ranking, Se
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.lint.models import Finding
-from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.lint.runner import Report
+from mkdocs_roaming.lint.rules import BUILTIN_RULES
+from mkdocs_roaming.lint.runner import LintReport
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x00\x1b[31m\ud800"
 
@@ -119,7 +119,7 @@ def test_render_findings_groups_findings_by_rule() -> None:
     )
     link = Finding(rule="broken-link", severity="error", message="the link is broken", fix="correct it")
     tree = parse_closed_page(
-        render_findings(Report("Docs", 1, 3, 90, (title, hostile, link)), "https://d.example/", "docs")
+        render_findings(LintReport("Docs", 1, 3, 90, (title, hostile, link)), "https://d.example/", "docs")
     )
     assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["broken-link", "empty-title"]
     assert [row.text_content().split() for row in tree.xpath("//tbody/tr")] == [
@@ -128,8 +128,8 @@ def test_render_findings_groups_findings_by_rule() -> None:
     ]
     assert len(tree.xpath("//details")) == 3
     assert "docs/guide.md:3" in tree.text_content()
-    assert RULES["empty-title"].why in tree.text_content()
+    assert BUILTIN_RULES["empty-title"].summary in tree.text_content()
 
 
 def test_render_findings_without_findings_has_no_details() -> None:
-    assert not parse_closed_page(render_findings(Report("Docs", 1, 3, 100, ()))).xpath("//details")
+    assert not parse_closed_page(render_findings(LintReport("Docs", 1, 3, 100, ()))).xpath("//details")

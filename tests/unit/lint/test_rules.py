@@ -1,4 +1,4 @@
-"""What each rule finds and what it leaves alone: a folder of pages is a case, `expected.txt` what is found there."""
+"""The findings of each rule: a folder of pages is a case, `expected.txt` has its findings."""
 
 from __future__ import annotations
 
@@ -8,66 +8,70 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.lint.config import Config
-from mkdocs_roaming.lint.formats import find_location
-from mkdocs_roaming.lint.rules import RULES
-from mkdocs_roaming.lint.runner import Report, lint
+from mkdocs_roaming.lint.config import LintConfig
+from mkdocs_roaming.lint.models import Rule, rule
+from mkdocs_roaming.lint.rules import BUILTIN_RULES
+from mkdocs_roaming.lint.runner import LintReport, lint_site
 
-from .conftest import GOLDEN, case_docs
+from .cases import CASES, load_case
 
-CASES = sorted(folder for rule in GOLDEN.iterdir() if rule.name != "clean" for folder in rule.iterdir())
-CLEAN = sorted((GOLDEN / "clean").iterdir())
-
-
-def told(report: Report) -> str:
-    lines = []
-    for finding in report.findings:
-        file, line = find_location(finding)
-        lines.append(f"{file}:{line}: {finding.severity} {finding.rule}\n  {finding.message}\n  Fix: {finding.fix}\n")
-    return "".join(lines)
+RULE_CASES = sorted(folder for rule in CASES.iterdir() if rule.name != "clean" for folder in rule.iterdir())
+CLEAN_CASES = sorted((CASES / "clean").iterdir())
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
-def test_a_rule_finds_what_it_promises_and_nothing_else(case: Path) -> None:
-    """What a rule finds in a case is what `expected.txt` says; a near miss has none. UPDATE_LINT=1 writes it."""
-    docs, config = case_docs(case)
-    only = frozenset(RULES) - {case.parent.name}
-    report = lint(docs, Config(disable=only, enable=config.enable))
+def format_findings(report: LintReport) -> str:
+    return "".join(
+        f"{one.describe_location()}: {one.severity} {one.rule}\n  {one.message}\n  Fix: {one.fix}\n"
+        for one in report.findings
+    )
+
+
+@pytest.mark.parametrize("case", RULE_CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_rule_has_expected_findings(case: Path) -> None:
+    """UPDATE_LINT=1 writes `expected.txt`; a case without that file has no findings."""
+    context, config = load_case(case)
+    others = frozenset(BUILTIN_RULES) - {case.parent.name}
+    report = lint_site(context, LintConfig(disable=others, enable=config.enable))
     expected = case / "expected.txt"
     if os.environ.get("UPDATE_LINT") and report.findings:
-        expected.write_text(told(report), "utf-8")
-    assert told(report) == (expected.read_text("utf-8") if expected.is_file() else "")
+        expected.write_text(format_findings(report), "utf-8")
+    assert format_findings(report) == (expected.read_text("utf-8") if expected.is_file() else "")
 
 
-@pytest.mark.parametrize("case", CLEAN, ids=lambda case: case.name)
-def test_pages_that_are_written_well_are_left_alone(case: Path) -> None:
-    """Nothing is found on clean pages, the rules that are off by default included: 100 of 100."""
-    docs, config = case_docs(case)
-    report = lint(docs, config)
-    assert (told(report), report.score) == ("", 100)
+@pytest.mark.parametrize("case", CLEAN_CASES, ids=lambda case: case.name)
+def test_clean_pages_have_no_findings(case: Path) -> None:
+    context, config = load_case(case)
+    report = lint_site(context, config)
+    assert (format_findings(report), report.score) == ("", 100)
 
 
-def test_every_rule_has_a_case_that_fires_and_a_near_miss() -> None:
-    """No rule without both, and no case of a rule that is none."""
-    fires = {case.parent.name for case in CASES if (case / "expected.txt").is_file()}
-    near = {case.parent.name for case in CASES if not (case / "expected.txt").is_file()}
-    assert fires == near == set(RULES)
+def test_every_rule_has_cases_with_and_without_findings() -> None:
+    with_findings = {case.parent.name for case in RULE_CASES if (case / "expected.txt").is_file()}
+    without_findings = {case.parent.name for case in RULE_CASES if not (case / "expected.txt").is_file()}
+    assert with_findings == without_findings == set(BUILTIN_RULES)
 
 
-def test_every_rule_says_why_and_how_to_mend() -> None:
-    """Names are words with hyphens, reasons are sentences, and every finding has a fix."""
-    for name, rule in RULES.items():
-        assert name == rule.name
-        assert name.replace("-", "").isalpha()
-        assert rule.why.endswith(".")
-    for case in CASES:
-        docs, config = case_docs(case)
-        assert all(finding.fix.endswith(".") for finding in lint(docs, config).findings)
+def test_summaries_and_fixes_are_sentences() -> None:
+    for id_, built_in in BUILTIN_RULES.items():
+        assert id_ == built_in.id
+        assert built_in.summary.endswith(".")
+    for case in RULE_CASES:
+        context, config = load_case(case)
+        assert all(finding.fix.endswith(".") for finding in lint_site(context, config).findings)
 
 
-def test_the_docs_list_every_rule_as_it_is() -> None:
-    """docs/guides/lint.md names each rule with its severity, those that are off as off, and no other."""
-    text = (GOLDEN.parents[2] / "docs/guides/lint.md").read_text("utf-8")
-    table = text.split("## Rules")[1].split("\n## ")[0]
-    listed = dict(re.findall(r"^\| `([a-z-]+)` \| .* \| ([a-z, ]+) \|$", table, re.MULTILINE))
-    assert listed == {name: rule.severity + ("" if rule.on else ", off") for name, rule in RULES.items()}
+def test_documentation_lists_every_rule() -> None:
+    text = (CASES.parents[2] / "docs/guides/lint.md").read_text("utf-8")
+    listed = dict(re.findall(r"^\| `([a-z-]+)` \| .* \| ((?:error|warning|hint)[a-z, ]*) \|$", text, re.MULTILINE))
+    assert listed == {id_: one.severity + ("" if one.enabled else ", off") for id_, one in BUILTIN_RULES.items()}
+
+
+@pytest.mark.parametrize("id_", ["", "Short-Title", "short title", "title2", "-title", "title-"])
+def test_rule_with_invalid_id_raises(id_: str) -> None:
+    with pytest.raises(ValueError, match="use lower-case words with hyphens"):
+        rule(id_, "hint", "A summary.")(lambda site: [])
+
+
+def test_rule_with_invalid_severity_raises() -> None:
+    with pytest.raises(ValueError, match="use one of error, warning, hint"):
+        Rule("short-title", "fatal", "A summary.", lambda site: [])  # type: ignore[arg-type]  # what an author may pass

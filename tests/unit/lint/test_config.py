@@ -1,0 +1,54 @@
+"""Configuration of the linter."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.lint.config import LintConfig, parse_config
+from mkdocs_roaming.lint.rules import BUILTIN_RULES
+
+from .cases import lint_case
+
+
+def test_parse_config_accepts_level_alone() -> None:
+    levels = [parse_config(value, "lint").level for value in ("warn", "strict", "off", False, True, None)]
+    assert levels == ["warn", "strict", "off", "off", "warn", "off"]
+    assert parse_config({"disable": ["no-opening"]}, "lint") == LintConfig("warn", frozenset({"no-opening"}))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("loud", "unknown level 'loud'. Use warn, strict or off."),
+        ({"disabled": []}, "unknown key 'disabled'. Known keys: level, disable, enable, pages."),
+        ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
+        ({"disable": "no-opening"}, "disable: expected a list of rules"),
+        ({"pages": ["x"]}, "pages: expected a table from globs"),
+        ({"pages": {"x": ["nope"]}}, "pages: x: unknown rule 'nope'"),
+        (3, "expected warn, strict, off or a table, got int"),
+    ],
+)
+def test_parse_config_invalid_value_raises(value: object, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_config(value, "mkdocs.yml: lint")
+    assert str(error.value).startswith("mkdocs.yml: lint: ")
+    assert message in str(error.value)
+
+
+def test_override_takes_precedence_over_file() -> None:
+    config = LintConfig(disable=frozenset({"no-opening"}), enable=frozenset({"skipped-level"}))
+    config = config.override(disable=["skipped-level"], enable=["no-opening"], strict=True)
+    assert config.level == "strict"
+    assert config.is_enabled(BUILTIN_RULES["no-opening"])
+    assert not config.is_enabled(BUILTIN_RULES["skipped-level"])
+
+
+def test_pages_globs_match_source_or_path() -> None:
+    def ignore(pattern: str, rule: str) -> LintConfig:
+        return LintConfig(pages={pattern: frozenset({rule})})
+
+    assert {finding.rule for finding in lint_case("empty-title/fires")} == {"empty-title"}
+    assert lint_case("empty-title/fires", ignore("val*.md", "empty-title")) == ()
+    assert lint_case("empty-title/fires", ignore("valves/", "*")) == ()
+    assert lint_case("empty-title/fires", ignore("other/*", "*"))
