@@ -67,7 +67,7 @@ class Theme:
     roles: Mapping[Role, str] = field(default_factory=dict)
     """Selectors by role: `.class`, `tag.class` or `tag`, separated by spaces.
 
-    A class that ends in `_` or `-` stands for every class that begins with it (Docusaurus appends hashes).
+    A class that ends in `_` or `-` matches every class that begins with it (Docusaurus appends hashes).
     """
     admonitions: Mapping[AdmonitionKind, str] = field(default_factory=dict)
     """The CSS classes of each kind of admonition, separated by spaces."""

@@ -1,4 +1,4 @@
-"""What a page says in HTML, it says in Markdown."""
+"""Tests of the conversion of HTML to Markdown."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CASES = sorted(GOLDEN.glob("*.html"))
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def tokens(markdown: str) -> list[Token]:
-    """Give every token of a text, those within lines too."""
+def parse_tokens(markdown: str) -> list[Token]:
+    """Return every token of a text, including those within lines."""
 
     def flat(found: list[Token]) -> Iterator[Token]:
         for token in found:
@@ -38,31 +38,33 @@ def tokens(markdown: str) -> list[Token]:
     return list(flat(READER.parse(markdown)))
 
 
-def codes(markdown: str) -> list[str]:
-    return [token.content.removesuffix("\n") for token in tokens(markdown) if token.type in ("fence", "code_block")]
+def find_code(markdown: str) -> list[str]:
+    return [
+        token.content.removesuffix("\n") for token in parse_tokens(markdown) if token.type in ("fence", "code_block")
+    ]
 
 
-def links(markdown: str) -> list[str]:
-    return [str(token.attrs["href"]) for token in tokens(markdown) if token.type == "link_open"]
+def find_links(markdown: str) -> list[str]:
+    return [str(token.attrs["href"]) for token in parse_tokens(markdown) if token.type == "link_open"]
 
 
 def extract_code(pre: Element) -> str:
     return html_code.extract_code(pre, load_themes().roles)
 
 
-def words_of(rendered: str) -> str:
-    """Give the text of rendered HTML, its white space evened out."""
+def normalize_rendered_text(rendered: str) -> str:
+    """Return the text of rendered HTML with white space normalized."""
     spaced = re.sub(r"</?(?:p|li|ul|ol|h\d|blockquote|pre|br|hr|div)\b[^>]*>", r" \g<0> ", rendered)
     return " ".join("".join(str(text) for text in parse_body(spaced).itertext()).split())
 
 
 def body(markdown: str) -> str:
-    """Give a page's Markdown without its title."""
+    """Return the Markdown of a page without its title."""
     return markdown.partition("\n")[2]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_each_idiom_of_a_theme_becomes_the_markdown_that_a_writer_would_have_written(case: Path) -> None:
+def test_convert_golden_page_returns_expected_markdown_and_headings(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
     assert converted.markdown == case.with_suffix(".md").read_text("utf-8")
     if (headings := case.with_suffix(".json")).exists():
@@ -70,7 +72,7 @@ def test_each_idiom_of_a_theme_becomes_the_markdown_that_a_writer_would_have_wri
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_the_headings_told_are_those_that_a_reader_of_the_markdown_finds(case: Path) -> None:
+def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
     read = split_sections(converted.markdown, headings=converted.headings)
     assert [(s.level, s.title, s.anchor) for s in read] == [(h.level, h.text, h.anchor) for h in converted.headings]
@@ -79,7 +81,7 @@ def test_the_headings_told_are_those_that_a_reader_of_the_markdown_finds(case: P
 @pytest.mark.parametrize(
     "case", [CASES[at] for at in range(len(CASES)) if "api" not in CASES[at].stem], ids=lambda p: p.stem
 )
-def test_no_code_block_is_lost_or_changed(case: Path) -> None:
+def test_convert_golden_page_keeps_every_code_block(case: Path) -> None:
     page = case.read_text("utf-8")
     wanted = [
         extract_code(pre)
@@ -87,14 +89,14 @@ def test_no_code_block_is_lost_or_changed(case: Path) -> None:
         if not pre.xpath("ancestor::td[@class='linenos'] | ancestor::td[ul] | ancestor::pre")
         and extract_code(pre).strip()
     ]
-    found = codes(convert(page, title="T").markdown)
+    found = find_code(convert(page, title="T").markdown)
     for code in wanted:
         assert code in found
         found.remove(code)
     assert all("\n" not in code for code in found)  # only signatures are added
 
 
-def test_links_and_images_get_the_addresses_that_the_caller_gives() -> None:
+def test_convert_maps_addresses_of_links_and_images() -> None:
     page = (
         '<p><a href="../a/#b">a</a> <img src="i.png" alt="i"></p><table><tr><td><ul><li><a href="c">c</a></ul></table>'
     )
@@ -108,7 +110,7 @@ def test_links_and_images_get_the_addresses_that_the_caller_gives() -> None:
     assert '<a href="https://l/d">d</a><img src="https://i/j.png" alt="">' in markdown
 
 
-def test_the_language_of_code_is_taken_from_the_source_where_the_page_lost_it() -> None:
+def test_convert_restores_language_from_source() -> None:
     page = "<div class='highlight'><pre><code>a <span>=</span> 1\n\nb = 2\n</code></pre></div><pre>other</pre>"
     fence = '        ``` { .python .annotate title="x" }\n        a = 1\n\n        b = 2\n        ```\n'
     source = f'=== "Tab"\n\n    !!! note\n\n{fence}'
@@ -117,14 +119,14 @@ def test_the_language_of_code_is_taken_from_the_source_where_the_page_lost_it() 
     assert "```\nother\n```" in markdown
 
 
-def test_the_language_of_snippets_is_taken_from_the_fence_that_puts_them_in() -> None:
+def test_convert_restores_language_of_included_code_by_position_and_title() -> None:
     titled = "<div class=highlight><span class=filename>x.py</span><pre>y</pre></div>"
     page = f"<pre>a</pre><pre>put in</pre><pre>b</pre>{titled}"
     source = (
         "```sh\na\n```\n```toml\n--8<-- 'some.toml'\n```\n```sh\nb\n```\n``` py title=\"x.py\"\n--8<-- 'x.py'\n```\n"
     )
     markdown = convert(page, title="T", source=source).markdown
-    assert [token.info for token in tokens(markdown) if token.type == "fence"] == [
+    assert [token.info for token in parse_tokens(markdown) if token.type == "fence"] == [
         "sh",
         "toml",
         "sh",
@@ -132,7 +134,7 @@ def test_the_language_of_snippets_is_taken_from_the_fence_that_puts_them_in() ->
     ]
 
 
-def test_a_tree_converts_like_the_text_it_was_parsed_from_and_stays_as_it_was() -> None:
+def test_convert_tree_equals_convert_text_and_keeps_the_tree() -> None:
     page = (GOLDEN / "callouts.html").read_text("utf-8")
     tree = parse_body(page)
     before = etree.tostring(tree)
@@ -180,7 +182,7 @@ def test_words_are_counted_as_a_reader_sees_them() -> None:
 
 
 @pytest.mark.parametrize("tag", ["div", "span", "ul", "blockquote", "b", "table"])
-def test_a_page_that_nests_ten_thousand_deep_still_gives_its_text(tag: str) -> None:
+def test_convert_page_nested_ten_thousand_deep_keeps_its_text(tag: str) -> None:
     inner = "<li>" if tag == "ul" else "<tr><td>" if tag == "table" else ""
     markdown = convert(f"<{tag}>{inner}" * 10_000 + "deepest", title="T").markdown
     assert "deepest" in markdown
@@ -204,7 +206,7 @@ def test_a_page_that_nests_ten_thousand_deep_still_gives_its_text(tag: str) -> N
         "<div class='tabbed-set'><label>no panel</label></div>",
     ],
 )
-def test_no_page_is_too_broken_to_be_read(page: str) -> None:
+def test_convert_broken_page_returns_markdown(page: str) -> None:
     converted = convert(page, title="T")
     assert converted.markdown.startswith("# ")
     assert converted.markdown.endswith("\n")
@@ -212,7 +214,7 @@ def test_no_page_is_too_broken_to_be_read(page: str) -> None:
     assert "\0" not in converted.markdown
 
 
-def test_a_large_page_takes_time_in_proportion() -> None:
+def test_convert_page_with_many_headings_returns_all_headings() -> None:
     page = "<h2 id='a'>A</h2><p>Some <b>text</b> and <a href='x'>a link</a>.</p><pre><code>code\n</code></pre>" * 20_000
     assert len(convert(page, title="T").headings) == 20_001
 
@@ -260,32 +262,34 @@ ANY_PAGE = st.lists(BLOCKS, min_size=1, max_size=5).map("".join)
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(ANY_PAGE)
-def test_any_page_keeps_its_headings_and_code(page: str) -> None:
+def test_convert_any_page_keeps_headings_and_code(page: str) -> None:
     converted = convert(page, title="T")
     read = split_sections(converted.markdown, headings=converted.headings)
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
-    assert codes(converted.markdown) == [extract_code(pre) for pre in parse_body(page).iter("pre")]
+    assert find_code(converted.markdown) == [extract_code(pre) for pre in parse_body(page).iter("pre")]
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(PARAGRAPHS)
-def test_any_line_of_text_reads_as_it_did(line: str) -> None:
+def test_convert_any_line_keeps_its_text(line: str) -> None:
     markdown = convert(f"<p>{line}</p>", title="T").markdown
-    assert words_of(READER.render(body(markdown))).replace(" ", "") == words_of(f"<p>{line}</p>").replace(" ", "")
+    assert normalize_rendered_text(READER.render(body(markdown))).replace(" ", "") == normalize_rendered_text(
+        f"<p>{line}</p>"
+    ).replace(" ", "")
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(WORDS, NASTY, WORDS), min_size=1, max_size=4))
-def test_any_links_stay_links_in_their_order(parts: list[tuple[str, str, str]]) -> None:
+def test_convert_any_links_keeps_their_order(parts: list[tuple[str, str, str]]) -> None:
     page = "".join(
         f"{html.escape(a)}<a href='/{at}'>x{html.escape(b)}</a>{html.escape(c)}" for at, (a, b, c) in enumerate(parts)
     )
-    assert links(convert(f"<p>{page}</p>", title="T").markdown) == [f"/{at}" for at in range(len(parts))]
+    assert find_links(convert(f"<p>{page}</p>", title="T").markdown) == [f"/{at}" for at in range(len(parts))]
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.lists(NASTY, min_size=2, max_size=2), min_size=1, max_size=3))
-def test_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
+def test_convert_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
     page = "<table><tr><th>a</th><th>b</th></tr>" + "".join(
         f"<tr>{''.join(f'<td>{html.escape(cell)}<br><code>{html.escape(cell)}</code></td>' for cell in row)}</tr>"
         for row in rows
@@ -297,15 +301,17 @@ def test_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.text(alphabet=st.sampled_from(list("ab \n#*_`>-1.[]()!|~\\<&")), max_size=80))
-def test_any_markdown_comes_back_from_its_html(source: str) -> None:
+def test_convert_rendered_markdown_keeps_code_links_and_headings(source: str) -> None:
     rendered = READER.render(source)
     converted = convert(rendered, title="T")
     again = READER.render(body(converted.markdown))
-    assert codes(converted.markdown) == [
+    assert find_code(converted.markdown) == [
         extract_code(pre) for pre in parse_body(rendered).iter("pre") if extract_code(pre).strip()
     ]
-    assert links(converted.markdown) == [
-        href for link in parse_body(rendered).iter("a") if (href := link.get("href")) is not None
+    assert find_links(converted.markdown) == [
+        href
+        for link in parse_body(rendered).iter("a")
+        if (href := link.get("href")) is not None and (len(link) or (link.text or "").strip())  # empty ones are dropped
     ]
     read = split_sections(converted.markdown, headings=converted.headings)
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]

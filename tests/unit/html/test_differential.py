@@ -1,8 +1,7 @@
-"""Where two converters of other hands are right, ours reads the same.
+"""Differential tests against two other converters, markdownify and html2text.
 
-Both peers know plain HTML and no theme. So every page is made plain first: what a peer gets wrong is taken out, as
-`WRONG` says with the reason, and what is left goes through the peer and through ours. Both results are read back as
-CommonMark, and what they say is compared.
+Both support plain HTML and no theme. So everything that one of them converts wrongly (see `UNSUPPORTED`) is removed from
+the pages first. Then headings, links, items, code and cells of both results are compared.
 """
 
 from __future__ import annotations
@@ -34,24 +33,27 @@ MEASURES = ("headings", "links", "items", "codes", "cells")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
-def by_html2text(page: str) -> str:
+def convert_with_html2text(page: str) -> str:
     reader = HTML2Text(bodywidth=0)
     reader.unicode_snob = True
     reader.skip_internal_links = False
     return reader.handle(page)
 
 
-def by_markdownify(page: str) -> str:
+def convert_with_markdownify(page: str) -> str:
     return markdownify(page, heading_style="ATX")
 
 
-PEERS: dict[str, Callable[[str], str]] = {"markdownify": by_markdownify, "html2text": by_html2text}
+PEERS: dict[str, Callable[[str], str]] = {"markdownify": convert_with_markdownify, "html2text": convert_with_html2text}
 
-WRONG = (
-    # what neither knows
+UNSUPPORTED = (
+    # unknown to both
     (".headerlink, .hash-link, .header-anchor, .anchor, .toclink, .header, .toc-backref", "a heading's link to itself"),
-    ("div.admonition, details, aside, blockquote, .alert, .custom-block, .markdown-alert", "callouts are plain text"),
-    (".theme-admonition, .versionadded, .deprecated, .topic, .seealso, .sidebar", "callouts are plain text"),
+    (
+        "div.admonition, details, aside, blockquote, .alert, .custom-block, .markdown-alert",
+        "admonitions are plain text",
+    ),
+    (".theme-admonition, .versionadded, .deprecated, .topic, .seealso, .sidebar", "admonitions are plain text"),
     (".tabbed-set, .tabs-container, .sd-tab-set, .sphinx-tabs, starlight-tabs, .vp-code-group", "tabs are plain text"),
     (".footnote, .footnotes, .footnote-ref, sup, .footnote-reference, [role=doc-noteref]", "footnotes are links"),
     (".arithmatex, .math, .katex, .katex-display, math, .MathJax_Preview, script, style, template", "no math"),
@@ -63,44 +65,44 @@ WRONG = (
     ),
     (".sig, .doc-heading, .doc-signature, dl, .doc-labels, .doc-section-title", "API objects and definitions"),
     ("nav, .toc, .citation, caption, pre:has(pre), pre:has(strong), pre:has(em), code:has(a)", "parts of one theme"),
-    ("[hidden], .no-llms, .sr-only, [style*=display]", "what the page hides"),
+    ("[hidden], .no-llms, .sr-only, [style*=display]", "hidden"),
     ("mark, kbd, q, var, samp, abbr, ins, sub, s, del, .comment, .line-block, hr", "tags without a Markdown sign"),
     ("a:has(svg), a:has(img), a:has(div), a:has(h3), a:has(ul), a:has(a), a:has(code), code a", "links around more"),
     ("a:not([href]), a:empty, a[href^=javascript], a[href*=' '], a[href*='&lt;'], td a[href*='|']", "odd addresses"),
     ("h1 ~ h1", "titles after the first"),
     ("svg, iframe, video, input, img, picture", "pictures"),
-    # what one or both get wrong in plain HTML
-    ("ol ol, ul ol, ol ul, li pre, li table, li p", "an item's further blocks are not moved in far enough"),
-    ("li[value], ol[start]", "numbers that start anew"),
+    # wrong in plain HTML, by one or both
+    ("ol ol, ul ol, ol ul, li pre, li table, li p", "further blocks of an item are not indented enough"),
+    ("li[value], ol[start]", "explicit numbers"),
     ("td br, th br, td p, td ul, td pre, table:has(table), table:has([colspan]), table:has([rowspan])", "no cells"),
     ("table:not(:has(thead)), table:not(:has(th + th))", "the first row becomes the head, one column a heading"),
-    ("pre:has(br), h1 br, h2 br, h3 br, h4 br, h5 br, h6 br", "breaks where there can be none"),
+    ("pre:has(br), h1 br, h2 br, h3 br, h4 br, h5 br, h6 br", "breaks where Markdown has none"),
 )
-"""What the peers get wrong, by selector, with the reason."""
+"""Selectors of what the peers convert wrongly, with the reason."""
 
-RISKY = re.compile(r"[*_`#<>\[\]\\|~&$^+=-]|^\s*\d+[.)]|\u200b|\u00ad|\u00a0")
+AMBIGUOUS = re.compile(r"[*_`#<>\[\]\\|~&$^+=-]|^\s*\d+[.)]|\u200b|\u00ad|\u00a0")
 """Text in which the peers escape too little or too much."""
 
-LEAST = {"headings": 40, "links": 15, "items": 20, "codes": 25, "cells": 40}
-"""How much of the golden pages is left to compare."""
+MIN_PARTS = {"headings": 40, "links": 15, "items": 20, "codes": 25, "cells": 40}
+"""Minimum numbers of parts that remain of the golden pages."""
 
 
 def plain(page: str) -> str:
-    """Take out of a page what the peers get wrong, and keep code and tables apart by a paragraph."""
+    """Remove what the peers convert wrongly, and put paragraphs around code and tables."""
     tree = parse_body(page)
-    for selector, _ in WRONG:
+    for selector, _ in UNSUPPORTED:
         for element in CSSSelector(selector)(tree):
-            without(element)
+            remove(element)
     for element in reversed(list(tree.iter("p", "li", *HEADINGS, "td", "th", "a", "pre", "code", "table"))):
         text = "".join(str(text) for text in element.itertext())
         if element.tag in ("td", "th"):
-            if RISKY.search(text) or not text.strip():
+            if AMBIGUOUS.search(text) or not text.strip():
                 element.clear()
                 element.text = "cell"
         elif element.tag != "table" and (
-            "`" in text if element.tag in ("pre", "code") else RISKY.search(text) or not text.strip()
+            "`" in text if element.tag in ("pre", "code") else AMBIGUOUS.search(text) or not text.strip()
         ):
-            without(element)
+            remove(element)
         elif element.tag in ("pre", "table"):
             for put in (element.addprevious, element.addnext):
                 between = etree.Element("p")
@@ -109,7 +111,7 @@ def plain(page: str) -> str:
     return etree.tostring(tree, encoding="unicode", method="html")
 
 
-def without(element: etree._Element) -> None:
+def remove(element: etree._Element) -> None:
     parent = element.getparent()
     if parent is None:
         return
@@ -119,8 +121,8 @@ def without(element: etree._Element) -> None:
     parent.replace(element, kept)
 
 
-def said(markdown: str) -> dict[str, list[str]]:
-    """Give what a text says, by measure."""
+def find_parts(markdown: str) -> dict[str, list[str]]:
+    """Return the parts of a text, by measure."""
     found: dict[str, list[str]] = {measure: [] for measure in MEASURES}
     tokens = READER.parse(markdown)
     for at, token in enumerate(tokens):
@@ -154,12 +156,12 @@ def words(token: Token) -> Iterator[str]:
         yield piece.content if piece.type in ("text", "code_inline") else " " if "break" in piece.type else ""
 
 
-def compared(page: str, peer: str) -> dict[str, list[str]]:
-    """Compare what both say of a page, and give it."""
-    ours = said(convert(page, title="T").markdown)
-    if ours["headings"][:1] == ["T"]:  # a page without a title gets one from us
+def assert_agreement(page: str, peer: str) -> dict[str, list[str]]:
+    """Assert that both converters return the same parts of a page, and return them."""
+    ours = find_parts(convert(page, title="T").markdown)
+    if ours["headings"][:1] == ["T"]:  # a page without a title gets one
         del ours["headings"][0]
-    theirs = said(PEERS[peer](page))
+    theirs = find_parts(PEERS[peer](page))
     for measure in MEASURES:
         assert ours[measure] == theirs[measure], measure
     return ours
@@ -167,20 +169,18 @@ def compared(page: str, peer: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_plain_html_of_each_golden_page_reads_as_a_peer_reads_it(case: Path, peer: str) -> None:
-    """What is left of a theme's page without the theme says the same through another converter."""
-    compared(plain(case.read_text("utf-8")), peer)
+def test_convert_plain_golden_page_agrees_with_peer(case: Path, peer: str) -> None:
+    assert_agreement(plain(case.read_text("utf-8")), peer)
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_enough_is_left_to_compare(peer: str) -> None:
-    """The comparison above is of more than a few words."""
-    pages = [compared(plain(case.read_text("utf-8")), peer) for case in CASES]
-    for measure, least in LEAST.items():
+def test_plain_golden_pages_have_enough_to_compare(peer: str) -> None:
+    pages = [assert_agreement(plain(case.read_text("utf-8")), peer) for case in CASES]
+    for measure, least in MIN_PARTS.items():
         assert sum(len(page[measure]) for page in pages) >= least, measure
 
 
-# Pages made up of constructs that both peers get right.
+# Generated pages of constructs that both peers support
 
 WORD = st.text(alphabet="abcxyz ÄñЖ中0123456789,.;:?()%@/", min_size=1, max_size=15).map(lambda text: f"w{text}w")
 CODE = st.text(alphabet="ab *_#>-<&|[]()\\~$=\t\n", min_size=1, max_size=40).map(
@@ -238,12 +238,10 @@ BLOCK = st.one_of(
 @pytest.mark.parametrize("peer", PEERS)
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(page=several(BLOCK, "<p>Between.</p>"))
-def test_any_plain_page_reads_as_a_peer_reads_it(peer: str, page: str) -> None:
-    """Headings, links, items, code and cells of plain HTML are those that another converter finds."""
-    compared(page, peer)
+def test_convert_any_plain_page_agrees_with_peer(peer: str, page: str) -> None:
+    assert_agreement(page, peer)
 
 
-def test_a_difference_is_noticed() -> None:
-    """A peer that writes something else fails the comparison."""
+def test_comparison_finds_differences() -> None:
     for broken in ("<h2>a</h2>", "<p><a href='/x'>a</a></p>", "<ul><li>a</li></ul>", "<pre>a</pre>", "<code>a</code>"):
-        assert said(convert(broken, title="T").markdown) != said(convert("<p>a</p>", title="T").markdown)
+        assert find_parts(convert(broken, title="T").markdown) != find_parts(convert("<p>a</p>", title="T").markdown)

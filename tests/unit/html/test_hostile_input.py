@@ -1,4 +1,4 @@
-"""No page is too broken, too deep or too large: Markdown or a named error, in bounded time."""
+"""Tests of hostile pages: broken, deeply nested or large ones become Markdown, or a named error, in bounded time."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from mkdocs_roaming.manifest.sections import split_sections
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MANY = 10_000
 SECONDS = 10
-"""CPU seconds that no page here may take; most take a hundredth of that."""
+"""Maximum CPU seconds for a page. Most take a hundredth of that."""
 
 
 @contextmanager
-def in_time(seconds: float = SECONDS) -> Iterator[None]:
+def time_limit(seconds: float = SECONDS) -> Iterator[None]:
     start = time.process_time()
     yield
     assert time.process_time() - start < seconds
 
 
-def sound(converted: ConvertedArticle) -> None:
-    """Check what holds for the Markdown of every page."""
+def assert_consistent(converted: ConvertedArticle) -> None:
+    """Check invariants of the Markdown of every page."""
     assert converted.markdown.startswith("# ")
     assert converted.markdown.endswith("\n")
     assert not converted.markdown.endswith("\n\n")
@@ -50,7 +50,7 @@ DEEP = {
     "quotes": "<blockquote>",
     "tables": "<table><tr><td>",
     "folds": "<details><summary>s</summary>",
-    "callouts": "<div class=admonition>",
+    "admonitions": "<div class=admonition>",
     "links": "<a href=x>y",
     "code": "<pre><code>",
     "tabs": "<div class=tabbed-set><label>l</label><div class=tabbed-content>",
@@ -61,12 +61,12 @@ DEEP = {
 
 @pytest.mark.parametrize("kind", DEEP)
 @pytest.mark.parametrize("depth", [100, 240, MANY])
-def test_a_page_that_nests_deep_gives_its_text(kind: str, depth: int) -> None:
-    with in_time():
+def test_convert_deeply_nested_page_keeps_its_text(kind: str, depth: int) -> None:
+    with time_limit():
         converted = convert(DEEP[kind] * depth + "deepest", title="T")
     assert "deepest" in converted.markdown
     assert len(converted.markdown) < 100 * len(DEEP[kind]) * depth
-    sound(converted)
+    assert_consistent(converted)
 
 
 LARGE = {
@@ -101,12 +101,12 @@ LARGE = {
 
 
 @pytest.mark.parametrize("kind", LARGE)
-def test_a_page_with_too_much_of_something_takes_time_in_proportion(kind: str) -> None:
-    with in_time():
+def test_convert_page_with_many_elements_takes_bounded_time(kind: str) -> None:
+    with time_limit():
         converted = convert(LARGE[kind], title="T")
     assert "text" in converted.markdown
     assert len(converted.markdown) < 5 * len(LARGE[kind]) + 1000
-    sound(converted)
+    assert_consistent(converted)
 
 
 ENTITIES = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10 if at else "aaaaaaaaaa"}">' for at in range(10))
@@ -134,19 +134,18 @@ BROKEN = {
     "wrong notes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
     "a note in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
     "lists of no items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
-    "callouts of nothing": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
+    "empty admonitions": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
 }
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_page_gives_markdown(kind: str) -> None:
-    with in_time():
-        sound(convert(BROKEN[kind], title="T"))
-        sound(convert(find_article(BROKEN[kind]), title="T"))
+def test_convert_broken_page_returns_consistent_markdown(kind: str) -> None:
+    with time_limit():
+        assert_consistent(convert(BROKEN[kind], title="T"))
+        assert_consistent(convert(find_article(BROKEN[kind]), title="T"))
 
 
-def test_no_file_is_read_for_an_entity() -> None:
-    """What a page names as a file does not come into its Markdown."""
+def test_convert_does_not_read_files_for_entities() -> None:
     assert "root" not in convert("<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><p>&e;", title="T").markdown
 
 
@@ -208,8 +207,8 @@ POSITIONS = {
     "an item": "<ul><li>{}</li></ul>",
     "an item's paragraph": "<ol><li><p>x</p><p>{}</p></li></ol>",
     "a quote": "<blockquote><p>{}</p></blockquote>",
-    "a callout's title": "<details><summary>{}</summary><p>x</p></details>",
-    "a callout": "<div class=admonition><p>{}</p></div>",
+    "the title of an admonition": "<details><summary>{}</summary><p>x</p></details>",
+    "an admonition": "<div class=admonition><p>{}</p></div>",
     "a cell": "<table><tr><th>x</th></tr><tr><td>{}</td></tr></table>",
     "a cell of a table in HTML": "<table><tr><th colspan=2>x</th></tr><tr><td>{}</td><td>y</td></tr></table>",
     "a link": "<p><a href=x>{}</a></p>",
@@ -223,26 +222,25 @@ POSITIONS = {
 }
 
 
-def seen(markdown: str) -> str:
-    """Give the text that a reader of the Markdown sees, without white space; that of HTML in it too."""
+def read_rendered_text(markdown: str) -> str:
+    """Return the text of rendered Markdown, including that of HTML in it, without white space."""
     rendered = READER.render(markdown)
     return "".join("".join(str(text) for text in find_article(f"<main>{rendered}</main>").itertext()).split())
 
 
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("text", LOOKS_LIKE_MARKDOWN)
-def test_text_that_looks_like_markdown_stays_text(text: str, position: str) -> None:
-    """Whatever a text holds, it reads as it did, and makes nothing else."""
+def test_convert_text_that_looks_like_markdown_keeps_it_as_text(text: str, position: str) -> None:
     page = f"{POSITIONS[position].format(html.escape(text))}<p>After.</p>"
     converted = convert(page, title="T")
-    sound(converted)
+    assert_consistent(converted)
     plain = convert(f"{POSITIONS[position].format('word')}<p>After.</p>", title="T").markdown
-    wanted = seen(plain).replace("word", "".join(text.split()))
-    assert seen(converted.markdown).replace("[!NOTE]", "") == wanted.replace("[!NOTE]", "")
+    wanted = read_rendered_text(plain).replace("word", "".join(text.split()))
+    assert read_rendered_text(converted.markdown).replace("[!NOTE]", "") == wanted.replace("[!NOTE]", "")
 
 
 @pytest.mark.slow
-def test_a_page_of_20_mb_takes_time_in_proportion() -> None:
+def test_convert_page_of_20_mb_takes_linear_time() -> None:
     part = "<h2 id='a'>A</h2><p>Some <b>text</b> and <a href='x'>a link</a>.</p><pre><code>code\n</code></pre><ul><li>a"
     small, large = part * 2_000, part * (20_000_000 // len(part))
     start = time.process_time()
@@ -292,10 +290,10 @@ SOUP = st.lists(PIECES, max_size=40).map("".join)
 
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(SOUP)
-def test_any_soup_of_tags_gives_markdown_whose_headings_are_told(page: str) -> None:
-    with in_time():
+def test_convert_any_tag_soup_returns_consistent_markdown(page: str) -> None:
+    with time_limit():
         try:
             converted = convert(page, title="T")
         except RoamingError:
             return
-    sound(converted)
+    assert_consistent(converted)

@@ -1,0 +1,135 @@
+"""Tests of themes: roles, admonitions, precedence, a site's own classes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.html.converter import BLOCK_WRITERS, INLINE_WRITERS, convert
+from mkdocs_roaming.html.document import find_article, parse_body
+from mkdocs_roaming.html.themes import (
+    BUILT_IN_THEMES,
+    ROLES,
+    Theme,
+    ThemeSet,
+    compile_selector,
+    load_themes,
+    parse_class_options,
+    parse_classes,
+)
+
+
+def test_every_role_has_exactly_one_writer() -> None:
+    assert sorted(ROLES) == sorted({*BLOCK_WRITERS, *INLINE_WRITERS} - {"block-link"})
+    assert not BLOCK_WRITERS.keys() & INLINE_WRITERS.keys()
+
+
+def test_built_in_themes_repeat_no_selector() -> None:
+    selectors = [selector for theme in BUILT_IN_THEMES for names in theme.roles.values() for selector in names.split()]
+    repeated = {selector for selector in selectors if selectors.count(selector) > 1}
+    assert repeated == set()
+
+
+@pytest.mark.parametrize(
+    ("tag", "classes", "role"),
+    [
+        ("p", None, "group"),
+        ("x-unknown", "unknown", "span"),
+        ("div", "unknown admonition note", "admonition"),
+        ("p", "admonition", "group"),  # only `div.admonition` is an admonition
+        ("div", "admonition headerlink", "skip"),  # the first in ROLES
+        ("div", "codeBlockTitle_a1b2", "code-title"),  # a prefix
+        ("starlight-tabs", None, "tabs"),
+        (len, None, "skip"),  # comments have a function for a tag
+    ],
+)
+def test_roles_are_found_by_tag_and_class(tag: object, classes: str | None, role: str) -> None:
+    assert load_themes().roles[tag, classes] == role
+
+
+def test_roles_are_bounded_however_many_classes_a_page_has() -> None:
+    roles = ThemeSet(BUILT_IN_THEMES).roles
+    for number in range(25_000):
+        assert roles["p", f"c{number}"] == "group"
+    assert len(roles) < 10_002
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [
+        ("admonition", "NOTE"),
+        ("admonition warning", "WARNING"),
+        ("alert alert-danger", "CAUTION"),
+        ("theme-admonition theme-admonition-tip", "TIP"),
+        ("Admonition IMPORTANT", "IMPORTANT"),
+    ],
+)
+def test_admonition_kind_is_found_with_and_without_prefix(classes: str, kind: str) -> None:
+    assert load_themes().admonition_kind(classes) == kind
+
+
+def test_earlier_theme_takes_precedence_for_articles_and_kinds() -> None:
+    theme = Theme("first", articles=(".inner",), admonitions={"TIP": "warning"}, roles={"tabs": "x-tabs"})
+    themes = ThemeSet((theme, *BUILT_IN_THEMES))
+    page = "<main>outer<div class=inner>inner</div></main>"
+    assert find_article(page, themes).text == "inner"
+    assert find_article(page).text == "outer"
+    assert themes.admonition_kind("warning") == "TIP"
+    assert themes.roles["x-tabs", None] == "tabs"
+
+
+def test_own_classes_take_precedence_over_themes() -> None:
+    themes = load_themes({"headerlink": "text", "div.our-note": "warning", "toc": "group"})
+    markdown = convert(
+        "<h2>A<a class=headerlink href=x>b</a></h2><div class=our-note><p>c</p></div><p class=our-note>d</p>"
+        "<div class=toc><p>e</p></div>",
+        title="T",
+        themes=themes,
+    ).markdown
+    assert markdown == "# T\n\n## Ab\n\n> [!WARNING]\n> c\n\nd\n\ne\n"
+
+
+def test_fingerprint_changes_with_own_classes_and_is_empty_for_built_in_themes() -> None:
+    assert load_themes().fingerprint == load_themes({}).fingerprint == ""
+    classes = {"a": "skip", "b": "text"}
+    assert load_themes(classes).fingerprint == load_themes(dict(reversed(classes.items()))).fingerprint != ""
+    assert load_themes(classes).fingerprint != load_themes({"a": "skip", "b": "skip"}).fingerprint
+
+
+@pytest.mark.parametrize("value", ["skip", ["a"], {"a": 1}, {1: "skip"}, {"a": "box"}, {"a": "Note"}])
+def test_parse_classes_with_invalid_value_raises_usage_error(value: object) -> None:
+    with pytest.raises(UsageError, match=r"^classes: "):
+        parse_classes(value)
+
+
+def test_parse_class_options_returns_mapping() -> None:
+    assert parse_class_options(["our-note=admonition", "div.x = tip"]) == {"our-note": "admonition", "div.x": "tip"}
+
+
+@pytest.mark.parametrize("value", ["a", "a=", "=skip"])
+def test_parse_class_options_without_class_or_role_raises_usage_error(value: str) -> None:
+    with pytest.raises(UsageError, match=f"^--class {re.escape(value)}: expected CLASS=ROLE"):
+        parse_class_options([value])
+
+
+@pytest.mark.parametrize("theme", [{"roles": {"box": ".a"}}, {"admonitions": {"note": "a"}}])
+def test_theme_with_unknown_name_raises_value_error(theme: dict[str, dict[str, str]]) -> None:
+    with pytest.raises(ValueError, match="theme acme: unknown "):
+        Theme("acme", **theme)
+
+
+@pytest.mark.parametrize(
+    ("selector", "texts"),
+    [
+        ("p", ["a", "b", "c"]),
+        (":scope > p", ["a", "c"]),
+        (":scope > p, :scope > * > p", ["a", "b", "c"]),
+        ("div.x p", ["b"]),
+        ("body", ["a"]),
+    ],
+)
+def test_compile_selector_finds_elements_from_the_given_one(selector: str, texts: list[str]) -> None:
+    body = parse_body("<body>a<p>a</p><div class='y x'><p>b</p></div><p>c</p></body>")
+    assert [element.text for element in compile_selector(selector)(body)] == texts
