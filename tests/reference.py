@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import re
@@ -29,15 +28,14 @@ def commands() -> str:
 
 
 def what_happens() -> str:
-    """Give every event of an answer, in the order of the union, and the answer that they add up to."""
+    """Return all events of an answer, in the order of the union, and the complete answer."""
     parts = [
         "# Events",
-        "What `mkdocs_roaming.answer.loop.answer` yields, as frozen dataclasses of `mkdocs_roaming.answer.events`.\n"
-        "Every event stands for itself: sections come as `Reference`, with title, breadcrumb and address. The last is\n"
-        "`Finished`.",
-        *(_dataclass(kind) for kind in get_args(events.Event)),
-        "## What they hold, and add up to",
-        *(_dataclass(kind, "###") for kind in (events.Reference, Usage, events.Answer)),
+        "The events that `mkdocs_roaming.answer.loop.answer` yields. They are defined in `mkdocs_roaming.answer.events`.\n"
+        "Sections come as `Reference`, with title, breadcrumb and URL. The last event is `Finished`.",
+        *(_class(kind) for kind in get_args(events.Event)),
+        "## Data in events, and the complete answer",
+        *(_class(kind, "###") for kind in (events.Reference, Usage, events.NotFound, events.Answer)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -73,18 +71,24 @@ def _fenced(text: str) -> str:
     return f"```text\n{text.strip()}\n```"
 
 
-def _dataclass(kind: type, marks: str = "##") -> str:
-    text = inspect.cleandoc(kind.__doc__ or "").replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n\n")
-    fields = dataclasses.fields(kind)
-    rows = [f"| `{one.name}` | {_code(str(one.type))} | {_default(one)} |" for one in fields]
-    table = ["| field | type | default |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"{marks} {kind.__name__}", "", text, "", *table])
+def _class(kind: type, marks: str = "##") -> str:
+    """Return the reference of a dataclass or struct; field descriptions come from its `Attributes` section."""
+    text, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
+    text = text.replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n\n")
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.MULTILINE)
+    meanings = {name: " ".join(meaning.split()) for name, meaning in found}
+    rows = [
+        f"| `{name}` | {_code(str(kind.__annotations__[name]))} | {_default(field)} | {_sentence(meanings.get(name, ''))} |"
+        for name, field in inspect.signature(kind).parameters.items()
+    ]
+    table = ["| field | type | default | meaning |", "| --- | --- | --- | --- |", *rows]
+    return "\n".join([f"{marks} {kind.__name__}", "", _sentence(text), "", *table])
 
 
-def _default(one: dataclasses.Field[Any]) -> str:
-    if one.default is dataclasses.MISSING:
-        return "" if one.default_factory is dataclasses.MISSING else "empty"
-    return _code(repr(one.default)) if not dataclasses.is_dataclass(one.default) else "nothing counted"
+def _default(field: inspect.Parameter) -> str:
+    if field.default is inspect.Parameter.empty:
+        return ""
+    return "no tokens" if field.default == Usage() else _code(repr(field.default))
 
 
 def _objects(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

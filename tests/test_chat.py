@@ -274,7 +274,7 @@ def test_a_path_is_a_question(library: Library, question: str) -> None:
 def test_a_model_without_docs_is_needed_for_nodocs(library: Library) -> None:
     """The offline model says why it cannot."""
     held = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
-    assert "roaming: offline quotes the docs and knows nothing else" in held.aside
+    assert "roaming: the model offline only quotes the documentation" in held.aside
 
 
 # Saving
@@ -395,7 +395,7 @@ def test_questions_come_through_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"), [(["--model", "gpt"], "no model 'gpt'"), (["--config", "x"], "x: cannot")]
+    ("arguments", "says"), [(["--model", "gpt"], "unknown model 'gpt'"), (["--config", "x"], "x: cannot")]
 )
 def test_a_mistake_is_told_before_the_conversation(tmp_path: Path, arguments: list[str], says: str) -> None:
     """One line, exit code 1."""

@@ -1,4 +1,4 @@
-"""Work in threads that nothing waits for too long: no deadline, and not the end of the program."""
+"""Worker threads for blocking calls that can be abandoned at a deadline and when the program exits."""
 
 from __future__ import annotations
 
@@ -16,85 +16,87 @@ from anyio.lowlevel import RunVar
 
 T = TypeVar("T")
 
+_IDLE_SECONDS = 10.0
+_lock = threading.Lock()
+_idle_workers: list[_Worker] = []
+_compute_limiter: RunVar[anyio.CapacityLimiter] = RunVar("compute_limiter")
+
 
 async def run_in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
-    """Do in a thread what may itself wait for a disk or a server; cancelled, it is left to itself.
+    """Run a blocking function in a daemon thread and return its result.
 
-    The threads of `anyio.to_thread` are left at a deadline too, but Python waits for them before it ends.
+    If the caller is cancelled, the thread finishes in the background. `anyio.to_thread` can abandon threads, too, but
+    Python waits for them at exit.
+
+    Args:
+        work: The function.
+        limiter: Limits how many functions run at once (default: the limiter of `anyio.to_thread`).
     """
     loop = asyncio.get_running_loop()
     done = anyio.Event()
-    given: list[T] = []
-    raised: list[BaseException] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
     context = copy_context()
 
     def run() -> None:
         try:
-            given.append(context.run(work))
+            results.append(context.run(work))
         except BaseException as error:
-            raised.append(error)
-        with suppress(RuntimeError):  # the loop is over: nobody waits any more
+            errors.append(error)
+        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
             loop.call_soon_threadsafe(done.set)
 
     async with limiter or anyio.to_thread.current_default_thread_limiter():
-        _worker().give(run)
+        _take_worker().submit(run)
         await done.wait()
-    if raised:
-        raise raised.pop()
-    return given.pop()
+    if errors:
+        raise errors.pop()
+    return results.pop()
 
 
 def compute_limiter() -> anyio.CapacityLimiter:
-    """Give the limit for work that waits for nobody: one piece at a time.
+    """Return the event loop's limiter for pure computation: one function at a time.
 
-    Python computes in one thread at a time whatever their number; with several, the loop, and with it every reader,
-    waits for all of them at each turn.
+    Only one thread computes at a time in Python. With several, the event loop, and with it every client, would wait
+    for all of them at each switch.
     """
     try:
-        return _computing.get()
+        return _compute_limiter.get()
     except LookupError:
         limiter = anyio.CapacityLimiter(1)
-        _computing.set(limiter)
+        _compute_limiter.set(limiter)
         return limiter
 
 
 class _Worker(threading.Thread):
-    """A thread that does one piece of work after the other: to begin one, the loop would have to wait for it."""
+    """A reusable thread: the event loop would have to wait for the start of a new one."""
 
     def __init__(self) -> None:
-        super().__init__(name="roaming work", daemon=True)
-        self._given: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        super().__init__(name="roaming worker", daemon=True)
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
-    def give(self, work: Callable[[], None]) -> None:
-        """Do this next."""
-        self._given.put(work)
+    def submit(self, work: Callable[[], None]) -> None:
+        self._queue.put(work)
 
     def run(self) -> None:
-        """Work until there was nothing to do for a while."""
         while True:
             try:
-                self._given.get(timeout=_PATIENCE)()
+                self._queue.get(timeout=_IDLE_SECONDS)()
             except Empty:
                 with _lock:
-                    if self in _idle:
-                        _idle.remove(self)
+                    if self in _idle_workers:
+                        _idle_workers.remove(self)
                         return
-                continue  # it was taken at this moment
+                continue  # taken at this moment: its work is about to arrive
             with _lock:
-                _idle.append(self)
+                _idle_workers.append(self)
 
 
-def _worker() -> _Worker:
-    """Give a worker that does nothing, the one that worked last, or a new one."""
+def _take_worker() -> _Worker:
+    """Return the worker that finished last, or a new one."""
     with _lock:
-        if _idle:
-            return _idle.pop()
+        if _idle_workers:
+            return _idle_workers.pop()
     worker = _Worker()
     worker.start()
     return worker
-
-
-_PATIENCE = 10.0
-_lock = threading.Lock()
-_idle: list[_Worker] = []
-_computing: RunVar[anyio.CapacityLimiter] = RunVar("computing")

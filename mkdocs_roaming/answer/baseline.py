@@ -1,17 +1,24 @@
-"""The same question without the docs, for comparison: what a model says of itself. Nothing of it is from the docs."""
+"""The same question without the documentation, for comparison (`roaming ask --no-docs`)."""
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget, Deadline
-from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import AnswerState, Event, Finished, RoundStarted, TextUnchecked, TokensUsed
-from mkdocs_roaming.answer.loop import ModelReply, StopAnswer
-from mkdocs_roaming.answer.models.base import NO_USAGE, AssistantTurn, Model, Part, Request, Text, Usage, UserTurn
+from mkdocs_roaming.answer.budget import Budget, Deadline, StopAnswer
+from mkdocs_roaming.answer.citations import strip_citations
+from mkdocs_roaming.answer.conversation import Exchange, ModelReply
+from mkdocs_roaming.answer.events import (
+    AnswerState,
+    Event,
+    Finished,
+    RoundStarted,
+    TextUnchecked,
+    TokensUsed,
+)
+from mkdocs_roaming.answer.models.base import NO_USAGE, AssistantTurn, Model, Request, Text, Turn, Usage, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import SiteEntry
@@ -27,107 +34,69 @@ def answer_without_docs(
     clock: Callable[[], float] = time.monotonic,
     deadline: Deadline | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """Ask a model what it knows by itself: no outline, no tools, no citations; `Finished` is last, `docs` is False.
+    """Answer from what the model knows: no outline, no tools, no citations; `Finished` has `docs` False.
 
-    Raises UsageError for the offline model: it has no words of its own.
+    Raises:
+        UsageError: The model is `offline`, which only quotes the documentation.
     """
     if model.name == ExtractiveModel.name:
-        raise UsageError("offline quotes the docs and knows nothing else: choose another model to ask without them")
+        raise UsageError("the model offline only quotes the documentation; choose another model to answer without it")
     budget = budget or Budget()
-    return _events(question, site, model, history, budget, deadline or Deadline(budget.seconds, clock))
+    return _answer(question, site, model, history, budget, deadline or Deadline(budget.seconds, clock))
 
 
-async def _events(
-    question: str,
-    site: SiteEntry,
-    model: Model,
-    history: Sequence[Exchange],
-    budget: Budget,
-    deadline: Deadline,
+async def _answer(
+    question: str, site: SiteEntry, model: Model, history: Sequence[Exchange], budget: Budget, deadline: Deadline
 ) -> AsyncGenerator[Event, None]:
-    turns = [turn for one in history for turn in (UserTurn(one.question), AssistantTurn(strip_citations(one.answer)))]
+    turns: list[Turn] = []
+    for exchange in history:
+        turns += (UserTurn(exchange.question), AssistantTurn(strip_citations(exchange.answer)))
     request = Request(
-        rules=prompts.rules_without_docs(site),
+        rules=prompts.build_rules_without_docs(site),
         outline="",
         turns=(*turns, UserTurn(question)),
         output_tokens=budget.output_tokens,
         language=site.language,
     )
-    said = _Said()
-    state: AnswerState
+    reply = ModelReply(model, request, deadline)
+    usage, buffer, has_text = NO_USAGE, "", False
+    state: AnswerState = "not_found"
     spent = error = ""
     yield RoundStarted(1, 1)
     try:
-        reply = ModelReply(model, request, deadline)
-        try:
-            while (part := await reply.part()) is not None:
-                reply.keep(part)
-                for event in said.take(part):
-                    yield event
-        finally:
-            await reply.close()
-        state, spent = _end(reply)
-    except StopAnswer as ended:
-        state, spent, error = ended.state, ended.spent, ended.error
-    for event in said.end():
-        yield event
+        async with aclosing(reply.stream()) as parts:
+            async for part in parts:
+                if isinstance(part, Usage):
+                    usage += part
+                    yield TokensUsed(part)
+                elif isinstance(part, Text):
+                    # Whole lines: a citation does not span several.
+                    lines, end, buffer = (buffer + part.text).rpartition("\n")
+                    if text := _clean(lines + end, is_first=not has_text):
+                        has_text = True
+                        yield TextUnchecked(text)
+        if reply.stop.reason == "refusal":
+            state = "refused"
+        elif reply.stop.reason == "length" or reply.is_endless:
+            state, spent = "budget", "output"
+    except StopAnswer as stop:
+        state, spent, error = stop.state, stop.spent, stop.error
+    if text := _clean(buffer, is_first=not has_text):
+        has_text = True
+        yield TextUnchecked(text)
     yield Finished(
-        state="answered" if state == "not_found" and said.anything else state,
+        state="answered" if state == "not_found" and has_text else state,
         model=model.name,
         rounds=1,
-        usage=said.usage,
+        usage=usage,
         spent=spent,
         error=error,
-        cost=budget.prices.cost(said.usage) if budget.prices else None,
+        cost=budget.prices.cost(usage) if budget.prices else None,
         currency=budget.prices.currency if budget.prices else "",
         docs=False,
     )
 
 
-def _end(reply: ModelReply) -> tuple[AnswerState, str]:
-    if reply.stop.reason == "refusal":
-        return "refused", ""
-    if reply.stop.reason == "length" or reply.endless:
-        return "budget", "output"
-    return "not_found", ""
-
-
-class _Said:
-    """The text as it comes, line by line, without anything that looks like a citation."""
-
-    def __init__(self) -> None:
-        self.usage = NO_USAGE
-        self.anything = False
-        self._waiting = ""
-
-    def take(self, part: Part) -> Iterator[Event]:
-        if isinstance(part, Usage):
-            self.usage += part
-            yield TokensUsed(part)
-        elif isinstance(part, Text):
-            self._waiting += part.text
-            whole, line, self._waiting = self._waiting.rpartition("\n")
-            yield from self._tell(whole + line)
-
-    def end(self) -> Iterator[Event]:
-        yield from self._tell(self._waiting)
-        self._waiting = ""
-
-    def _tell(self, text: str) -> Iterator[Event]:
-        text = strip_citations(text)
-        if not self.anything:
-            text = text.lstrip()
-        if text:
-            self.anything = True
-            yield TextUnchecked(text)
-
-
-def strip_citations(text: str) -> str:
-    """Give text without citations, which would be of nothing that was read; `[^a-z]` in an expression is none."""
-    before = ""
-    while text != before:  # what is taken out may leave a mark behind
-        text, before = _CITATION.sub("", text), text
-    return text
-
-
-_CITATION = re.compile(r"[ \t]*\[\^(?:[0-9a-f]{8}|none|[0-9]{1,3})\]:?", re.IGNORECASE)
+def _clean(text: str, *, is_first: bool) -> str:
+    text = strip_citations(text)
+    return text.lstrip() if is_first else text

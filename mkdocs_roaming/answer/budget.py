@@ -1,28 +1,35 @@
-"""What one answer may cost, what its tokens cost in money, and the clock that its seconds are counted by."""
+"""Limits of an answer: rounds, text, tokens, time and money; and how an answer stops early."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from math import isfinite
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import anyio
 
 from mkdocs_roaming.answer._threads import run_in_thread
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import RoamingError, UsageError
 
-MILLION = 1_000_000
+T = TypeVar("T")
+
 SMALL_SITE_TOKENS = 8_000
 """A site with fewer estimated tokens is read whole: this is the size of an outline."""
 
-_LONGEST = 86_400.0  # seconds: without an end nothing would be a deadline
+TOKENS_PER_PRICE = 1_000_000
+_MAX_SECONDS = 86_400.0
+_MAX_ERROR_CHARS = 1_000
+_MAX_FOREIGN_ERROR_CHARS = 200
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens of a model cost, in `currency`. No model's prices are known here: they change."""
+    """Prices of a model for a million tokens. None are built in: they change."""
 
     input: float = 0.0
     cache_read: float = 0.0
@@ -33,10 +40,10 @@ class Prices:
     def __post_init__(self) -> None:
         for price in (self.input, self.cache_read, self.cache_write, self.output):
             if not (isfinite(price) and price >= 0):
-                raise UsageError(f"a price is 0 or more for a million tokens, not {price}")
+                raise UsageError(f"a price for a million tokens must be 0 or more, not {price}")
 
     def cost(self, usage: Usage) -> float | None:
-        """Give what this usage costs; None where nothing was counted."""
+        """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:
             return None
         return (
@@ -44,15 +51,21 @@ class Prices:
             + usage.cache_read * self.cache_read
             + usage.cache_write * self.cache_write
             + usage.output * self.output
-        ) / MILLION
+        ) / TOKENS_PER_PRICE
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one answer may cost: replies of the model, characters of text open at once, tokens of a reply, seconds.
+    """Limits of one answer.
 
-    `cost` is the most money, counted by `prices`. A reply under way is heard to its end, so an answer may cost up to
-    one reply more.
+    Attributes:
+        rounds: Maximum number of replies of the model.
+        open_chars: Maximum number of characters of all open sections.
+        output_tokens: Maximum length of a reply.
+        seconds: Maximum time.
+        cost: Maximum cost, counted with `prices`. It is checked between replies, so that an answer may cost up to one
+            reply more.
+        prices: Prices of the model.
     """
 
     rounds: int = 4
@@ -63,57 +76,101 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not 0 < self.seconds <= _LONGEST:
-            raise UsageError("a budget is at least 1 round, 1 character, 1 token, and more than 0 seconds up to a day")
+        if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not 0 < self.seconds <= _MAX_SECONDS:
+            raise UsageError("a budget needs at least 1 round, 1 character, 1 token, and up to 86400 seconds")
         if self.cost is not None and not self.cost > 0:
-            raise UsageError("a budget of money is more than 0")
+            raise UsageError("the cost of a budget must be more than 0")
         if self.cost is not None and self.prices is None:
-            raise UsageError("a budget of money needs prices: what a million tokens cost")
+            raise UsageError("a budget with a cost needs prices for a million tokens")
 
-    def spent(self, usage: Usage) -> float:
-        """Give the share of the money that a usage spends, from 0 to 1 and beyond; 0 where there is no limit."""
+    def spent_share(self, usage: Usage) -> float:
+        """Return the share of the maximum cost that a usage spends; 0 without a maximum, more than 1 beyond it."""
         if self.cost is None or self.prices is None:
             return 0.0
         return (self.prices.cost(usage) or 0.0) / self.cost
 
 
 class DeadlineExceededError(Exception):
-    """The seconds are spent."""
-
-
-_T = TypeVar("_T")
+    """The time of an answer is over."""
 
 
 class Deadline:
-    """Counts from its making; `clock` tells seconds, as time.monotonic does."""
+    """The end of an answer's time.
+
+    Attributes:
+        seconds: The time from the start to the end.
+        operations: Number of operations so far.
+        expired_in: Number of the operation in which the time was over; None until then. A replay stops there, too.
+    """
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        """Start the time; `clock` returns seconds, as `time.monotonic` does."""
         self.seconds = seconds
-        self.waits = 0
-        self.ran_out: int | None = None
-        """In which wait, counted from 1, the seconds were spent."""
+        self.operations = 0
+        self.expired_in: int | None = None
         self._clock = clock
         self._end = clock() + seconds
 
     @property
-    def used(self) -> float:
-        """The share of the seconds that is spent, from 0 to 1 and beyond."""
-        return 1 - self._left() / self.seconds
+    def used_share(self) -> float:
+        """The share of the time that is over; more than 1 beyond the end."""
+        return 1 - self._remaining() / self.seconds
 
-    async def wait(self, wait: Callable[[], Awaitable[_T]]) -> _T:
-        """Wait for something; raises OutOfTime where it takes longer than there is."""
-        self.waits += 1
-        left = self._left()
-        if left > 0:
-            with anyio.move_on_after(left):
-                return await wait()
-        if self.ran_out is None:
-            self.ran_out = self.waits
+    async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Await an operation; cancel it at the end of the time.
+
+        Raises:
+            DeadlineExceededError: The time was over before the result.
+        """
+        self.operations += 1
+        remaining = self._remaining()
+        if remaining > 0:
+            with anyio.move_on_after(remaining):
+                return await operation()
+        if self.expired_in is None:
+            self.expired_in = self.operations
         raise DeadlineExceededError
 
-    async def work(self, work: Callable[[], _T], limiter: anyio.CapacityLimiter | None = None) -> _T:
-        """Do in a thread what may itself wait for a disk or a server; what comes too late is left to itself."""
-        return await self.wait(lambda: run_in_thread(work, limiter))
+    async def run_in_thread(self, work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
+        """Run a blocking function in a thread, which is abandoned at the end of the time."""
+        return await self.run(lambda: run_in_thread(work, limiter))
 
-    def _left(self) -> float:
+    def _remaining(self) -> float:
         return self._end - self._clock()
+
+
+class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, not an error
+    """The answer stops here: a budget is spent, the model refuses, or something failed."""
+
+    def __init__(self, state: Literal["budget", "refused", "error"], *, spent: str = "", error: str = "") -> None:
+        self.state, self.spent, self.error = state, spent, error
+
+    @classmethod
+    def from_error(cls, error: Exception, source: str) -> StopAnswer:
+        """Return the stop for an error; errors of other packages are labelled with their source."""
+        _log.debug("%s failed", source, exc_info=error)
+        message = " ".join(str(error).split())
+        if not isinstance(error, RoamingError):
+            details = f": {message[:_MAX_FOREIGN_ERROR_CHARS]}" if message else ""
+            message = f"{source} failed: {type(error).__name__}{details}"
+        return cls("error", error=message[:_MAX_ERROR_CHARS] or type(error).__name__)
+
+
+async def stop_on_error(operation: Awaitable[T], source: str) -> T:
+    """Await an operation; any error stops the answer.
+
+    Args:
+        operation: The operation.
+        source: What it does or who does it, for the message.
+
+    Raises:
+        StopAnswer: The operation failed or the time is over.
+    """
+    try:
+        return await operation
+    except StopAnswer:
+        raise
+    except DeadlineExceededError:
+        raise StopAnswer("budget", spent="seconds") from None
+    except Exception as error:
+        raise StopAnswer.from_error(error, source) from None

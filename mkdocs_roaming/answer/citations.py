@@ -1,8 +1,8 @@
-"""Holds a model's text back, paragraph by paragraph, until a valid citation covers it.
+"""Checks the citations of a model's text while it arrives, and releases it to the reader paragraph by paragraph.
 
-A paragraph is released once it or the next one cites a section that was opened; others stay here. What belongs
-together is one paragraph: a lead-in with the list, table or code it leads to, code with the citation below it, a
-heading with what it heads, a list with blank lines between its items.
+A paragraph is released once it or the next paragraph cites an opened section; others are withheld. Text that belongs
+together is one paragraph: a lead-in with its list, table or code; code with the citation below it; a heading with the
+text below it; and a list with blank lines between its items.
 """
 
 from __future__ import annotations
@@ -14,6 +14,35 @@ from dataclasses import dataclass
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
 from mkdocs_roaming.answer.models.base import NO_SOURCE
+
+_WORD = re.compile(r"\w")
+_CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
+_ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
+_REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
+_UNCITED_MARK = re.compile(r"[ \t]*\[\^(?:[0-9a-f]{8}|none|[0-9]{1,3})\]:?", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|\r(?!\Z)")
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?![^\n]*`)|~{3,})(?P<info>[^\n]*)", re.MULTILINE)
+_FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
+_MARKS = re.compile(
+    r"(?P<code>^ {0,3}(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?P<tick>`+)(?!`)[\s\S]*?(?<!`)(?P=tick)(?!`))"
+    r"|(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
+    r"|(?P<space>[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
+    re.MULTILINE,
+)
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_CONTINUATION = re.compile(r"```|~~~|\[\^")
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
+_HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
+_LOOKAHEAD_CHARS = 5
+
+
+def strip_citations(text: str) -> str:
+    """Return text without citation marks; `[^a-z]` in a regular expression is not one."""
+    before = ""
+    while text != before:  # a removal may join the halves of another mark
+        text, before = _UNCITED_MARK.sub("", text), text
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +62,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A paragraph that nothing covers."""
+    """A paragraph without a valid citation."""
 
     text: str
 
@@ -42,247 +71,207 @@ GateResult = Released | Dropped | Withheld
 
 
 class CitationGate:
-    """The text of one answer. `resolve` gives the id of a section that may be cited, None for any other."""
+    """Holds the text of an answer back until a citation supports it.
+
+    Attributes:
+        gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
+        released: Whether any text was released.
+    """
 
     def __init__(self, resolve: Callable[[str], str | None]) -> None:
+        """Create a gate; `resolve` returns the id of a section that may be cited, None for any other name."""
         self.gap = False
-        """Whether the model cited `[^none]`: the docs do not say all that was asked."""
         self.released = False
-        """Whether anything reached the reader."""
         self._resolve = resolve
-        self._waiting = ""  # not yet known to be whole paragraphs
-        self._held = ""  # the last whole paragraph, if it had no citation
+        self._buffer = ""  # may end within a paragraph
+        self._uncited = ""  # the last paragraph, if it has no citation
         self._withheld: list[Withheld] = []
 
     def feed(self, text: str) -> Iterator[GateResult]:
-        """Take more text; give what comes of it."""
-        self._waiting = _ONE_END.sub("\n", self._waiting + text)
-        yield from self._take(last=False)
+        """Add text; yield the results for the paragraphs that it completes."""
+        self._buffer = _LINE_END.sub("\n", self._buffer + text)
+        yield from self._process_buffer(is_end=False)
 
     def cite(self, id_: str) -> None:
-        """Cite a section for the text so far, as a model with native citations does."""
-        body = self._waiting.rstrip()
-        gap = self._waiting[len(body) :]
-        behind_block = _FENCE_END.search(body) or body.rpartition("\n")[2].lstrip().startswith("|")
-        self._waiting = body + ("\n\n" if behind_block else "") + f"[^{id_}]" + gap
+        """Add a native citation for the text so far."""
+        body = self._buffer.rstrip()
+        gap = self._buffer[len(body) :]
+        after_block = _FENCE_END.search(body) or body.rpartition("\n")[2].lstrip().startswith("|")
+        self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
     def end(self) -> Iterator[GateResult]:
-        """End the answer: what is still unfinished is all there will be. Tells last what was withheld."""
-        self._waiting = self._waiting.replace("\r", "\n")
-        yield from self._take(last=True)
+        """End the answer; yield the results for the rest, the withheld paragraphs last."""
+        self._buffer = self._buffer.replace("\r", "\n")
+        yield from self._process_buffer(is_end=True)
         self._withhold()
         yield from self._withheld
-        self._waiting, self._withheld = "", []
+        self._buffer, self._withheld = "", []
 
     def discard(self) -> None:
-        """Forget what is not released: the model went on to open more sections, it was thinking aloud."""
-        self._waiting = self._held = ""
+        """Discard the text that is not released: the model called tools, so this was not the answer."""
+        self._buffer = self._uncited = ""
         self._withheld, self.gap = [], False
 
-    def _take(self, *, last: bool) -> Iterator[GateResult]:
-        *whole, self._waiting = _paragraphs(self._waiting, last=last)
-        if last:
-            whole.append(self._waiting)
-        for paragraph in whole:
-            yield from self._paragraph(paragraph)
+    def _process_buffer(self, *, is_end: bool) -> Iterator[GateResult]:
+        *paragraphs, self._buffer = _split_paragraphs(self._buffer, is_end=is_end)
+        if is_end:
+            paragraphs.append(self._buffer)
+        for paragraph in paragraphs:
+            yield from self._process_paragraph(paragraph)
 
-    def _paragraph(self, paragraph: str) -> Iterator[GateResult]:
-        text, cited, dropped = self._cleaned(paragraph)
+    def _process_paragraph(self, paragraph: str) -> Iterator[GateResult]:
+        text, cited, dropped = self._clean(paragraph)
         yield from map(Dropped, dropped)
         if not _WORD.search(_CITATION.sub("", text)):
-            if not (cited and self._held):
-                return  # nothing but what was removed
-            text, self._held = f"{self._held} {text}", ""
+            if not (cited and self._uncited):
+                return  # only citations
+            text, self._uncited = f"{self._uncited} {text}", ""
         if not cited:
             self._withhold()
-            self._held = text
+            self._uncited = text
             return
-        pieces = [piece for piece in (self._held, text) if piece]
-        self._held = ""
+        pieces = [piece for piece in (self._uncited, text) if piece]
+        self._uncited = ""
         yield Released(("\n\n" if self.released else "") + "\n\n".join(pieces), tuple(dict.fromkeys(cited)))
         self.released = True
 
     def _withhold(self) -> None:
-        if self._held:
-            self._withheld.append(Withheld(self._held))
-        self._held = ""
+        if self._uncited:
+            self._withheld.append(Withheld(self._uncited))
+        self._uncited = ""
 
-    def _cleaned(self, paragraph: str) -> tuple[str, list[str], list[str]]:
-        """Give the paragraph with its valid citations alone, in their one form; code is left as it stands otherwise."""
+    def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
+        """Return the paragraph with valid citations only, the ids of these, and the removed ones."""
         cited: list[str] = []
         dropped: list[str] = []
 
-        def replace(match: re.Match[str]) -> str:
+        def replace_mark(match: re.Match[str]) -> str:
             if match["definition"] is not None:
                 return ""
             if match["code"] is not None:
                 return match["code"]
             if match["bare"] is not None:
-                found = self._resolve(match["bare"])
-                names = [match["bare"]] if found else []
-                if not found:
+                if not self._resolve(match["bare"]):
                     return match[0]
+                names = [match["bare"]]
             else:
                 names = [name.lstrip("^") for name in re.split(r"[\s,;]+", match["ids"]) if name.strip("^")]
-            kept: list[str] = []
+            valid: list[str] = []
             for name in names:
                 if name.lower() == NO_SOURCE:
                     self.gap = True
-                elif (found := self._resolve(name)) is None:
+                elif (id_ := self._resolve(name)) is None:
                     dropped.append(name)
-                elif found not in kept:
-                    kept.append(found)
-            cited.extend(kept)
-            return (match["space"] or "" if kept else "") + "".join(f"[^{id_}]" for id_ in kept)
+                elif id_ not in valid:
+                    valid.append(id_)
+            cited.extend(valid)
+            return (match["space"] or "" if valid else "") + "".join(f"[^{id_}]" for id_ in valid)
 
-        def refuse(match: re.Match[str]) -> str:
+        def drop_invalid(match: re.Match[str]) -> str:
             if self._resolve(match["id"]) is not None:
                 return match[0]
             dropped.append(match["id"])
             return ""
 
-        text, before = _MARKS.sub(replace, paragraph), ""
-        while text != before:  # whoever shows it knows nothing of code, and what is taken out may leave a mark behind
-            text, before = _ANY_CITATION.sub(refuse, text), text
-        return _REPEATED.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
+        # Clients find citations without parsing code: invalid ones are removed there, too, until none is left.
+        text, before = _MARKS.sub(replace_mark, paragraph), ""
+        while text != before:
+            text, before = _ANY_CITATION.sub(drop_invalid, text), text
+        return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
 
 
-_WORD = re.compile(r"\w")
-
-
-_CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
-
-
-_ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
-
-
-_ONE_END = re.compile(r"\r\n|\r(?!\Z)")
-
-
-_REPEATED = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
-
-
-_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?![^\n]*`)|~{3,})(?P<info>[^\n]*)", re.MULTILINE)
-
-
-_FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
-
-
-_MARKS = re.compile(
-    r"(?P<code>^ {0,3}(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<tick>`+)(?!`)[\s\S]*?(?<!`)(?P=tick)(?!`))"
-    r"|(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
-    r"|(?P<space>[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
-    re.MULTILINE,
-)
-
-
-_BLANK = re.compile(r"\n(?:[ \t]*\n)+")
-
-
-_JOINED_NEXT = re.compile(r"```|~~~|\[\^")
-
-
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
-
-
-_HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
-
-
-def _paragraphs(text: str, *, last: bool) -> list[str]:
-    """Cut text into paragraphs; unless this is all, the last one may still grow."""
-    cut: list[str] = []
+def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:
+    """Split text into paragraphs; unless the text is at its end, the last one may be incomplete."""
+    paragraphs: list[str] = []
     start = 0
-    for blank in _BLANK.finditer(text):
-        before, behind = text[start : blank.start()], text[blank.end() :]
-        if not last and len(behind) < _TELLING and "\n" not in behind:
-            break  # too little to see whether it belongs to what stands before
-        if before.strip() and not _in_fence(before) and not _belongs(before, behind):
-            cut.append(before)
+    for blank in _BLANK_LINES.finditer(text):
+        before, after = text[start : blank.start()], text[blank.end() :]
+        if not is_end and len(after) < _LOOKAHEAD_CHARS and "\n" not in after:
+            break  # too little to see whether it continues the paragraph
+        if before.strip() and not _is_in_fence(before) and not _belong_together(before, after):
+            paragraphs.append(before)
             start = blank.end()
-    return [*cut, text[start:]]
+    return [*paragraphs, text[start:]]
 
 
-_TELLING = 5
-
-
-def _belongs(before: str, behind: str) -> bool:
-    """Tell whether two pieces are one paragraph in spite of the blank line between them."""
-    listed = any(_ITEM.match(line.lstrip()) for line in before.split("\n"))
+def _belong_together(before: str, after: str) -> bool:
+    """Return whether two pieces are one paragraph despite the blank line between them."""
+    is_list = any(_LIST_ITEM.match(line.lstrip()) for line in before.split("\n"))
     return (
         before.rstrip().endswith(":")
-        or _JOINED_NEXT.match(behind) is not None
+        or _CONTINUATION.match(after) is not None
         or _HEADING.match(before) is not None
-        or (listed and (behind[:1] in " \t" or _ITEM.match(behind) is not None))
+        or (is_list and (after[:1] in " \t" or _LIST_ITEM.match(after) is not None))
     )
 
 
-def _in_fence(text: str) -> bool:
-    """Tell whether text ends inside a fenced block."""
-    opened = ""
+def _is_in_fence(text: str) -> bool:
+    """Return whether text ends inside a fenced code block."""
+    opening = ""
     for match in _FENCE.finditer(text):
         mark = match["mark"]
-        if not opened:
-            opened = mark
-        elif mark[0] == opened[0] and len(mark) >= len(opened) and not match["info"].strip():
-            opened = ""
-    return bool(opened)
-
-
-# MERGED mkdocs_roaming.answer.telling:
-# What readers are told of a model's text: what was released, cited, dropped and withheld, as events and as
-# counts.
+        if not opening:
+            opening = mark
+        elif mark[0] == opening[0] and len(mark) >= len(opening) and not match["info"].strip():
+            opening = ""
+    return bool(opening)
 
 
 class AnswerText:
-    """The text of one answer as it reaches its reader."""
+    """The text of one answer as it reaches the reader, as events and as counts.
+
+    Attributes:
+        dropped: Number of removed citations.
+        withheld: Number of withheld paragraphs.
+    """
 
     def __init__(self, conversation: Conversation) -> None:
         self.dropped = self.withheld = 0
-        self.cited: dict[str, None] = {}
         self._conversation = conversation
-        self._release = CitationGate(conversation.citable)
+        self._gate = CitationGate(conversation.resolve_citation)
+        self._cited: set[str] = set()
         self._text: list[str] = []
 
     @property
     def text(self) -> str:
-        """What the reader has."""
+        """The released text."""
         return "".join(self._text)
 
     @property
-    def gap(self) -> bool:
-        """Whether the docs do not say all that was asked, or something could not be shown."""
-        return self._release.gap or self.withheld > 0
+    def is_partial(self) -> bool:
+        """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
+        return self._gate.gap or self.withheld > 0
 
     def feed(self, text: str) -> Iterator[Event]:
-        """Take more of the model's text."""
-        yield from self._tell(self._release.feed(text))
+        """Add text of the model."""
+        yield from self._make_events(self._gate.feed(text))
 
     def cite(self, id_: str) -> None:
-        """Take a native citation."""
-        self._release.cite(id_)
+        """Add a native citation for the text so far."""
+        self._gate.cite(id_)
 
     def discard(self) -> None:
-        """Forget what was not released: the model goes on to open more."""
-        self._release.discard()
+        """Discard the text that is not released: the model called tools, so this was not the answer."""
+        self._gate.discard()
 
     def end(self) -> Iterator[Event]:
-        """End the text: what is not covered by now is withheld."""
-        yield from self._tell(self._release.end())
+        """End the answer: uncited paragraphs are withheld."""
+        yield from self._make_events(self._gate.end())
 
-    def _tell(self, outcomes: Iterator[GateResult]) -> Iterator[Event]:
-        for outcome in outcomes:
-            if isinstance(outcome, Dropped):
-                self.dropped += 1
-                yield CitationDropped(outcome.id)
-            elif isinstance(outcome, Released):
-                self._text.append(outcome.text)
-                yield TextReleased(outcome.text)
-                self._conversation.cite(outcome.cited)
-                for id_ in outcome.cited:
-                    if id_ not in self.cited:
-                        self.cited[id_] = None
-                        yield SectionCited(self._conversation.reference(id_))
-            else:
-                self.withheld += 1
-                yield TextWithheld(len(outcome.text))
+    def _make_events(self, results: Iterator[GateResult]) -> Iterator[Event]:
+        for result in results:
+            match result:
+                case Dropped():
+                    self.dropped += 1
+                    yield CitationDropped(result.id)
+                case Withheld():
+                    self.withheld += 1
+                    yield TextWithheld(len(result.text))
+                case Released():
+                    self._text.append(result.text)
+                    yield TextReleased(result.text)
+                    self._conversation.mark_cited(result.cited)
+                    for id_ in result.cited:
+                        if id_ not in self._cited:
+                            self._cited.add(id_)
+                            yield SectionCited(self._conversation.make_reference(id_))

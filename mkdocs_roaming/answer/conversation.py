@@ -1,12 +1,17 @@
-"""The conversation with a model: its turns, what stands open in them, and what readers are told of it."""
+"""The conversation with a model: its turns, the sections that are open in them, and the model's reply to a request."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio
+import anyio.lowlevel
+
+from mkdocs_roaming.answer.budget import Deadline, StopAnswer, stop_on_error
 from mkdocs_roaming.answer.events import (
     Event,
     Reference,
@@ -18,12 +23,38 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     ToolCallRejected,
 )
-from mkdocs_roaming.answer.models.base import ToolCall, ToolResult, ToolTurn, Turn
+from mkdocs_roaming.answer.models.base import (
+    AssistantTurn,
+    Citation,
+    Model,
+    Part,
+    Request,
+    Stop,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, ToolOutput
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
 from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+MAX_QUESTION_CHARS = 10_000
+"""Maximum length of a question: to search with a longer one takes longer than an answer may."""
+
+MAX_CALLS_PER_REPLY = 8
+
+_MAX_SHOWN_ID_CHARS = 64
+_MAX_SHOWN_IDS = 16
+_MAX_SHOWN_QUERY_CHARS = 400
+_MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
+_CLOSE_SECONDS = 1.0
+_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,132 +65,25 @@ class Exchange:
     answer: str
 
 
-MAX_QUESTION_CHARS = 10_000
-"""The most characters of a question: reading a longer one takes longer than an answer may."""
-
-
 def check_question(text: str) -> None:
-    """Raise UsageError for what is no question: told before anything is spent on it."""
+    """Check a question before any money is spent on it.
+
+    Raises:
+        UsageError: The question is empty or too long.
+    """
     if not text.strip():
         raise UsageError("the question is empty; ask something")
     if len(text) > MAX_QUESTION_CHARS:
-        raise UsageError(
-            f"a question has at most {MAX_QUESTION_CHARS} characters, this one has {len(text)}; shorten it"
-        )
+        raise UsageError(f"the question has {len(text)} characters; shorten it to {MAX_QUESTION_CHARS}")
 
 
-@dataclass(slots=True)
-class Conversation:
-    """The turns so far, and which sections' text a model finds in them."""
-
-    navigator: Navigator
-    turns: list[Turn] = field(default_factory=list)
-    tokens_read: int = 0
-    looked_at: dict[str, None] = field(default_factory=dict)
-    """The sections that were asked for and opened, in order."""
-    _used: dict[str, tuple[int, int]] = field(default_factory=dict)  # open sections: when last opened or cited
-    _time: int = 0
-
-    def citable(self, name: str) -> str | None:
-        """Give the id of a section that may be cited by this name: one that was opened, by its id or an alias."""
-        place = self.navigator.sections.get(name.lower())
-        return place.id if place is not None and place.id in self.navigator.opened else None
-
-    def kept(self, opened: Sequence[str], history: Sequence[Exchange], most: int) -> list[str]:
-        """Give which of the sections that earlier answers opened stay open: those cited last, then opened last."""
-        places = self.navigator.sections
-        cited: dict[str, int] = {}
-        for time, exchange in enumerate(history, 1):
-            cited |= dict.fromkeys(find_citations(exchange.answer), time)
-
-        def used(id_: str) -> tuple[int, int]:
-            place = places.get(id_)
-            inside = [place.id, *(other.id for other in places.descendants(place))] if place else [id_]
-            return max(cited.get(one, 0) for one in inside), cited.get(inside[0], 0)
-
-        newest_first = list(dict.fromkeys(reversed(opened)))
-        return sorted(newest_first, key=used, reverse=True)[:most]
-
-    def cite(self, ids: Iterable[str]) -> None:
-        """Remember that sections were cited just now, so they stay open longest."""
-        self._time += 1
-        self._used |= {id_: (self._time, 0) for id_ in ids if id_ in self._used}
-
-    def results(self, results: Sequence[ToolResult]) -> None:
-        """Add the tools' turn."""
-        self.turns.append(ToolTurn(tuple(results)))
-        self._time += 1
-        for result in results:
-            if isinstance(result.result, ExpandResult):
-                for expansion in result.result.sections:
-                    self.looked_at[expansion.id] = None
-                    self.tokens_read += estimate_tokens(expansion.text)
-                    for shown in expansion.shown:
-                        self._used[shown.id] = (self._time, -len(self._used))
-
-    def make_room(self, most: int) -> Iterator[Event]:
-        """Close the sections used longest ago until at most `most` characters stand open.
-
-        Of those opened together the first asked for stay longest. What is closed is listed, so it can be opened again.
-        """
-        dropped: list[str] = []
-        for id_ in sorted(self._used, key=lambda id_: self._used[id_]):
-            if self.navigator.open_chars() <= most:
-                break
-            self.navigator.drop([id_])
-            dropped.append(id_)
-        if dropped:
-            for id_ in dropped:
-                del self._used[id_]
-            self.turns = [_without(turn, set(dropped), self._listed) for turn in self.turns]
-            yield SectionsDropped(tuple(map(self.reference, dropped)))
-
-    def reference(self, id_: str) -> Reference:
-        """Give a section as readers are told of it; titles come from the manifest alone."""
-        places = self.navigator.sections
-        place = places.get(id_)
-        if place is None:  # a nav group, or what only a model believes in
-            group = places.get_group(id_)
-            return Reference(id_, group.title if group else id_, (group.title,) if group else (), "")
-        section = place.section
-        return Reference(place.id, section.title, places.breadcrumb(place), places.url(place), section.tokens)
-
-    def told(self, call: str, result: ToolOutput) -> Iterator[Event]:
-        """Give the events of a tool's result."""
-        match result:
-            case ExpandResult():
-                for expansion in result.sections:
-                    yield self._opened(call, expansion)
-                for listed in result.already_open:
-                    yield SectionAlreadyOpen(call, self.reference(listed.id))
-                for missing in result.missing:
-                    yield SectionMissing(call, missing.id, tuple(self.reference(near.id) for near in missing.nearest))
-            case SearchResults():
-                found = tuple(self.reference(hit.id) for hit in result.hits)
-                yield SectionsFound(call, result.query, found, result.words_only)
-            case ToolError():
-                yield ToolCallRejected(call, result.message)
-            case _:
-                pass
-
-    def _opened(self, call: str, expansion: Expansion) -> SectionOpened:
-        inside = dict.fromkeys(shown.id for shown in expansion.shown if shown.id != expansion.id)
-        return SectionOpened(
-            call,
-            self.reference(expansion.id),
-            tuple(map(self.reference, inside)),
-            expansion.part,
-            expansion.parts,
-            estimate_tokens(expansion.text),
-        )
-
-    def _listed(self, id_: str) -> ListedSection:
-        reference = self.reference(id_)
-        return ListedSection(id_, reference.title, reference.tokens)
+def find_citations(text: str) -> list[str]:
+    """Return the ids that an answer cites, in order, without duplicates."""
+    return list(dict.fromkeys(_CITATION.findall(text)))
 
 
 def describe_call(call: ToolCall) -> ToolCalled:
-    """Give the event of a call: the ids or the query as the model wrote them, cut where they are endless."""
+    """Return the event of a call; its arguments are shortened, and may be anything that a model writes."""
     arguments = call.arguments
     if isinstance(arguments, str):
         try:
@@ -169,56 +93,244 @@ def describe_call(call: ToolCall) -> ToolCalled:
     if not isinstance(arguments, dict):
         arguments = {"ids": arguments}
     query = arguments.get("query")
-    wanted: list[object] = []
+    values: list[object] = []
     for key in ("ids", "id", "section_id"):
         value = arguments.get(key)
-        wanted += value if isinstance(value, list) else [value]
-    ids = [id_ for text in wanted if isinstance(text, str) for id_ in text.replace(",", " ").split()]
+        values += value if isinstance(value, list) else [value]
+    ids = [id_ for text in values if isinstance(text, str) for id_ in text.replace(",", " ").split()]
     return ToolCalled(
         call.id,
         call.name if isinstance(call.name, str) else "",
-        tuple(id_[:_LONGEST_ID] for id_ in ids[:_MOST_IDS]),
-        query[:_LONGEST_QUERY] if isinstance(query, str) else "",
+        tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS]),
+        query[:_MAX_SHOWN_QUERY_CHARS] if isinstance(query, str) else "",
     )
 
 
-def find_citations(text: str) -> list[str]:
-    """Give the ids that an answer cites, in order, each once."""
-    return list(dict.fromkeys(_CITATION.findall(text)))
+@dataclass(slots=True)
+class Conversation:
+    """The turns so far, and the sections whose text a model finds in them.
+
+    Attributes:
+        navigator: Opens sections, and knows which are open.
+        turns: The turns.
+        tokens_read: Estimated size of all text that was opened.
+        looked_at: The ids of the sections that were asked for and opened, in order.
+    """
+
+    navigator: Navigator
+    turns: list[Turn] = field(default_factory=list)
+    tokens_read: int = 0
+    looked_at: dict[str, None] = field(default_factory=dict)
+    _last_used: dict[str, tuple[int, int]] = field(default_factory=dict)  # when an open section was opened or cited
+    _time: int = 0
+
+    def add_history(self, history: Iterable[Exchange]) -> None:
+        """Add earlier questions and answers."""
+        for exchange in history:
+            self.turns += (UserTurn(exchange.question), AssistantTurn(exchange.answer))
+
+    def add_results(self, results: Sequence[ToolResult]) -> None:
+        """Add a tool turn."""
+        self.turns.append(ToolTurn(tuple(results)))
+        self._time += 1
+        for result in results:
+            if isinstance(result.result, ExpandResult):
+                for expansion in result.result.sections:
+                    self.looked_at[expansion.id] = None
+                    self.tokens_read += estimate_tokens(expansion.text)
+                    for shown in expansion.shown:
+                        self._last_used[shown.id] = (self._time, -len(self._last_used))
+
+    def resolve_citation(self, name: str) -> str | None:
+        """Return the id of the opened section with this id or alias, or None."""
+        section = self.navigator.sections.get(name.lower())
+        return section.id if section is not None and section.id in self.navigator.opened else None
+
+    def mark_cited(self, ids: Iterable[str]) -> None:
+        """Record that sections were cited now: they are closed last."""
+        self._time += 1
+        self._last_used |= {id_: (self._time, 0) for id_ in ids if id_ in self._last_used}
+
+    def choose_reopened(self, opened: Sequence[str], history: Sequence[Exchange], limit: int) -> list[str]:
+        """Return the sections of earlier answers to keep open: the latest cited first, then the latest opened."""
+        sections = self.navigator.sections
+        cited: dict[str, int] = {}
+        for time, exchange in enumerate(history, 1):
+            cited |= dict.fromkeys(find_citations(exchange.answer), time)
+
+        def last_cited(id_: str) -> tuple[int, int]:
+            section = sections.get(id_)
+            ids = [section.id, *(other.id for other in sections.descendants(section))] if section else [id_]
+            return max(cited.get(one, 0) for one in ids), cited.get(ids[0], 0)
+
+        newest_first = list(dict.fromkeys(reversed(opened)))
+        return sorted(newest_first, key=last_cited, reverse=True)[:limit]
+
+    def make_room(self, max_chars: int) -> Iterator[Event]:
+        """Close the least recently used sections until the open ones have at most `max_chars` characters.
+
+        Of sections that were opened together, the first ones stay open longest. In the turns, the text of a closed
+        section is replaced by its entry in the list of closed sections, so that the model can open it again.
+        """
+        dropped: list[str] = []
+        for id_ in sorted(self._last_used, key=lambda id_: self._last_used[id_]):
+            if self.navigator.open_chars() <= max_chars:
+                break
+            self.navigator.drop([id_])
+            dropped.append(id_)
+        if dropped:
+            for id_ in dropped:
+                del self._last_used[id_]
+            self.turns = [_drop_sections(turn, set(dropped), self._list_section) for turn in self.turns]
+            yield SectionsDropped(tuple(map(self.make_reference, dropped)))
+
+    def make_reference(self, id_: str) -> Reference:
+        """Return a section as it is shown to readers; all its texts come from the manifest."""
+        sections = self.navigator.sections
+        section = sections.get(id_)
+        if section is None:  # a navigation group, or an id that does not exist
+            group = sections.get_group(id_)
+            return Reference(id_, group.title if group else id_, (group.title,) if group else (), "")
+        return Reference(
+            section.id,
+            section.section.title,
+            sections.breadcrumb(section),
+            sections.url(section),
+            section.section.tokens,
+        )
+
+    def describe_result(self, call: str, result: ToolOutput) -> Iterator[Event]:
+        """Yield the events of a tool result."""
+        match result:
+            case ExpandResult():
+                for expansion in result.sections:
+                    inside = dict.fromkeys(shown.id for shown in expansion.shown if shown.id != expansion.id)
+                    yield SectionOpened(
+                        call,
+                        self.make_reference(expansion.id),
+                        tuple(map(self.make_reference, inside)),
+                        expansion.part,
+                        expansion.parts,
+                        estimate_tokens(expansion.text),
+                    )
+                for listed in result.already_open:
+                    yield SectionAlreadyOpen(call, self.make_reference(listed.id))
+                for missing in result.missing:
+                    nearest = tuple(self.make_reference(near.id) for near in missing.nearest)
+                    yield SectionMissing(call, missing.id, nearest)
+            case SearchResults():
+                found = tuple(self.make_reference(hit.id) for hit in result.hits)
+                yield SectionsFound(call, result.query, found, result.words_only)
+            case ToolError():
+                yield ToolCallRejected(call, result.message)
+            case _:
+                pass
+
+    def _list_section(self, id_: str) -> ListedSection:
+        reference = self.make_reference(id_)
+        return ListedSection(id_, reference.title, reference.tokens)
 
 
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
-_LONGEST_ID = 64
-_LONGEST_QUERY = 400
-_MOST_IDS = 16
-
-
-def _without(turn: Turn, dropped: set[str], listed: Callable[[str], ListedSection]) -> Turn:
-    """Give a turn in which the text of dropped sections gave way to their place in the list."""
+def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], ListedSection]) -> Turn:
+    """Return a turn in which the text of dropped sections is replaced by list entries."""
     if not isinstance(turn, ToolTurn):
         return turn
-    return ToolTurn(
-        tuple(
-            replace(
-                result,
-                result=replace(
-                    result.result,
-                    sections=tuple(_closed(expansion, dropped, listed) for expansion in result.result.sections),
-                ),
-            )
-            if isinstance(result.result, ExpandResult)
-            else result
-            for result in turn.results
+
+    def drop(expansion: Expansion) -> Expansion:
+        closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
+        if not closed:
+            return expansion
+        return replace(
+            expansion,
+            shown=tuple(shown for shown in expansion.shown if shown.id not in closed),
+            listed=(*map(list_section, closed), *expansion.listed),
         )
-    )
+
+    results: list[ToolResult] = []
+    for tool_result in turn.results:
+        if isinstance(tool_result.result, ExpandResult):
+            output = replace(tool_result.result, sections=tuple(map(drop, tool_result.result.sections)))
+            tool_result = replace(tool_result, result=output)
+        results.append(tool_result)
+    return ToolTurn(tuple(results))
 
 
-def _closed(expansion: Expansion, dropped: set[str], listed: Callable[[str], ListedSection]) -> Expansion:
-    gone = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
-    if not gone:
-        return expansion
-    return replace(
-        expansion,
-        shown=tuple(shown for shown in expansion.shown if shown.id not in gone),
-        listed=(*map(listed, gone), *expansion.listed),
-    )
+class ModelReply:
+    """The reply of a model to one request.
+
+    Attributes:
+        calls: The tool calls so far.
+        stop: How the reply ended.
+    """
+
+    def __init__(self, model: Model, request: Request, deadline: Deadline) -> None:
+        self.calls: list[ToolCall] = []
+        self.stop = Stop()
+        self._model, self._request, self._deadline = model, request, deadline
+        self._text: list[str] = []
+        self._text_length = 0
+
+    @property
+    def text(self) -> str:
+        """The text so far, with native citations as `[^id]`."""
+        return "".join(self._text)
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether the reply is far longer than its limit: then the rest is ignored."""
+        max_chars = self._request.output_tokens * _MAX_CHARS_PER_TOKEN
+        return self._text_length > max_chars or len(self.calls) > MAX_CALLS_PER_REPLY * 4
+
+    async def stream(self) -> AsyncGenerator[Part, None]:
+        """Yield the parts of the reply as they arrive.
+
+        Raises:
+            StopAnswer: The model failed, or the time is over.
+        """
+        try:
+            parts = self._model.reply(self._request)
+        except Exception as error:
+            raise StopAnswer.from_error(error, self._model.name) from None
+
+        async def next_part() -> Part | None:
+            await anyio.lowlevel.checkpoint()  # the deadline must also stop a model that never waits
+            try:
+                return await parts.__anext__()
+            except StopAsyncIteration:
+                return None
+
+        try:
+            while not self.is_endless:
+                part = await stop_on_error(self._deadline.run(next_part), self._model.name)
+                if part is None:
+                    return
+                self._add(part)
+                yield part
+        finally:
+            await _close(parts)
+
+    def _add(self, part: Part) -> None:
+        match part:
+            case Text():
+                self._text.append(part.text)
+                self._text_length += len(part.text)
+            case Citation():
+                self._text.append(f"[^{part.id}]")
+            case ToolCall():
+                self.calls.append(part)
+            case Stop():
+                self.stop = part
+            case _:
+                pass
+
+
+async def _close(parts: object) -> None:
+    """Close a stream, and with it the connection, even if the answer is cancelled."""
+    close = getattr(parts, "aclose", None)
+    if close is None:
+        return
+    with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+        try:
+            await close()
+        except Exception:
+            _log.debug("cannot close the reply", exc_info=True)

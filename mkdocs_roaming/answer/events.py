@@ -1,26 +1,28 @@
-"""What happens during an answer, in order, and the answer that the events add up to.
+"""The events of an answer, in order, and the complete answer.
 
-Every event stands for itself: sections come with title, breadcrumb and address, taken from the manifest, so whoever
-shows the trail looks nothing up.
+Events contain everything that is needed to show them: sections come with title, breadcrumb and URL.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import msgspec
+from msgspec import structs
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
 
 AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
-"""How an answer ends: `partial` where the docs answer a part, or where text was withheld for want of a citation."""
+"""How an answer ended. It is `partial` if the documentation answers a part, or if uncited text was withheld."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A section as readers are told of it; `tokens` estimates its own text."""
+    """A section as it is shown to readers; `tokens` is the estimated size of its own text."""
 
     id: str
     title: str
@@ -29,35 +31,55 @@ class Reference:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineRead:
-    """The model has the outline of a site with this digest and so many sections before it."""
+class OutlineRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The model reads the outline of a site.
+
+    Attributes:
+        digest: Digest of the manifest.
+        sections: Number of sections of the site.
+        tokens: Estimated size of the outline.
+    """
 
     digest: str
     sections: int
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRead:
-    """The model has the whole text of a small site before it: all its sections count as opened."""
+class SiteRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The model reads the whole text of a small site; all sections count as opened.
+
+    Attributes:
+        digest: Digest of the manifest.
+        sections: Number of sections of the site.
+        tokens: Estimated size of the text.
+    """
 
     digest: str
     sections: int
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoundStarted:
-    """The model is asked for the `number`th time (from 1) of at most `rounds`."""
+class RoundStarted(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A request is sent to the model.
+
+    Attributes:
+        number: Number of the request, from 1.
+        rounds: Maximum number of requests.
+    """
 
     number: int
     rounds: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCalled:
-    """The model calls a tool: the ids that it names, or what it searches for, as it wrote them."""
+class ToolCalled(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The model calls a tool.
+
+    Attributes:
+        call: Id of the call.
+        name: The tool, as the model wrote it.
+        ids: The ids that the call names, as the model wrote them.
+        query: The search query.
+    """
 
     call: str
     name: str
@@ -65,9 +87,15 @@ class ToolCalled:
     query: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionsFound:
-    """A search gave these sections, best first; `words_only` where it should have gone by meaning too and could not."""
+class SectionsFound(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A search has results.
+
+    Attributes:
+        call: Id of the call.
+        query: The search query.
+        sections: The sections, best first.
+        words_only: Whether the search by meaning was not available.
+    """
 
     call: str
     query: str
@@ -75,9 +103,17 @@ class SectionsFound:
     words_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SectionOpened:
-    """A section was opened, with the subsections that fitted (`inside`); `tokens` estimates all the text shown."""
+class SectionOpened(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A section was opened.
+
+    Attributes:
+        call: Id of the call.
+        section: The section.
+        inside: The subsections that are shown with it.
+        part: Number of the part of a long section, from 1.
+        parts: Number of parts.
+        tokens: Estimated size of the text shown.
+    """
 
     call: str
     section: Reference
@@ -87,83 +123,121 @@ class SectionOpened:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SectionAlreadyOpen:
-    """A section was asked for that still stands open; nothing was shown again."""
+class SectionAlreadyOpen(msgspec.Struct, frozen=True, tag="SectionStanding", omit_defaults=True):
+    """The model asked for a section that is already open; its text is not repeated.
+
+    Attributes:
+        call: Id of the call.
+        section: The section.
+    """
 
     call: str
     section: Reference
 
 
-@dataclass(frozen=True, slots=True)
-class SectionMissing:
-    """A section was asked for that does not exist; the nearest that do."""
+class SectionMissing(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The model asked for a section that does not exist.
+
+    Attributes:
+        call: Id of the call.
+        id: The id, as the model wrote it.
+        nearest: Sections with similar ids.
+    """
 
     call: str
     id: str
     nearest: tuple[Reference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallRejected:
-    """A tool was called in a way that cannot be understood; the model was told what is right."""
+class ToolCallRejected(msgspec.Struct, frozen=True, tag="ToolMisused", omit_defaults=True):
+    """A call was not made: its arguments are invalid, or there is no room for its result.
+
+    Attributes:
+        call: Id of the call.
+        message: The explanation for the model.
+    """
 
     call: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SectionsDropped:
-    """These sections were closed again to make room."""
+class SectionsDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Sections were closed to make room.
+
+    Attributes:
+        sections: The sections.
+    """
 
     sections: tuple[Reference, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TextReleased:
-    """Text for the reader, whole paragraphs with `[^id]` citations; pieces joined up are the answer."""
+class TextReleased(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A part of the answer.
+
+    Attributes:
+        text: Whole paragraphs with `[^id]` citations; all released texts joined are the answer.
+    """
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextUnchecked:
-    """Text of a model that was asked without the docs: nothing of it is from them, nothing is cited."""
+class TextUnchecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A part of an answer without the documentation.
+
+    Attributes:
+        text: Text without citations.
+    """
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SectionCited:
-    """The text released last is the first to cite this section."""
+class SectionCited(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The text released last is the first to cite this section.
+
+    Attributes:
+        section: The section.
+    """
 
     section: Reference
 
 
-@dataclass(frozen=True, slots=True)
-class CitationDropped:
-    """The model cited what it had not opened; the citation was removed."""
+class CitationDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A citation was removed: the model had not opened the section.
+
+    Attributes:
+        id: The id, as the model wrote it.
+    """
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextWithheld:
-    """A paragraph stayed with us: neither it nor the next one cites an opened section."""
+class TextWithheld(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A paragraph was withheld: neither it nor the next one cites an opened section.
+
+    Attributes:
+        characters: Length of the paragraph.
+    """
 
     characters: int
 
 
-@dataclass(frozen=True, slots=True)
-class TokensUsed:
-    """What the model's provider counted since the last such event."""
+class TokensUsed(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The provider counted tokens.
+
+    Attributes:
+        usage: The tokens since the previous event of this kind.
+    """
 
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class SupportChecked:
-    """The released text was held against the opened sections; where that could not be done, `skipped` says why."""
+class SupportChecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The answer was compared with the opened sections.
+
+    Attributes:
+        support: The result, or None.
+        skipped: Why the check was not possible.
+    """
 
     support: Support | None
     skipped: str = ""
@@ -171,19 +245,29 @@ class SupportChecked:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """What there is to say where the docs did not answer: what was looked at, and what lies nearest."""
+    """What to show instead of an answer: the sections that were opened, and the nearest search results."""
 
     looked_at: tuple[Reference, ...] = ()
     nearest: tuple[Reference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The last event. `spent` names the budget that ended it (`rounds`, `output`, `seconds`, `cost`), `error` what
-    failed.
+class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The last event.
 
-    `not_found` is set wherever no text was released and nothing failed. `cost` is None where no prices are known or
-    nothing was counted. `docs` is False where the model was asked without them.
+    Attributes:
+        state: How the answer ended.
+        model: Name of the model.
+        rounds: Number of requests to the model.
+        usage: All tokens.
+        tokens_read: Estimated size of all sections that the model read.
+        dropped_citations: Number of removed citations.
+        withheld: Number of withheld paragraphs.
+        spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
+        error: What failed, in one line.
+        not_found: Set if no text was released and nothing failed.
+        cost: The cost; None without prices or counted tokens.
+        currency: Currency of the cost.
+        docs: False if the model answered without the documentation.
     """
 
     state: AnswerState
@@ -201,6 +285,7 @@ class Finished:
     docs: bool = True
 
 
+# Traces store events by class name: renaming a class needs a `tag` with its old name.
 Event = (
     OutlineRead
     | SiteRead
@@ -225,9 +310,28 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as a whole. `citations` stand in the order of the text, `trail` holds the sections opened, in order.
+    """A complete answer.
 
-    Where the `whole_site` was read there is no trail. Where `docs` is False, the text is not from the docs.
+    Attributes:
+        text: The text with `[^id]` citations.
+        state: How the answer ended.
+        model: Name of the model.
+        citations: The cited sections, in the order of the text.
+        trail: The opened sections, in order; empty if the whole site was read.
+        rounds: Number of requests to the model.
+        usage: All tokens.
+        tokens_read: Estimated size of all sections that the model read.
+        dropped_citations: Number of removed citations.
+        withheld: Number of withheld paragraphs.
+        spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
+        error: What failed, in one line.
+        not_found: What to show if there is no text and nothing failed.
+        cost: The cost; None without prices or counted tokens.
+        currency: Currency of the cost.
+        docs: False if the model answered without the documentation.
+        whole_site: Whether the model read the whole site.
+        support: Result of the support check.
+        support_skipped: Why the support check was not possible.
     """
 
     text: str
@@ -250,21 +354,25 @@ class Answer:
     support: Support | None = None
     support_skipped: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON data."""
+        return {**asdict(self), "usage": structs.asdict(self.usage)}
+
 
 async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:
-    """Give the answer that the events add up to; closes them when it is cancelled."""
+    """Return the complete answer of a stream of events; closes the stream, also on cancellation."""
     async with aclosing(events):
         return summarize([event async for event in events])
 
 
 def summarize(events: Iterable[Event]) -> Answer:
-    """Give the answer that events already at hand add up to; the last one is `Finished`."""
+    """Return the complete answer for the events so far; an error if the last one is not `Finished`."""
     text: list[str] = []
     cited: dict[str, Reference] = {}
     trail: dict[str, Reference] = {}
     whole_site = False
-    checked = SupportChecked(None)
-    finished = Finished("error", "", error="the answer was broken off")
+    check = SupportChecked(None)
+    finished = Finished("error", "", error="the answer was interrupted")
     for event in events:
         match event:
             case SiteRead():
@@ -276,29 +384,17 @@ def summarize(events: Iterable[Event]) -> Answer:
             case SectionOpened():
                 trail.setdefault(event.section.id, event.section)
             case SupportChecked():
-                checked = event
+                check = event
             case Finished():
                 finished = event
             case _:
                 pass
     return Answer(
         text="".join(text),
-        state=finished.state,
-        model=finished.model,
         citations=tuple(cited.values()),
         trail=tuple(trail.values()),
-        rounds=finished.rounds,
-        usage=finished.usage,
-        tokens_read=finished.tokens_read,
-        dropped_citations=finished.dropped_citations,
-        withheld=finished.withheld,
-        spent=finished.spent,
-        error=finished.error,
-        not_found=finished.not_found,
-        cost=finished.cost,
-        currency=finished.currency,
-        docs=finished.docs,
         whole_site=whole_site,
-        support=checked.support,
-        support_skipped=checked.skipped,
+        support=check.support,
+        support_skipped=check.skipped,
+        **{name: getattr(finished, name) for name in finished.__struct_fields__},
     )

@@ -1,4 +1,7 @@
-"""What a question sets off before a model is asked: rules, search, outlines, and how much a model would read."""
+"""What happens with a question before the first request to a model: rules, search, outlines, and the size of the prompt.
+
+The field names are the JSON of `roaming explain --json`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.conversation import Conversation, check_question
 from mkdocs_roaming.answer.events import Reference
-from mkdocs_roaming.answer.loop import read_small_site
+from mkdocs_roaming.answer.loop import format_page_context, read_small_site
 from mkdocs_roaming.answer.models.base import UserTurn
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import RulesResult, apply_rules, rules_share
@@ -19,10 +22,12 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+_OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] ", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """A section that search finds; the best window of its text is the snippet."""
+    """A search result with the best part of its text."""
 
     section: Reference
     score: float
@@ -31,7 +36,15 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPage:
-    """A page whose inner outline goes along with the question: how many of its sections are shown."""
+    """A page whose outline is sent with the question.
+
+    Attributes:
+        id: Id of the page.
+        title: Title of the page.
+        breadcrumb: Titles from the top level to the page.
+        shown: Number of its sections in the outline.
+        sections: Number of all its sections.
+    """
 
     id: str
     title: str
@@ -42,7 +55,7 @@ class ExplainedPage:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedOutline:
-    """The outline in the prompt: how many of the sections it shows, and in how many tokens."""
+    """The outline: numbers of its sections and of all sections, and its estimated size."""
 
     shown: int
     sections: int
@@ -51,7 +64,7 @@ class ExplainedOutline:
 
 @dataclass(frozen=True, slots=True)
 class PromptTokens:
-    """The estimated tokens that a model reads before its first reply."""
+    """Estimated size of the parts of the first request."""
 
     instructions: int
     tools: int
@@ -63,10 +76,23 @@ class PromptTokens:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a question sets off. `sections` tells every section that the firing names, by its id.
+    """What happens with a question before the first request.
 
-    A site of fewer than `whole_site_tokens` is read `whole`, in one round without tools: then rules open nothing and
-    no outline is shown, though here it is told what they would do on a larger site.
+    A small site is read whole, in one round without tools. Then rules open nothing and no outline is sent; `firing`,
+    `hints` and `outline` show what would happen on a larger site.
+
+    Attributes:
+        question: The question.
+        page: The reader's page, if it exists.
+        whole: Whether the site is read whole.
+        site_tokens: Estimated size of the site.
+        whole_site_tokens: A site with fewer estimated tokens is read whole.
+        firing: The rules that match, and the sections that they open.
+        sections: All sections that `firing` names, by id.
+        hits: Search results.
+        hints: Pages whose outlines are sent with the question.
+        outline: The outline of the site.
+        prompt: Size of the first request.
     """
 
     question: str
@@ -91,71 +117,74 @@ def explain_question(
     budget: Budget | None = None,
     whole_site_tokens: int = SMALL_SITE_TOKENS,
 ) -> Explanation:
-    """Give what a question sets off on a site, by the same steps by which an answer begins; raises UsageError for none.
+    """Explain a question with the same steps as at the start of an answer.
 
-    The navigator is one that has opened nothing yet; what the rules open is opened in it.
+    Args:
+        navigator: A navigator that has opened nothing yet; the sections that rules choose are opened in it.
+        question: The question.
+        page: The reader's page: an id, a path or a URL.
+        hits: Number of search results.
+        budget: Limits of the answer.
+        whole_site_tokens: A site with fewer estimated tokens is read whole.
+
+    Raises:
+        UsageError: The question is empty or too long.
     """
     check_question(question)
-    reference = Conversation(navigator).reference
-    places, manifest = navigator.sections, navigator.library.manifest
-    place = places.resolve(page) if page else None
+    make_reference = Conversation(navigator).make_reference
+    index, manifest = navigator.sections, navigator.library.manifest
+    section = index.resolve(page) if page else None
     site = read_small_site(navigator, whole_site_tokens)
     outline = navigator.outline()
-    hints = navigator.hints(question, page if place else None)
-    firing = apply_rules(navigator, question, page, rules_share((budget or Budget()).open_chars))
-    opened = render(navigator.expand_sections(firing.opens)) if firing.opens else ""
+    hints = navigator.hints(question, page if section else None)
+    rules = apply_rules(navigator, question, page, rules_share((budget or Budget()).open_chars))
+    opened = render(navigator.expand_sections(rules.opens)) if rules.opens else ""
     found = navigator.search_sections(question, hits)
-    crumbs = places.breadcrumb(place) if place else ()
-    around = prompts.around("" if site else hints, crumbs)
+    results = found.hits if isinstance(found, SearchResults) else ()
+    context = format_page_context(navigator, page, "" if site else hints)
     tools = "" if site else json.dumps([[tool.name, tool.description, tool.parameters] for tool in TOOLS])
-    named = dict.fromkeys([*firing.opens, *(id_ for rule in firing.fired for id_ in rule.opens)])
-    named |= dict.fromkeys(dropped.id for dropped in firing.dropped)
+    named = dict.fromkeys([*rules.opens, *(id_ for rule in rules.fired for id_ in rule.opens)])
+    named |= dict.fromkeys(dropped.id for dropped in rules.dropped)
     return Explanation(
         question=question,
-        page=reference(place.id) if place else None,
+        page=make_reference(section.id) if section else None,
         whole=site is not None,
-        site_tokens=site.tokens if site else sum(one.section.tokens for one in places),
+        site_tokens=site.tokens if site else sum(one.section.tokens for one in index),
         whole_site_tokens=whole_site_tokens,
-        firing=firing,
-        sections={id_: reference(id_) for id_ in named},
-        hits=tuple(
-            ExplainedHit(reference(hit.id), hit.score, hit.snippet)
-            for hit in (found.hits if isinstance(found, SearchResults) else ())
-        ),
-        hints=_pages(places, hints),
-        outline=_outline(navigator, outline),
-        prompt=_prompt(
-            prompts.rules(manifest.site, whole=site is not None),
+        firing=rules,
+        sections={id_: make_reference(id_) for id_ in named},
+        hits=tuple(ExplainedHit(make_reference(hit.id), hit.score, hit.snippet) for hit in results),
+        hints=_count_pages(index, hints),
+        outline=_count_outline(navigator, outline),
+        prompt=_measure_prompt(
+            prompts.build_rules(manifest.site, whole_site=site is not None),
             tools,
-            site.text if site else prompts.outline(manifest.site, outline),
-            prompts.asked(UserTurn(question, around)),
+            site.text if site else prompts.format_outline(manifest.site, outline),
+            prompts.format_question(UserTurn(question, context)),
             "" if site else opened,
         ),
     )
 
 
-_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] ", re.MULTILINE)
-
-
-def _pages(places: SectionIndex, hints: str) -> tuple[ExplainedPage, ...]:
-    """Give the pages whose outlines a text holds, in its order."""
+def _count_pages(index: SectionIndex, hints: str) -> tuple[ExplainedPage, ...]:
     shown: dict[str, int] = {}
     pages: dict[str, PageEntry] = {}
-    for id_ in _LINE.findall(hints):
-        if place := places.get(id_):
-            pages[place.page.id] = place.page
-            shown[place.page.id] = shown.get(place.page.id, 0) + 1
+    for id_ in _OUTLINE_LINE.findall(hints):
+        if section := index.get(id_):
+            pages[section.page.id] = section.page
+            shown[section.page.id] = shown.get(section.page.id, 0) + 1
     return tuple(
-        ExplainedPage(id_, page.title, places.breadcrumb(SectionRef(page, 0)), shown[id_], len(page.sections))
+        ExplainedPage(id_, page.title, index.breadcrumb(SectionRef(page, 0)), shown[id_], len(page.sections))
         for id_, page in pages.items()
     )
 
 
-def _outline(navigator: Navigator, text: str) -> ExplainedOutline:
-    shown = {place.id for id_ in _LINE.findall(text) if (place := navigator.sections.get(id_))}
-    return ExplainedOutline(len(shown), len(navigator.sections), estimate_tokens(text))
+def _count_outline(navigator: Navigator, outline: str) -> ExplainedOutline:
+    ids = _OUTLINE_LINE.findall(outline)
+    shown = {section.id for id_ in ids if (section := navigator.sections.get(id_))}
+    return ExplainedOutline(len(shown), len(navigator.sections), estimate_tokens(outline))
 
 
-def _prompt(*texts: str) -> PromptTokens:
+def _measure_prompt(*texts: str) -> PromptTokens:
     instructions, tools, outline, question, rules = tokens = [estimate_tokens(text) for text in texts]
     return PromptTokens(instructions, tools, outline, question, rules, sum(tokens))

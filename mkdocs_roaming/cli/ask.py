@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -183,7 +183,7 @@ def ask(
         write_trace(trace, [recorded])
     result = recorded.answer if recorded else Answer("", "not_found", model.name)
     if as_json:
-        print_json(_answer_as_json(asdict(result), site))
+        print_json(_answer_as_json(result.to_dict(), site))
     elif recorded:
         print_answer(result)
     if result.state == "error":
@@ -265,7 +265,7 @@ def _show(traces: tuple[Trace, ...], *, as_json: bool) -> None:
     from mkdocs_roaming.cli.output import Trail, print_answer, print_line, sanitize
 
     if as_json:
-        print_json([{"question": trace.question, **asdict(trace.answer)} for trace in traces])
+        print_json([{"question": trace.question, **trace.answer.to_dict()} for trace in traces])
         return
     for at, trace in enumerate(traces):
         print_line(f"{chr(10) if at else ''}Question: {sanitize(trace.question)} ({sanitize(trace.site)})")

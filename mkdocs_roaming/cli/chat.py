@@ -303,7 +303,7 @@ _DO: dict[str, Callable[[Chat, Sequence[str]], Any]] = {
 
 def _followed(before: Turns, trace: Trace) -> Turns:
     """Give what the next question follows on: no answer that was refused or broken off before it began."""
-    nothing = f"{prompts.NO_ANSWER_HERE} [^{NO_SOURCE}]" if trace.answer.state == "not_found" else ""
+    nothing = f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if trace.answer.state == "not_found" else ""
     said = trace.answer.text or nothing
     history = (*before.history, Exchange(trace.question, said))[-_REMEMBERED:] if said else before.history
     opened = dict.fromkeys((*before.opened, *(section.id for section in trace.answer.trail)))

@@ -22,7 +22,7 @@ from mkdocs_roaming.answer.events import (
     SectionsFound,
     SiteRead,
 )
-from mkdocs_roaming.answer.loop import REOPEN_CALL
+from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
@@ -32,7 +32,7 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 
 NOT_FROM_THE_DOCS = "Not from the docs: what the model says by itself, unchecked and uncited."
 
-_OPENED = {REOPEN_CALL: "Still open", PINNED: "Opened by a rule"}
+_OPENED = {REOPEN_CALL_ID: "Still open", PINNED: "Opened by a rule"}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 # What a page's text could do to a terminal: move its cursor, change its title, hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -118,7 +118,7 @@ def no_answer_line(answer: Answer) -> str:
         return "The model does not answer this."
     if answer.state == "budget":
         return f"Stopped before there was an answer: the budget of {answer.spent} is spent."
-    return prompts.NO_ANSWER_HERE if answer.docs else "The model said nothing."
+    return prompts.NO_ANSWER if answer.docs else "The model said nothing."
 
 
 def _text(answer: Answer) -> str:

@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeVar
@@ -14,8 +15,8 @@ from typing import TypeVar
 import msgspec
 import yaml
 
-from mkdocs_roaming.answer.budget import Budget, Deadline
-from mkdocs_roaming.answer.loop import ModelReply, StopAnswer
+from mkdocs_roaming.answer.budget import Budget, Deadline, StopAnswer
+from mkdocs_roaming.answer.conversation import ModelReply
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -209,14 +210,11 @@ class _Generator:
             language=site.language,
         )
         reply = ModelReply(self._model, request, Deadline(self._budget.seconds, time.monotonic))
-        try:
-            while (part := await reply.part()) is not None:
-                reply.keep(part)
+        async with aclosing(reply.stream()) as parts:
+            async for part in parts:
                 if isinstance(part, Usage):
                     self.usage += part
-        finally:
-            await reply.close()
-        return "".join(reply.said)
+        return reply.text
 
     def _parse_reply(self, ref: SectionRef, text: str, reply: str) -> Question:
         match = re.search(r"\{.*\}", reply, re.DOTALL)

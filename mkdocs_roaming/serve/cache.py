@@ -7,9 +7,10 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
+from msgspec import structs
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
@@ -69,7 +70,7 @@ class AnswerCache:
 def without_cost(event: Event) -> Event:
     """Give an event as those are told it who pay nothing."""
     if isinstance(event, Finished):
-        return replace(event, usage=NO_USAGE, cost=None if event.cost is None else 0.0)
+        return structs.replace(event, usage=NO_USAGE, cost=None if event.cost is None else 0.0)
     return event
 
 
@@ -80,7 +81,13 @@ def make_cache_key(question: Question, page: SectionRef | None, digest: str, mod
 
 def hash_config(manifest: Manifest, budget: Budget, whole_site_tokens: int) -> str:
     """Give the digest of what is said to a model about a site, whatever is asked, and of what an answer may take."""
-    said = (prompts.rules(manifest.site), prompts.rules(manifest.site, whole=True), TOOLS, budget, whole_site_tokens)
+    said = (
+        prompts.build_rules(manifest.site),
+        prompts.build_rules(manifest.site, whole_site=True),
+        TOOLS,
+        budget,
+        whole_site_tokens,
+    )
     return hashlib.sha256(repr(said).encode("utf-8")).hexdigest()
 
 

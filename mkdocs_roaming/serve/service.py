@@ -324,7 +324,7 @@ class AnswerRequest:
         """Give the signed turn; none of a failure, a refusal, or where nothing was said at all."""
         if self._turn is None:
             result = summarize(self._events)
-            said = result.text or (prompts.NO_ANSWER_HERE if result.state == "not_found" else "")
+            said = result.text or (prompts.NO_ANSWER if result.state == "not_found" else "")
             trail, cited = ([one.id for one in sections] for sections in (result.trail, result.citations))
             turn = make_turn(self.question.text, said, trail, cited, self.deployment.digest)
             self._turn = self._desk.signer.sign(turn) if said and result.state in _REMEMBERED else ""

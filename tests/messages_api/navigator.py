@@ -23,7 +23,7 @@ class Navigator:
             return _quoted(best)
         if view.tools:
             if view.rounds == 0:
-                shown = _lines(view.system, view.around)
+                shown = _lines(view.system, view.context)
                 return [
                     Call("expand_sections", {"ids": _ranked(question, shown)[:AT_ONCE]}),
                     Call("search_sections", {"query": view.question, "limit": 5}),

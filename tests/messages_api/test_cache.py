@@ -28,8 +28,7 @@ def read(usage: dict[str, int]) -> tuple[bool, bool, bool]:
     return (usage[kinds[0]] > 0, usage[kinds[1]] > 0, usage[kinds[2]] > 0)
 
 
-def test_a_prefix_is_written_first_and_read_from_then_on() -> None:
-    """What stands behind the last mark is plain input; the sum is always the same."""
+def test_prefix_is_written_then_read() -> None:
     cache = Cache()
     one = cache.count({**body(), "messages": [{"role": "user", "content": "first"}]})
     two = cache.count({**body(), "messages": [{"role": "user", "content": "other"}]})
@@ -39,15 +38,13 @@ def test_a_prefix_is_written_first_and_read_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("change", [{"tools": "u"}, {"outline": "p" * 4000}, {"model": "other"}])
-def test_a_prefix_that_differs_anywhere_is_not_found(change: dict[str, Any]) -> None:
-    """Tools come first, then the system prompt; each model has its own."""
+def test_changed_prefix_is_not_found(change: dict[str, Any]) -> None:
     cache = Cache()
     cache.count(body())
     assert read(cache.count(body(**change))) == (False, True, False)
 
 
-def test_a_conversation_is_read_as_far_as_it_was_written() -> None:
-    """The turn before is found again, the new one is written."""
+def test_conversation_is_read_up_to_last_write() -> None:
     cache = Cache()
     cache.count(body("o" * 4000, "a" * 400))
     usage = cache.count(body("o" * 4000, "a" * 400, "b" * 400, "c" * 400))
@@ -55,16 +52,14 @@ def test_a_conversation_is_read_as_far_as_it_was_written() -> None:
     assert 200 < usage["cache_creation_input_tokens"] < 260
 
 
-def test_a_tool_choice_leaves_the_outline_but_not_the_messages() -> None:
-    """As with the provider."""
+def test_tool_choice_keeps_outline_but_not_messages() -> None:
     cache = Cache()
     whole = cache.count(body("o" * 4000, "a" * 400))["cache_creation_input_tokens"]
     usage = cache.count(body("o" * 4000, "a" * 400, tool_choice={"type": "none"}))
     assert 1000 < usage["cache_read_input_tokens"] < whole
 
 
-def test_an_entry_more_than_twenty_blocks_back_is_not_found() -> None:
-    """Unless a mark stands nearer to it."""
+def test_entry_more_than_twenty_blocks_back_is_not_found() -> None:
     cache = Cache()
     cache.count({**body(), "messages": []})
     many = body("o" * 4000, *["x" * 8] * 25)
@@ -72,8 +67,7 @@ def test_an_entry_more_than_twenty_blocks_back_is_not_found() -> None:
     assert read(cache.count(many)) == (False, True, False)
 
 
-def test_small_prefixes_and_old_entries_are_not_kept() -> None:
-    """Five minutes from the last use, or an hour where the mark says so."""
+def test_small_prefixes_and_expired_entries_are_not_cached() -> None:
     now = [0.0]
     cache = Cache(clock=lambda: now[0])
     assert read(cache.count(body("small"))) == (False, False, True)

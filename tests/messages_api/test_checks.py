@@ -37,8 +37,7 @@ def post(api: MessagesApi, name: str, body: Any, key: str = "test-key") -> httpx
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_good_request_is_answered(name: str) -> None:
-    """Nothing is wrong with it."""
+def test_valid_request_is_answered(name: str) -> None:
     with serving(MessagesApi(budget=700)) as api:
         response = post(api, name, WIRES[name]["good"])
     assert (response.status_code, api.faults) == (200, [])
@@ -49,8 +48,7 @@ def test_a_good_request_is_answered(name: str) -> None:
     ("name", "case"),
     [pytest.param(name, case, id=f"{name}: {case['wrong']}") for name in PATHS for case in WIRES[name]["cases"]],
 )
-def test_a_malformed_request_is_refused_and_remembered(name: str, case: dict[str, Any]) -> None:
-    """It gets a 400 that says why, and the same stands among the faults."""
+def test_malformed_request_is_refused_and_recorded(name: str, case: dict[str, Any]) -> None:
     changes = [case[key] for key in ("change", "also") if key in case]
     with serving(MessagesApi(budget=700)) as api:
         response = post(api, name, changed(WIRES[name]["good"], *changes))
@@ -59,8 +57,7 @@ def test_a_malformed_request_is_refused_and_remembered(name: str, case: dict[str
     assert any(case["fault"] in fault for fault in api.faults)
 
 
-def test_what_is_no_json_is_refused() -> None:
-    """A fault as any other."""
+def test_request_without_json_is_refused() -> None:
     with serving(MessagesApi()) as api:
         headers = {"Authorization": "Bearer test-key"}
         response = httpx2.post(api.url + "/v1/messages", content=b"{", headers=headers)
@@ -69,8 +66,7 @@ def test_what_is_no_json_is_refused() -> None:
     assert api.faults == []
 
 
-def test_a_wrong_key_model_or_path_is_told() -> None:
-    """With the status that the provider has for it; none of them is a malformed request."""
+def test_wrong_key_model_or_path_is_reported() -> None:
     good = WIRES["messages"]["good"]
     with serving(MessagesApi(models=("claude-opus-5-5",))) as api:
         assert post(api, "messages", good, key="other").status_code == 401
@@ -80,8 +76,7 @@ def test_a_wrong_key_model_or_path_is_told() -> None:
     assert api.faults == []
 
 
-def test_thinking_is_taken_back_in_its_own_conversation_alone() -> None:
-    """Its signature is bound to all that stands before it, but for the marks."""
+def test_thinking_is_accepted_only_in_its_conversation() -> None:
     good = WIRES["messages"]["good"]
     block = {"type": "thinking", "thinking": "", "signature": before(good, 1)}
     body = changed(good, [["messages", 1, "content", 0], block])

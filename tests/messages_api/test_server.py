@@ -30,8 +30,7 @@ def events(text: str) -> Iterator[dict[str, Any]]:
     return (json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:") and "[DONE]" not in line)
 
 
-def test_a_reply_has_the_frames_of_the_messages_api() -> None:
-    """Blocks open and close in order; text, citations, calls and thinking come as their own deltas."""
+def test_messages_reply_has_expected_events() -> None:
     parts = [
         Think("Hm."),
         Say("The port is 8642."),
@@ -58,8 +57,7 @@ def test_a_reply_has_the_frames_of_the_messages_api() -> None:
     assert told[0]["message"]["usage"]["cache_creation_input_tokens"] == 0  # too small to be kept
 
 
-def test_a_reply_has_the_pieces_of_the_chat_api() -> None:
-    """Usage comes last, where it was asked for."""
+def test_chat_reply_has_expected_chunks() -> None:
     parts = [Say("The port is 8642."), Call("expand_sections", {"ids": ["a"]}), End("max_tokens")]
     with serving(MessagesApi(Script(parts, parts))) as api:
         text = httpx2.post(api.url + "/v1/chat/completions", json=GOOD["/v1/chat/completions"], headers=KEY).text
@@ -74,8 +72,7 @@ def test_a_reply_has_the_pieces_of_the_chat_api() -> None:
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_who_leaves_is_noticed(path: str) -> None:
-    """At once, while a reply is under way."""
+def test_client_disconnect_is_detected(path: str) -> None:
     with serving(MessagesApi(Script([Say("Well, "), Wait(60)]))) as api:
         with httpx2.stream("POST", api.url + path, json=GOOD[path], headers=KEY) as response:
             next(response.iter_bytes())
@@ -85,15 +82,13 @@ def test_who_leaves_is_noticed(path: str) -> None:
         assert api.exchanges[0].left - gone < 0.5
 
 
-def test_a_cut_is_a_cut() -> None:
-    """The client learns that the body is not whole."""
+def test_cut_connection_is_cut() -> None:
     with serving(MessagesApi(Script([Say("Well, "), Cut()]))) as api, pytest.raises(httpx2.RemoteProtocolError):
         httpx2.post(api.url + "/v1/messages", json=GOOD["/v1/messages"], headers=KEY)
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_a_brain_sees_the_text_of_a_request(path: str) -> None:
-    """The question, what tools gave, and which tools there are, alike for both wires."""
+def test_brain_sees_request_text(path: str) -> None:
     brain = Script([Say("Yes.")])
     with serving(MessagesApi(brain)) as api:
         httpx2.post(api.url + path, json=GOOD[path], headers=KEY)
@@ -103,8 +98,7 @@ def test_a_brain_sees_the_text_of_a_request(path: str) -> None:
     assert "rules" in view.system
 
 
-def test_the_navigator_opens_several_and_quotes_what_it_opened() -> None:
-    """It knows no more than what stands in the request."""
+def test_navigator_opens_and_quotes_sections() -> None:
     outline = "[07f3277d] Server — the port it listens on\n[17f3277d] Logs — old logs\n[27f3277d] Steam — hot"
     first = View(outline, "Which port does the server listen on?", "", (), {}, 0, ("expand_sections",))
     call, search = Navigator().reply(first)
@@ -121,8 +115,7 @@ def test_the_navigator_opens_several_and_quotes_what_it_opened() -> None:
     assert list(Navigator().reply(nothing)) == [Say("The documentation does not say [^none].")]
 
 
-def test_an_adversary_may_fail_a_few_times_only() -> None:
-    """For trying again."""
+def test_adversary_fails_limited_number_of_times() -> None:
     view = View("", "", "", (), {}, 0, ())
     brain = Adversary("overloaded", fails=1, then=Script([Say("Yes.")]))
     assert [next(iter(brain.reply(view))) for _ in range(2)][1] == Say("Yes.")

@@ -1,8 +1,6 @@
-"""What Claude is sent: turns as messages, opened sections as search results, marks where its cache may cut.
+"""Claude, through Anthropic's Messages API or any server that offers the same API.
 
-A conversation is only ever added to, byte for byte, so that what was sent once is read from the cache. Claude's
-thinking is bound to all that stands before it: where sections were closed to make room, what it thought behind them is
-left out.
+This is the only module that imports `anthropic`, and only when a model is created: the import takes more than a second.
 """
 
 from __future__ import annotations
@@ -24,10 +22,12 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     CallIds,
     Citation,
+    ModelConfig,
     OpenSection,
     Part,
     Request,
     Stop,
+    StopReason,
     Text,
     ToolCall,
     ToolResult,
@@ -39,6 +39,7 @@ from mkdocs_roaming.answer.models.base import (
     replace_surrogates,
     split_expansion,
 )
+from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL
 from mkdocs_roaming.answer.models.retry import (
     error_for_connection,
     error_for_format,
@@ -51,47 +52,224 @@ from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, Tool, ToolError, render
 
 Block = dict[str, Any]
-
-
 Ttl = Literal["5m", "1h"]
+
+BASE_URL = "https://api.anthropic.com"
+THINKING_TOKENS = 2_000
+"""Added to the maximum output of models that think first: their thinking counts as output."""
+
+_LEAST_THINKING = {
+    "claude-haiku-5-5": {"thinking": {"type": "disabled"}},
+    "claude-sonnet-5-5": {"thinking": {"type": "between_tools"}},
+    "claude-opus-5-5": {"output_config": {"effort": "low"}},
+    "claude-fable-5": {"output_config": {"effort": "low"}},
+    "claude-mythos-5": {"output_config": {"effort": "low"}},
+    "claude-sonnet-5": {"thinking": {"type": "disabled"}},
+    "claude-opus-5": {"thinking": {"type": "disabled"}},
+}
+"""Parameters for the least thinking before a short answer, by prefix of the model's name; the first match applies."""
+
+_NO_DEFAULT_THINKING = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
+
+_STOP_REASONS: Mapping[str, StopReason] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tools",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "length",
+    "refusal": "refusal",
+}
+
+_WRONG_FORMAT = "a response that is not from the Messages API"
+_log = logging.getLogger(__name__)
+
+
+class AnthropicModel:
+    """Claude with native citations; rules and outline are read from the prompt cache."""
+
+    def __init__(
+        self,
+        model: str = DEFAULT_CLAUDE_MODEL,
+        *,
+        key: str,
+        base_url: str = "",
+        key_name: str = "ANTHROPIC_API_KEY",
+        ttl: Ttl = "5m",
+        thinking: str | None = None,
+        retries: int = 2,
+        patience: float = 20.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        """Create a model.
+
+        Args:
+            model: Name of the model.
+            key: API key.
+            base_url: Base URL of the API.
+            key_name: Environment variable of the key, for error messages.
+            ttl: Lifetime of the cached outline.
+            thinking: Type of thinking as in the API (default: as little as the model allows).
+            retries: Maximum number of attempts after a temporary failure.
+            patience: Maximum pause before an attempt, in seconds.
+            sleep: Waits before an attempt.
+
+        Raises:
+            UsageError: The package `anthropic` is not installed, or an argument is invalid.
+        """
+        try:
+            import anthropic
+            import httpx2
+        except ImportError:
+            raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
+        if ttl not in ("5m", "1h"):
+            raise UsageError(f"the lifetime of a prompt cache is 5m or 1h, not {ttl!r}")
+        self.name = model
+        base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
+        self._service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
+        self._ttl: Ttl = ttl
+        self._parameters = _thinking_parameters(model, thinking)
+        self._extra_tokens = THINKING_TOKENS if _may_think(model, self._parameters) else 0
+        self._retries, self._patience, self._sleep = retries, patience, sleep
+        self._anthropic, self._httpx2 = anthropic, httpx2
+        # Without keep-alive, one client can serve several event loops, and no connection stays open.
+        http = anthropic.DefaultAsyncHttpxClient(
+            limits=httpx2.Limits(max_keepalive_connections=0), event_hooks={"response": [self._limit_retry_pause]}
+        )
+        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=retries, http_client=http)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> AnthropicModel:
+        """Create the model for `claude:NAME`."""
+        model = config.name or DEFAULT_CLAUDE_MODEL
+        base_url = config.get_base_url("ANTHROPIC_BASE_URL")
+        key, key_name = config.get_key("ANTHROPIC_API_KEY")
+        if not key and not base_url:
+            raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
+        # Local servers often need no key, but the SDK does.
+        return cls(model, key=key or "none", base_url=base_url, key_name=key_name)
+
+    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Stream the reply to a request.
+
+        The events are read directly, not with the SDK's accumulating stream, which fails on arguments that are not
+        JSON; the navigator's tools accept them.
+        """
+        return stream_with_retries(
+            lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep
+        )
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+        encoded = encode_request(request, ttl=self._ttl)
+        max_tokens = request.output_tokens + self._extra_tokens
+        parameters = {**encoded.parameters, **self._parameters, "max_tokens": max_tokens}
+        reader = ReplyReader()
+        try:
+            stream: Any = await self._client.messages.create(model=self.name, stream=True, **parameters)
+            async with stream:
+                async for event in stream:
+                    for part in reader.feed(event):
+                        yield part
+                    if reader.too_long:
+                        yield Stop("length")
+                        return
+        except (self._anthropic.APIError, self._httpx2.TransportError) as error:
+            raise self._to_model_error(error) from None
+        except (ValueError, AttributeError, KeyError, TypeError):
+            _log.debug("cannot read the reply", exc_info=True)
+            raise error_for_format(self._service, _WRONG_FORMAT) from None
+        if reader.reason is None:
+            if reader.started:
+                raise error_for_interruption(self._service)
+            raise error_for_format(self._service, _WRONG_FORMAT)
+        yield Stop(reader.reason, ClaudeState(tuple(reader.blocks), request.note, encoded.digest))
+
+    async def _limit_retry_pause(self, response: Any) -> None:
+        """Stop the SDK from a retry if its pause would be too long for a reader."""
+        pause = parse_retry_after(response.headers) if response.status_code >= 400 else None
+        if pause is not None and pause > self._patience:
+            response.headers["x-should-retry"] = "false"
+
+    def _to_model_error(self, error: Any) -> ModelError:
+        anthropic = self._anthropic
+        if isinstance(error, anthropic.APIStatusError):
+            pause = parse_retry_after(error.response.headers)
+            failure = error_for_status(
+                self._service, error.status_code, error.type or "", error.api_message or "", pause
+            )
+            failure.retryable = failure.retryable and error.status_code == 200  # otherwise the SDK has already retried
+            failure.unbilled = is_unbilled(error.status_code)
+            return failure
+        if isinstance(error, anthropic.APIConnectionError):
+            cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+            failure = error_for_connection(self._service, cause)
+            failure.retryable = False
+            return failure
+        if isinstance(error, self._httpx2.TransportError):
+            return error_for_interruption(self._service)
+        return error_for_format(self._service, _WRONG_FORMAT)
+
+
+def _thinking_parameters(model: str, thinking: str | None) -> dict[str, Any]:
+    if thinking is not None:
+        return {"thinking": {"type": thinking}}
+    return next((dict(fixed) for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix)), {})
+
+
+def _may_think(model: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a part of the output may be thinking."""
+    kind = parameters.get("thinking", {}).get("type")
+    return kind not in ("disabled", "between_tools") and not (kind is None and model.startswith(_NO_DEFAULT_THINKING))
+
+
+# Requests
+#
+# A conversation only grows, byte for byte, so the cache is hit by each later request. Claude's thinking is signed
+# together with everything before it: after sections were closed to make room, the thinking behind them is left out.
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeState:
-    """What comes back with a turn of Claude's: its blocks as they were, the note it was told, what stood before it."""
+    """Provider state of a turn.
+
+    Attributes:
+        blocks: The content blocks of the reply.
+        note: The note of the request.
+        digest: The digest of the request.
+    """
 
     blocks: tuple[Mapping[str, Any], ...]
     note: str
-    before: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedRequest:
-    """The parameters of a request, and the digest of what it says."""
+    """The parameters of an API request, and the digest of its content."""
 
     parameters: dict[str, Any]
     digest: str
 
 
 def encode_request(request: Request, *, ttl: Ttl = "5m") -> EncodedRequest:
-    """Give what is sent for a request.
+    """Return a request as parameters of the Messages API.
 
-    Where there is something to open the tools stay defined in the last round, when none may be called: they come first
-    in the cached prefix, and the API wants them wherever earlier turns called one.
+    The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
+    and the API requires them if an earlier turn called one.
     """
-    roams = (request.outline and not request.site) or any(isinstance(turn, ToolTurn) for turn in request.turns)
-    tools = [_tool(tool) for tool in request.tools or (TOOLS if roams else ())]
-    system = [_text(text) for text in (request.rules, request.outline) if text.strip()]
-    first = _digest(tools, system)
-    messages = _messages(request, first)
-    digest = _digest(first, messages)
+    needs_tools = (request.outline and not request.site) or any(isinstance(turn, ToolTurn) for turn in request.turns)
+    tools = [_encode_tool(tool) for tool in request.tools or (TOOLS if needs_tools else ())]
+    system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
+    prefix_digest = _digest(tools, system)
+    messages = _encode_turns(request, prefix_digest)
+    digest = _digest(prefix_digest, messages)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     parameters: dict[str, Any] = {"system": system, "messages": messages}
     if tools:
         parameters["tools"] = tools
     if request.tools:
-        # The turn before was marked last time: a mark finds its entry however many blocks have come since.
+        # The previous breakpoint is set again: the API looks back only 20 blocks from a breakpoint.
         for message in [message for message in messages if message["role"] == "user"][-2:]:
             message["content"][-1]["cache_control"] = {"type": "ephemeral"}
     elif tools:
@@ -99,7 +277,7 @@ def encode_request(request: Request, *, ttl: Ttl = "5m") -> EncodedRequest:
     return EncodedRequest(replace_surrogates(parameters), digest)
 
 
-def _messages(request: Request, first: str) -> list[Block]:
+def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:
     messages: list[Block] = []
     ids = CallIds()
 
@@ -112,144 +290,141 @@ def _messages(request: Request, first: str) -> list[Block]:
     for turn in request.turns:
         match turn:
             case UserTurn():
-                add("user", [_text(prompts.asked(turn))])
+                add("user", [_text_block(prompts.format_question(turn))])
             case ToolTurn():
-                add("user", [_tool_result(result, ids) for result in turn.results])
+                add("user", [_encode_tool_result(result, ids) for result in turn.results])
             case AssistantTurn():
-                kept = turn.keep if isinstance(turn.keep, ClaudeState) else None
-                if kept and kept.note:
-                    add("user", [_text(kept.note)])
-                add("assistant", _said(turn, kept, ids, lambda: _digest(first, messages)))
+                state = turn.provider_state if isinstance(turn.provider_state, ClaudeState) else None
+                if state and state.note:
+                    add("user", [_text_block(state.note)])
+                unchanged = state is not None and state.digest == _digest(prefix_digest, messages)
+                add("assistant", _encode_reply(turn, state, ids, unchanged=unchanged))
     if request.note:
-        add("user", [_text(request.note)])
+        add("user", [_text_block(request.note)])
     return messages
 
 
-def _said(turn: AssistantTurn, kept: ClaudeState | None, ids: CallIds, before: Callable[[], str]) -> list[Block]:
-    if kept is None or len(_calls(kept.blocks)) != len(turn.calls):
-        text = [_text(turn.text)] if turn.text.strip() else []
-        calls = [
+def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, ids: CallIds, *, unchanged: bool) -> list[Block]:
+    """Return the blocks of an earlier reply; `unchanged` if the conversation before it was not edited since."""
+    if state is None or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
+        blocks = [_text_block(turn.text)] if turn.text.strip() else []
+        blocks += [
             {
                 "type": "tool_use",
-                "id": ids.of(call),
-                "name": _name(call.name),
+                "id": ids.get(call),
+                "name": _tool_name(call.name),
                 "input": arguments_as_object(call.arguments),
             }
             for call in turn.calls
         ]
-        return [*text, *calls] or [_text(prompts.NO_ANSWER_HERE)]
-    blocks = [dict(block) for block in kept.blocks]
-    if kept.before != before():
-        blocks = [_loosened(block) for block in blocks if "thinking" not in block["type"]]
-    for call, block in zip(turn.calls, _calls(blocks), strict=True):
-        block["id"], block["name"] = ids.of(call), _name(call.name)
-    return blocks or [_text(prompts.NO_ANSWER_HERE)]
+        return blocks or [_text_block(prompts.NO_ANSWER)]
+    blocks = [dict(block) for block in state.blocks]
+    if not unchanged:
+        # Citations refer to search results by number, and some of these are gone.
+        blocks = [_without_citations(block) for block in blocks if "thinking" not in block["type"]]
+    for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
+        block["id"], block["name"] = ids.get(call), _tool_name(call.name)
+    return blocks or [_text_block(prompts.NO_ANSWER)]
 
 
-def _calls(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _tool_use_blocks(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [block for block in blocks if block["type"] == "tool_use"]
 
 
-def _loosened(block: Block) -> Block:
-    """Give a block without its citations: they count search results, of which some are gone."""
+def _without_citations(block: Block) -> Block:
     return {name: value for name, value in block.items() if name != "citations"}
 
 
-def _name(name: object) -> str:
-    """Give a tool's name as it may stand on the wire, whatever the model made up."""
-    plain = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in str(name)
-    )
-    return plain[:64] or "unknown"
+def _tool_name(name: object) -> str:
+    """Return a tool's name in the characters that the API allows, whatever the model wrote."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", str(name))[:64] or "unknown"
 
 
-def _text(text: str) -> Block:
+def _text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _tool(tool: Tool) -> Block:
+def _encode_tool(tool: Tool) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _tool_result(told: ToolResult, ids: CallIds) -> Block:
-    result = told.result
-    block: Block = {"type": "tool_result", "tool_use_id": ids.of(told.call)}
+def _encode_tool_result(tool_result: ToolResult, ids: CallIds) -> Block:
+    """Return a tool result; each open section is a search result of its own, so that it is cited by its own id."""
+    result = tool_result.result
+    block: Block = {"type": "tool_result", "tool_use_id": ids.get(tool_result.call)}
     content: list[Block] = []
     if isinstance(result, ExpandResult):
-        content += [_search_result(section) for expansion in result.sections for section in split_expansion(expansion)]
+        sections = (section for expansion in result.sections for section in split_expansion(expansion))
+        content += map(_encode_section, sections)
         result = replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))
     if isinstance(result, ToolError):
         block["is_error"] = True
     if (text := re.sub(r"\n{3,}", "\n\n", render(result))).strip():
-        content.append(_text(text))
+        content.append(_text_block(text))
     return {**block, "content": content}
 
 
-def _search_result(section: OpenSection) -> Block:
-    """Give a section as a search result of its own, so that it is cited by its own id."""
+def _encode_section(section: OpenSection) -> Block:
     return {
         "type": "search_result",
         "source": section.id,
         "title": " › ".join(section.breadcrumb) or section.id,
-        "content": [_text(section.text)],
+        "content": [_text_block(section.text)],
         "citations": {"enabled": True},
     }
 
 
-def _digest(*said: object) -> str:
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")).hexdigest()
+def _digest(*values: object) -> str:
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-# MERGED mkdocs_roaming.answer.models.claude_reply:
-# What Claude streams, read event by event into parts.
-
-
-REASONS: Mapping[str, Literal["end", "tools", "length", "refusal"]] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "tool_use": "tools",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "pause_turn": "length",
-    "refusal": "refusal",
-}
+# Replies
 
 
 class ReplyReader:
-    """One reply while it arrives. `blocks` are its content as it is told again, `reason` why it ended."""
+    """Turns the events of a stream into parts.
+
+    Attributes:
+        blocks: The content of the reply, as it is sent back in later requests.
+        reason: Why the reply ended; None until then.
+        started: Whether the first event has arrived.
+        too_long: Whether the arguments of a call exceed their maximum length.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, Any]] = []
-        self.reason: Literal["end", "tools", "length", "refusal"] | None = None
-        self.begun = False
+        self.reason: StopReason | None = None
+        self.started = False
         self.too_long = False
-        """Whether arguments came that have no end."""
         self._block: dict[str, Any] | None = None
         self._json: list[str] = []
-        self._length = 0
-        self._unread: list[dict[str, Any]] = []
-        self._told = Usage()
+        self._json_length = 0
+        self._invalid_calls: list[dict[str, Any]] = []
+        self._usage = Usage()
 
-    def take(self, event: Any) -> Iterator[Part]:
-        """Give the parts that an event adds."""
+    def feed(self, event: Any) -> Iterator[Part]:
+        """Yield the parts that an event completes."""
         match event.type:
             case "message_start":
-                self.begun = True
-                yield from self._usage(event.message.usage, output=False)
+                self.started = True
+                yield from self._read_usage(event.message.usage, with_output=False)
             case "content_block_start":
-                self._block, self._json, self._length = _plain(event.content_block), [], 0
+                block = event.content_block.to_dict()
+                self._block = {name: value for name, value in block.items() if value is not None}
+                self._json, self._json_length = [], 0
                 if text := self._block.get("text"):
                     yield Text(text)
             case "content_block_delta" if self._block is not None:
-                yield from self._delta(self._block, event.delta)
+                yield from self._read_delta(self._block, event.delta)
             case "content_block_stop" if self._block is not None:
-                yield from self._whole(self._block)
+                yield from self._end_block(self._block)
                 self._block = None
             case "message_delta":
-                yield from self._usage(event.usage, output=True)
-                yield from self._end(event.delta.stop_reason)
+                yield from self._read_usage(event.usage, with_output=True)
+                yield from self._end_reply(event.delta.stop_reason)
 
-    def _delta(self, block: dict[str, Any], delta: Any) -> Iterator[Part]:
+    def _read_delta(self, block: dict[str, Any], delta: Any) -> Iterator[Part]:
         match delta.type:
             case "text_delta":
                 block["text"] = block.get("text", "") + delta.text
@@ -258,14 +433,14 @@ class ReplyReader:
                 block.setdefault("citations", []).append(delta.citation.to_dict())
             case "input_json_delta":
                 self._json.append(delta.partial_json)
-                self._length += len(delta.partial_json)
-                self.too_long = self._length > MAX_ARGUMENT_CHARS
+                self._json_length += len(delta.partial_json)
+                self.too_long = self._json_length > MAX_ARGUMENT_CHARS
             case "thinking_delta":
                 block["thinking"] = block.get("thinking", "") + delta.thinking
             case "signature_delta":
                 block["signature"] = delta.signature
 
-    def _whole(self, block: dict[str, Any]) -> Iterator[Part]:
+    def _end_block(self, block: dict[str, Any]) -> Iterator[Part]:
         match block["type"]:
             case "text":
                 text = block["text"]
@@ -273,208 +448,45 @@ class ReplyReader:
                     block.pop("citations", None)
                 if text.strip():
                     self.blocks.append(block)
-                # The model may have written the mark itself, as the rules ask for.
-                sources = dict.fromkeys(str(cited.get("source")) for cited in block.get("citations", ()))
+                # The model may also have written the citation itself, as the rules ask for.
+                sources = dict.fromkeys(str(citation.get("source")) for citation in block.get("citations", ()))
                 yield from (Citation(id_) for id_ in sources if f"[^{id_}]" not in text)
             case "tool_use":
-                arguments = parse_arguments("".join(self._json)) if self._length else block.get("input", {})
-                block["input"] = arguments
-                if isinstance(arguments, str):
-                    self._unread.append(block)
+                block["input"] = parse_arguments("".join(self._json)) if self._json_length else block.get("input", {})
+                if isinstance(block["input"], str):
+                    self._invalid_calls.append(block)
                 else:
-                    yield self._call(block)
+                    yield self._make_call(block)
             case "thinking" | "redacted_thinking":
                 self.blocks.append(block)
 
-    def _end(self, stop_reason: str | None) -> Iterator[Part]:
+    def _end_reply(self, stop_reason: str | None) -> Iterator[Part]:
         if stop_reason is None:
             return
-        self.reason = REASONS.get(stop_reason, "end")
-        if self.reason != "length":  # what was cut off in its middle is no call
-            for block in self._unread:
-                yield self._call(block)
-        self._unread = []
+        self.reason = _STOP_REASONS.get(stop_reason, "end")
+        if self.reason != "length":  # otherwise the call was cut off
+            for block in self._invalid_calls:
+                yield self._make_call(block)
+        self._invalid_calls = []
 
-    def _call(self, block: dict[str, Any]) -> ToolCall:
+    def _make_call(self, block: dict[str, Any]) -> ToolCall:
         self.blocks.append({**block, "input": arguments_as_object(block["input"])})
         return ToolCall(str(block["id"]), str(block["name"]), block["input"])
 
-    def _usage(self, counted: Any, *, output: bool) -> Iterator[Part]:
-        """Give what was counted beyond what was told: counts of later events are totals."""
-        told = self._told
+    def _read_usage(self, counted: Any, *, with_output: bool) -> Iterator[Part]:
+        """Yield the usage since the last event: later events count totals."""
+        known = self._usage
 
-        def more(name: str, before: int) -> int:
+        def increase(name: str, before: int) -> int:
             count = getattr(counted, name, None)
             return max(count - before, 0) if isinstance(count, int) else 0
 
         usage = Usage(
-            more("input_tokens", told.input),
-            more("cache_read_input_tokens", told.cache_read),
-            more("cache_creation_input_tokens", told.cache_write),
-            more("output_tokens", told.output) if output else 0,
+            increase("input_tokens", known.input),
+            increase("cache_read_input_tokens", known.cache_read),
+            increase("cache_creation_input_tokens", known.cache_write),
+            increase("output_tokens", known.output) if with_output else 0,
         )
         if usage != Usage():
-            self._told = told + usage
+            self._usage = known + usage
             yield usage
-
-
-def _plain(block: Any) -> dict[str, Any]:
-    """Give a block as it came, without what was not set."""
-    return {name: value for name, value in block.to_dict().items() if value is not None}
-
-
-# MERGED mkdocs_roaming.answer.models.claude:
-# Claude, through Anthropic's Messages API or any server that speaks it.
-#
-# The only module that imports `anthropic`, and only when a Claude is made: it takes more than a second.
-
-
-_log = logging.getLogger(__name__)
-
-
-_NOT_IT = "what is not the Messages API"
-
-
-DEFAULT_MODEL = "claude-haiku-5-5"
-
-
-BASE_URL = "https://api.anthropic.com"
-
-
-THINKING_ROOM = 2_000
-
-
-"""Tokens added to a reply's limit where a model thinks first: its thoughts count as output."""
-
-
-class AnthropicModel:
-    """Answers with native citations, and reads rules and outline from the prompt cache.
-
-    `ttl` is how long the outline stays cached. `thinking` is what the API calls the type: by default as little as the
-    model allows. A call that fails for a while is made again, at most `retries` times, and never after a pause of more
-    than `patience` seconds.
-    """
-
-    def __init__(
-        self,
-        model: str = DEFAULT_MODEL,
-        *,
-        key: str,
-        base_url: str = "",
-        key_name: str = "ANTHROPIC_API_KEY",
-        ttl: Ttl = "5m",
-        thinking: str | None = None,
-        retries: int = 2,
-        patience: float = 20.0,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-    ) -> None:
-        try:
-            import anthropic
-            import httpx2
-        except ImportError:
-            raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
-        if ttl not in ("5m", "1h"):
-            raise UsageError(f"a prompt cache lives for 5m or 1h, not {ttl!r}")
-        self.name = model
-        base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
-        self._service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
-        self._ttl: Ttl = ttl
-        self._fixed = _fixed(model, thinking)
-        self._room = 0 if _is_silent(model, self._fixed) else THINKING_ROOM
-        self._retries, self._patience, self._sleep = retries, patience, sleep
-        self._anthropic, self._httpx2 = anthropic, httpx2
-        # No connection outlives its reply: one client serves any number of event loops, and none is left open.
-        http = anthropic.DefaultAsyncHttpxClient(
-            limits=httpx2.Limits(max_keepalive_connections=0), event_hooks={"response": [self._impatient]}
-        )
-        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=retries, http_client=http)
-
-    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Stream the reply to a request.
-
-        Events are read as they come over the wire, not through the SDK's accumulating stream: that one gives up at
-        arguments which are not JSON, and the tools forgive them.
-        """
-        return stream_with_retries(
-            lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep
-        )
-
-    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
-        message = encode_request(request, ttl=self._ttl)
-        parameters = {**message.parameters, **self._fixed, "max_tokens": request.output_tokens + self._room}
-        reading = ReplyReader()
-        try:
-            stream: Any = await self._client.messages.create(model=self.name, stream=True, **parameters)
-            async with stream:
-                async for event in stream:
-                    for part in reading.take(event):
-                        yield part
-                    if reading.too_long:
-                        yield Stop("length")
-                        return
-        except (self._anthropic.APIError, self._httpx2.TransportError) as error:
-            raise self._failure(error) from None
-        except (ValueError, AttributeError, KeyError, TypeError):
-            _log.debug("reading a reply failed", exc_info=True)
-            raise error_for_format(self._service, _NOT_IT) from None
-        if reading.reason is None:
-            raise error_for_interruption(self._service) if reading.begun else error_for_format(self._service, _NOT_IT)
-        yield Stop(reading.reason, ClaudeState(tuple(reading.blocks), request.note, message.digest))
-
-    async def _impatient(self, response: Any) -> None:
-        """Keep the SDK from waiting longer than a reader would."""
-        wait = parse_retry_after(response.headers) if response.status_code >= 400 else None
-        if wait is not None and wait > self._patience:
-            response.headers["x-should-retry"] = "false"
-
-    def _failure(self, error: Any) -> ModelError:
-        anthropic = self._anthropic
-        if isinstance(error, anthropic.APIStatusError):
-            wait = parse_retry_after(error.response.headers)
-            failure = error_for_status(
-                self._service, error.status_code, error.type or "", error.api_message or "", wait
-            )
-            failure.retryable = failure.retryable and error.status_code == 200  # else the SDK has tried again already
-            failure.unbilled = is_unbilled(error.status_code)
-            return failure
-        if isinstance(error, anthropic.APIConnectionError):
-            failure = error_for_connection(
-                self._service, error.__cause__ if isinstance(error.__cause__, Exception) else error
-            )
-            failure.retryable = False
-            return failure
-        if isinstance(error, self._httpx2.TransportError):
-            return error_for_interruption(self._service)
-        return error_for_format(self._service, _NOT_IT)
-
-
-_LEAST_THINKING = {
-    "claude-haiku-5-5": {"thinking": {"type": "disabled"}},
-    "claude-sonnet-5-5": {"thinking": {"type": "between_tools"}},
-    "claude-opus-5-5": {"output_config": {"effort": "low"}},
-    "claude-fable-5": {"output_config": {"effort": "low"}},
-    "claude-mythos-5": {"output_config": {"effort": "low"}},
-    "claude-sonnet-5": {"thinking": {"type": "disabled"}},
-    "claude-opus-5": {"thinking": {"type": "disabled"}},
-}
-
-
-"""What keeps each model from thinking at length before a short answer, by how its name begins; the first that fits."""
-
-
-_SILENT = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
-
-
-"""Models that do not think unless they are asked to."""
-
-
-def _fixed(model: str, thinking: str | None) -> dict[str, Any]:
-    if thinking is not None:
-        return {"thinking": {"type": thinking}}
-    return next((dict(fixed) for name, fixed in _LEAST_THINKING.items() if model.startswith(name)), {})
-
-
-def _is_silent(model: str, fixed: dict[str, Any]) -> bool:
-    """Tell whether a reply is all answer."""
-    kind = fixed.get("thinking", {}).get("type")
-    return kind in ("disabled", "between_tools") or (kind is None and model.startswith(_SILENT))

@@ -1,6 +1,6 @@
-"""The model that needs no key and no network: it searches, opens, and quotes the best passages word for word.
+"""The model `offline`: searches, opens sections and quotes the best passages word for word, without a language model.
 
-It sees what any model sees: the request and what the tools gave. It understands nothing; it weighs words.
+It sees what any model sees, the request with the results of its tools, and needs no key and no network.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.models.base import NO_SOURCE, Part, Request, Stop, Text, ToolCall, ToolTurn, UserTurn
+from mkdocs_roaming.answer.models.base import (
+    NO_SOURCE,
+    ModelConfig,
+    Part,
+    Request,
+    Stop,
+    Text,
+    ToolCall,
+    ToolTurn,
+    UserTurn,
+)
 from mkdocs_roaming.answer.models.passages import (
     Passage,
     Quote,
@@ -21,246 +31,258 @@ from mkdocs_roaming.answer.models.passages import (
     rank_passages,
     weigh_words,
 )
-from mkdocs_roaming.library.rules import RULES_CALL_ID as PINNED
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults
 from mkdocs_roaming.manifest.expand import Expansion
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+MIN_CONFIDENCE = 0.31
+"""Below this confidence the model says that the documentation does not answer."""
+
+_HIGH_CONFIDENCE = 0.6  # no further sections are opened
+_MAX_OPENED_PER_ROUND = 6
+_MAX_PASSAGES = 4
+_MAX_SECTIONS = 3
+_MIN_RELATIVE_SCORE = 0.65
+_UNRANKED = 99
+_FUSION_CONSTANT = 20  # as in reciprocal rank fusion
+
+_OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
+_HEADING = re.compile(r"\A\s*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+
 
 class ExtractiveModel:
-    """Answers with passages of the docs, cited, or says that they do not answer."""
+    """Answers with cited passages of the documentation, or says that it does not answer."""
 
     name = "offline"
 
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> ExtractiveModel:
+        """Create the model for `offline`."""
+        if config.name:
+            raise UsageError(f"the model offline has no variants; choose offline, not offline:{config.name}")
+        return cls()
+
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        """Give the next step: a search, sections to open, or the answer."""
+        """Stream the next step: a search, sections to open, or the answer."""
         for part in compute_reply(request):
             yield part
 
 
 def compute_reply(request: Request) -> Iterator[Part]:
-    """Give the parts of the reply to a request; the same request always gets the same."""
-    seen = _seen(request)
-    weighed = weigh_words(seen.question, seen.earlier, seen.documents(), request.language)
-    ranked = rank_passages(seen.question, weighed, seen.sources(), request.language)
-    calls = _calls(seen, weighed, ranked, request.language) if request.tools else []
+    """Yield the reply to a request; equal requests have equal replies."""
+    seen = _read_conversation(request)
+    words = weigh_words(seen.question, seen.earlier, seen.documents(), request.language)
+    ranked = rank_passages(seen.question, words, seen.sources(), request.language)
+    calls = _choose_calls(seen, words, ranked, request.language) if request.tools else []
     if calls:
         yield from calls
         yield Stop("tools")
         return
-    if ranked and confidence(ranked, weighed, request.language) >= MIN_CONFIDENCE:
-        yield Text(_answer(choose_passages(ranked), request.output_tokens))
+    if ranked and estimate_confidence(ranked[0], words, request.language) >= MIN_CONFIDENCE:
+        yield Text(_write_answer(choose_passages(ranked), request.output_tokens))
     else:
-        yield Text(f"{prompts.NO_ANSWER_HERE} [^{NO_SOURCE}]")
+        yield Text(f"{prompts.NO_ANSWER} [^{NO_SOURCE}]")
     yield Stop()
 
 
-MIN_CONFIDENCE = 0.31
-"""The least confidence with which it answers."""
-
-
-def confidence(ranked: Sequence[Passage], weighed: Sequence[WeightedWord], language: str) -> float:
-    """Give how much of the question the best passage and its section cover, from 0 to 1: its rarest words above all."""
-    best = ranked[0]
+def estimate_confidence(best: Passage, words: Sequence[WeightedWord], language: str) -> float:
+    """Return how much of the question a passage and its section cover, from 0 to 1; rare words count most."""
     passage = TextTerms("\n".join(best.source.text[piece.start : piece.end] for piece in best.pieces), language)
     section = TextTerms("\n".join((*best.source.titles, best.source.text)), language)
-    total = sum(one.weight**2 for one in weighed) or 1.0
-    return sum(one.weight**2 * (passage.holds(one) + section.holds(one)) / 2 for one in weighed) / total
+    total = sum(word.weight**2 for word in words) or 1.0
+    return sum(word.weight**2 * (passage.match(word) + section.match(word)) / 2 for word in words) / total
 
 
-# What it has before it
+# What the conversation contains
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What the conversation holds: the question and the one before, all sections named, what was found and opened."""
+class _Conversation:
+    """What the model has seen.
+
+    Attributes:
+        question: The question.
+        earlier: The question before it.
+        mentions: Text of outlines and search results about each section.
+        search_scores: Fused ranks of the sections that were found.
+        opened: The sections that were opened.
+        pinned: Ranks of the sections that the site's rules opened.
+        pinned_by: The words of the question that triggered the rules.
+        searched: Whether a search was made for this question.
+        rounds: Number of tool turns for this question.
+    """
 
     question: str = ""
     earlier: str = ""
-    named: dict[str, str] = field(default_factory=dict)
-    ranks: dict[str, float] = field(default_factory=dict)
+    mentions: dict[str, str] = field(default_factory=dict)
+    search_scores: dict[str, float] = field(default_factory=dict)
     opened: dict[str, Source] = field(default_factory=dict)
     pinned: dict[str, int] = field(default_factory=dict)
-    pinned_to: str = ""
+    pinned_by: str = ""
     searched: bool = False
     rounds: int = 0
 
     def documents(self) -> list[str]:
-        """Give all text that was seen, by section."""
-        texts = dict(self.named)
+        """Return all text that was seen, by section."""
+        texts = dict(self.mentions)
         for source in self.opened.values():
             texts[source.id] = "\n".join((texts.get(source.id, ""), *source.titles, source.text))
         return list(texts.values())
 
     def sources(self) -> list[Source]:
-        """Give the sections that were opened, with their ranks.
+        """Return the opened sections with their ranks; pinned sections are first.
 
-        What rules pin ranks before what was found, and has the words that it is pinned to among its titles.
+        The words that triggered a rule count as a title: they need not be in the section.
         """
-        order = {id_: rank for rank, id_ in enumerate(self.best(), 1 if self.pinned else 0)} | self.pinned
-        ranked = [replace(source, rank=order.get(source.id, _UNRANKED)) for source in self.opened.values()]
+        ranks = {id_: rank for rank, id_ in enumerate(self.search_order(), 1 if self.pinned else 0)} | self.pinned
+        sources = [replace(source, rank=ranks.get(source.id, _UNRANKED)) for source in self.opened.values()]
         return [
-            replace(source, titles=(self.pinned_to, *source.titles)) if source.id in self.pinned else source
-            for source in ranked
+            replace(source, titles=(self.pinned_by, *source.titles)) if source.id in self.pinned else source
+            for source in sources
         ]
 
-    def best(self) -> list[str]:
-        """Give the sections that searches found, best first."""
-        return sorted(self.ranks, key=lambda id_: -self.ranks[id_])
+    def search_order(self) -> list[str]:
+        """Return the sections that were found, best first."""
+        return sorted(self.search_scores, key=lambda id_: -self.search_scores[id_])
 
 
-_UNRANKED = 99
-_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
-
-
-def _seen(request: Request) -> _Seen:
-    seen = _Seen()
+def _read_conversation(request: Request) -> _Conversation:
+    seen = _Conversation()
     for turn in request.turns:
         if isinstance(turn, UserTurn):
             seen.earlier, seen.question = seen.question, turn.question
-            seen.searched, seen.rounds, seen.ranks, seen.pinned = False, 0, {}, {}
-            seen.named |= dict(_LINE.findall(turn.around))
+            seen.searched, seen.rounds, seen.search_scores, seen.pinned = False, 0, {}, {}
+            seen.mentions |= dict(_OUTLINE_LINE.findall(turn.context))
         elif isinstance(turn, ToolTurn):
             for result in turn.results:
-                _see(seen, result.result)
-                if result.call.id == PINNED and isinstance(result.result, ExpandResult):
-                    seen.pinned, seen.pinned_to = _ranks(result.result), _words(result.call)
+                _read_result(seen, result.result)
+                if result.call.id == RULES_CALL_ID and isinstance(result.result, ExpandResult):
+                    seen.pinned, seen.pinned_by = _rank_pinned(result.result), _query_argument(result.call)
             seen.rounds += 1
-    if request.site:  # read whole: there is nothing to look for
-        seen.opened |= {one.id: Source(one.id, one.breadcrumb, one.text) for one in request.site}
+    if request.site:
+        seen.opened |= {section.id: Source(section.id, section.breadcrumb, section.text) for section in request.site}
     else:
-        seen.named = {**dict(_LINE.findall(request.outline)), **seen.named}
+        seen.mentions = {**dict(_OUTLINE_LINE.findall(request.outline)), **seen.mentions}
     return seen
 
 
-def _see(seen: _Seen, result: object) -> None:
+def _read_result(seen: _Conversation, result: object) -> None:
     if isinstance(result, SearchResults):
         seen.searched = True
         for rank, hit in enumerate(result.hits):
-            seen.ranks[hit.id] = seen.ranks.get(hit.id, 0.0) + 1 / (_FUSED + rank)
-            seen.named[hit.id] = f"{seen.named.get(hit.id, '')} {' '.join(hit.breadcrumb)} {hit.snippet}"
+            seen.search_scores[hit.id] = seen.search_scores.get(hit.id, 0.0) + 1 / (_FUSION_CONSTANT + rank)
+            seen.mentions[hit.id] = f"{seen.mentions.get(hit.id, '')} {' '.join(hit.breadcrumb)} {hit.snippet}"
     elif isinstance(result, ExpandResult):
         for expansion in result.sections:
-            for source in _sources(expansion):
-                old = seen.opened.get(source.id)
-                if old is None or expansion.part == 1:
+            for source in _read_sources(expansion):
+                earlier = seen.opened.get(source.id)
+                if earlier is None or expansion.part == 1:
                     seen.opened[source.id] = source
                 else:
-                    seen.opened[source.id] = replace(old, text=old.text + source.text)
+                    seen.opened[source.id] = replace(earlier, text=earlier.text + source.text)
 
 
-def _words(call: ToolCall) -> str:
-    """Give the words of the question that a call was made for."""
+def _query_argument(call: ToolCall) -> str:
     return str(call.arguments.get("query", "")) if isinstance(call.arguments, dict) else ""
 
 
-def _ranks(expanded: ExpandResult) -> dict[str, int]:
-    """Give the sections that a call shows, or that stand open already, those of one expansion alike."""
-    ranks = {listed.id: 0 for listed in expanded.already_open}
-    for rank, opened in enumerate(expanded.sections):
-        for shown in opened.shown:
+def _rank_pinned(result: ExpandResult) -> dict[str, int]:
+    """Return the ranks of all sections that a call shows or that are open already; equal within one expansion."""
+    ranks = {listed.id: 0 for listed in result.already_open}
+    for rank, expansion in enumerate(result.sections):
+        for shown in expansion.shown:
             ranks.setdefault(shown.id, rank)
     return ranks
 
 
-_FUSED = 20
-_HEADING = re.compile(r"\A\s*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
-
-
-def _sources(expansion: Expansion) -> Iterator[Source]:
-    """Give what an expansion shows, each section under its titles; those inside are told by their headings."""
-    above: list[tuple[int, str]] = []
+def _read_sources(expansion: Expansion) -> Iterator[Source]:
+    """Yield the sections that an expansion shows, each with the titles above it, taken from their headings."""
+    parents: list[tuple[int, str]] = []
     for shown in expansion.shown:
         if shown.id == expansion.id:
             yield Source(shown.id, expansion.breadcrumb, shown.text)
             continue
         heading = _HEADING.match(shown.text)
         level, title = (len(heading[1]), heading[2]) if heading else (7, "")
-        while above and above[-1][0] >= level:
-            above.pop()
-        above.append((level, title))
-        yield Source(shown.id, (*expansion.breadcrumb, *(name for _, name in above)), shown.text)
+        while parents and parents[-1][0] >= level:
+            parents.pop()
+        parents.append((level, title))
+        yield Source(shown.id, (*expansion.breadcrumb, *(name for _, name in parents)), shown.text)
 
 
-# What it does next
+# Tool calls
 
 
-def _calls(seen: _Seen, weighed: Sequence[WeightedWord], ranked: Sequence[Passage], language: str) -> list[ToolCall]:
-    turn = seen.rounds + 1
+def _choose_calls(
+    seen: _Conversation, words: Sequence[WeightedWord], ranked: Sequence[Passage], language: str
+) -> list[ToolCall]:
+    round_number = seen.rounds + 1
     if not seen.searched:
-        queries = dict.fromkeys([seen.question, _other_words(weighed)])
+        queries = dict.fromkeys([seen.question, _expand_query(words)])
         return [
-            ToolCall(f"search-{turn}-{at}", "search_sections", {"query": query, "limit": 10})
-            for at, query in enumerate(queries, 1)
+            ToolCall(f"search-{round_number}-{number}", "search_sections", {"query": query, "limit": 10})
+            for number, query in enumerate(queries, 1)
             if query
         ]
-    fresh = [id_ for id_ in seen.best() if id_ not in seen.opened]
-    if not fresh or (ranked and confidence(ranked, weighed, language) >= _CLEAR):
+    closed = [id_ for id_ in seen.search_order() if id_ not in seen.opened]
+    if not closed or (ranked and estimate_confidence(ranked[0], words, language) >= _HIGH_CONFIDENCE):
         return []
     return [
-        ToolCall(f"open-{turn}-{at // 4 + 1}", "expand_sections", {"ids": fresh[at : at + 4]})
-        for at in range(0, min(len(fresh), _AT_ONCE), 4)
+        ToolCall(f"open-{round_number}-{start // 4 + 1}", "expand_sections", {"ids": closed[start : start + 4]})
+        for start in range(0, min(len(closed), _MAX_OPENED_PER_ROUND), 4)
     ]
 
 
-_CLEAR = 0.6
-_AT_ONCE = 6
+def _expand_query(words: Sequence[WeightedWord]) -> str:
+    """Return the known words of the question, and synonyms of all its words."""
+    texts = [word.word.text for word in words if word.known]
+    texts += [synonym.text for word in words for synonym in word.synonyms[:3]]
+    return " ".join(dict.fromkeys(texts))
 
 
-def _other_words(weighed: Sequence[WeightedWord]) -> str:
-    """Give the words of the question that the site knows, and others that say the same."""
-    words = [one.word.text for one in weighed if one.seen]
-    words += [other.text for one in weighed for other in one.also[:3]]
-    return " ".join(dict.fromkeys(words))
-
-
-# What it says
+# The answer
 
 
 def choose_passages(ranked: Sequence[Passage]) -> list[Passage]:
-    """Choose one to four passages of one to three sections."""
+    """Return one to four passages of one to three sections."""
     best = ranked[0]
     chosen = [best]
-    for one in ranked[1:40]:
+    for passage in ranked[1:40]:
         sections = {other.source.id for other in chosen}
-        if len(chosen) >= _MOST or one.score < best.score * _WORSE:
+        if len(chosen) >= _MAX_PASSAGES or passage.score < best.score * _MIN_RELATIVE_SCORE:
             break
-        if one.source.id not in sections and len(sections) >= _SECTIONS:
+        if passage.source.id not in sections and len(sections) >= _MAX_SECTIONS:
             continue
-        if any(one.source.id == other.source.id and set(one.pieces) & set(other.pieces) for other in chosen):
+        if any(passage.source.id == other.source.id and set(passage.pieces) & set(other.pieces) for other in chosen):
             continue
-        chosen.append(one)
+        chosen.append(passage)
     return chosen
 
 
-_MOST = 4
-_SECTIONS = 3
-_WORSE = 0.65
+def _write_answer(passages: Sequence[Passage], output_tokens: int) -> str:
+    """Quote passages with citations, within the limit; the first one always."""
+    blocks: list[str] = []
+    remaining = output_tokens
+    for id_ in dict.fromkeys(passage.source.id for passage in passages):
+        same = [passage for passage in passages if passage.source.id == id_]
+        quotes = quote_pieces(same[0].source.text, [piece for passage in same for piece in passage.pieces])
+        for block in _cite_quotes(id_, quotes):
+            remaining -= estimate_tokens(block)
+            if remaining >= 0 or not blocks:
+                blocks.append(block)
+    return "\n\n".join(blocks)
 
 
-def _answer(chosen: Sequence[Passage], output_tokens: int) -> str:
-    """Quote passages, each block with its citation, as far as the limit goes; the first one in any case."""
-    said: list[str] = []
-    left = output_tokens
-    for id_ in dict.fromkeys(one.source.id for one in chosen):
-        mine = [one for one in chosen if one.source.id == id_]
-        for block in _cited(id_, quote_pieces(mine[0].source.text, [piece for one in mine for piece in one.pieces])):
-            left -= estimate_tokens(block)
-            if left >= 0 or not said:
-                said.append(block)
-    return "\n\n".join(said)
-
-
-def _cited(id_: str, quotes: Sequence[Quote]) -> Iterator[str]:
-    """Give quotes with their citation, a lead-in together with what it leads to."""
+def _cite_quotes(id_: str, quotes: Sequence[Quote]) -> Iterator[str]:
+    """Yield quotes with their citation; a lead-in stays with the next quote."""
     lead = ""
-    for at, quoted in enumerate(quotes):
-        text = f"{lead}{quoted}"
+    for position, quote in enumerate(quotes):
+        text = f"{lead}{quote}"
         lead = ""
-        if quoted.kind == "sentence" and at + 1 < len(quotes) and text.endswith((":", "：")):
+        if quote.kind == "sentence" and position + 1 < len(quotes) and text.endswith((":", "：")):
             lead = f"{text}\n\n"
         else:
-            yield f"{text}{' ' if quoted.kind == 'sentence' else _BELOW}[^{id_}]"
-
-
-_BELOW = "\n\n"  # a mark on the line below a table would be a row of it
+            separator = " " if quote.kind == "sentence" else "\n\n"  # directly below a table it would be a row
+            yield f"{text}{separator}[^{id_}]"

@@ -1,15 +1,25 @@
-"""Which model answers, by its name and by what is configured."""
+"""Selection of a model by name: built-in models and plugins of the entry point group `roaming.models`."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
-from pathlib import Path
 
-from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.answer.models.base import Model, ModelConfig, ModelFactory
+from mkdocs_roaming.errors import PluginError, RoamingError, UsageError
+from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 
+ENTRY_POINT_GROUP = "roaming.models"
 DEFAULT_CLAUDE_MODEL = "claude-haiku-5-5"
-NAMES = "claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"
+
+_MODULES = "mkdocs_roaming.answer.models"
+_BUILT_IN = {
+    "claude": f"{_MODULES}.anthropic:AnthropicModel.from_config",
+    "openai": f"{_MODULES}.openai:OpenAIModel.from_config",
+    "offline": f"{_MODULES}.extractive:ExtractiveModel.from_config",
+    "scripted": f"{_MODULES}.scripted:ScriptedModel.from_config",
+}
+"""Factories by provider, written like entry points: a module is imported when its model is created."""
 
 
 def create_model(
@@ -20,89 +30,59 @@ def create_model(
     key: str | None = None,
     config: Mapping[str, object] | None = None,
 ) -> Model:
-    """Give the model that a name stands for; raises UsageError where it is unknown or something is missing.
+    """Create the model for a name such as `claude`, `openai:qwen3` or `myplugin:large`.
 
-    Name and base URL are taken from the options, else from `environ` (ROAMING_MODEL, ROAMING_BASE_URL, and what the
-    provider calls its own), else from `config` (`model`, `base_url`). A key is the option, else the `api_key` of
-    `config`, from the variable `key_env`, else the provider's own variable: the general one must not go where another
-    one was meant to. Where `config` names a model of another kind, its base URL and key are that one's. Without any
-    name it is Claude where ANTHROPIC_API_KEY is set, else offline: no other key says which model is meant.
+    Without a name, `ROAMING_MODEL` or the setting `model` decides; otherwise it is Claude if `ANTHROPIC_API_KEY` is
+    set, and `offline` if not.
+
+    Args:
+        name: The model, `PROVIDER` or `PROVIDER:MODEL`.
+        environ: The environment variables.
+        base_url: The base URL of the provider's API.
+        key: The API key.
+        config: The settings `model`, `base_url`, `api_key` and `key_env`. If `model` is of another provider than the
+            name, the other settings are ignored: they belong to that provider.
+
+    Raises:
+        UsageError: The model is unknown, or a setting is missing or invalid.
+        PluginError: A plugin could not be imported or failed.
     """
     config = config or {}
-    given = _Given(environ, config)
-    name = given.first(name, "ROAMING_MODEL", "model") or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline")
-    kind, rest = _kind_of(name)
-    configured = config.get("model")
-    if isinstance(configured, str) and configured.strip() and _kind_of(configured)[0] != kind:
-        given = _Given(environ, {})
-    match kind:
-        case "offline" if not rest:
-            from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-
-            return ExtractiveModel()
-        case "scripted" if rest:
-            from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
-
-            return ScriptedModel(read_script(Path(rest)))
-        case "claude":
-            return _claude(rest or DEFAULT_CLAUDE_MODEL, given, base_url, key)
-        case "openai":
-            return _openai(rest, given, base_url, key)
-    raise UsageError(f"there is no model {name!r}; choose {NAMES}")
+    configured = config.get("model") or ""
+    if not isinstance(configured, str):
+        raise UsageError(f"the setting 'model' must be a string, not {configured!r}")
+    names = (name, environ.get("ROAMING_MODEL"), configured)
+    name = next((text.strip() for text in names if text and text.strip()), "")
+    provider, model = _split_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
+    if configured.strip() and _split_name(configured)[0] != provider:
+        config = {}
+    settings = ModelConfig(model, environ, base_url or "", key or "", config)
+    if provider in _BUILT_IN:
+        factory: ModelFactory = pkgutil.resolve_name(_BUILT_IN[provider])
+        return factory(settings)
+    return _create_plugin_model(provider, name, settings)
 
 
-def _kind_of(name: str) -> tuple[str, str]:
-    """Give who is asked, and for which model."""
-    kind, _, rest = name.strip().partition(":")
-    return ("claude", kind) if kind.startswith("claude-") and not rest else (kind, rest)
+def _split_name(name: str) -> tuple[str, str]:
+    """Return provider and model; the models of Claude need no provider."""
+    provider, _, model = name.strip().partition(":")
+    return ("claude", provider) if provider.startswith("claude-") and not model else (provider, model)
 
 
-class _Given:
-    """What environment and configuration say; what is empty says nothing."""
-
-    def __init__(self, environ: Mapping[str, str], config: Mapping[str, object]) -> None:
-        self._environ, self._config = environ, config
-
-    def first(self, option: str | None, *names: str) -> str:
-        """Give the option, else the first that is set: names of the environment, last one of the configuration."""
-        *variables, setting = names
-        configured = self._config.get(setting)
-        if configured is not None and not isinstance(configured, str):
-            raise UsageError(f"the setting {setting!r} must be a text, not {configured!r}")
-        said = (option, *(self._environ.get(variable) for variable in variables), configured)
-        return next((one.strip() for one in said if one and one.strip()), "")
-
-    def key(self, option: str | None, variable: str) -> tuple[str, str]:
-        """Give the key, and the variable that it stands in: the option, the configuration's, or the provider's own."""
-        given, configured = (option or "").strip(), self.first(None, "api_key")
-        name = (self.first(None, "key_env") or variable) if configured and not given else variable
-        key = given or configured or self.first(None, variable, "api_key")
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            what = "a character that no key has, a curly quotation mark or a line break"
-            raise UsageError(f"the key in {name} holds {what}; set it anew")
-        return key, name
-
-
-def _claude(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
-    where = given.first(base_url, "ROAMING_BASE_URL", "ANTHROPIC_BASE_URL", "base_url")
-    key, key_name = given.key(key, "ANTHROPIC_API_KEY")
-    if not key and not where:
-        raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
-    from mkdocs_roaming.answer.models.anthropic import AnthropicModel
-
-    # Servers of one's own often ask for no key.
-    return AnthropicModel(model, key=key or "none", base_url=where, key_name=key_name)
-
-
-def _openai(model: str, given: _Given, base_url: str | None, key: str | None) -> Model:
-    if not model:
-        raise UsageError("which model of the server is meant? name it, such as openai:qwen3")
-    where = given.first(base_url, "ROAMING_BASE_URL", "OPENAI_BASE_URL", "base_url")
-    key, key_name = given.key(key, "OPENAI_API_KEY")
-    if not key and not where:
-        raise UsageError(
-            f"where is {model}? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY for OpenAI"
-        )
-    from mkdocs_roaming.answer.models.openai import BASE_URL, OpenAIModel
-
-    return OpenAIModel(model, base_url=where or BASE_URL, key=key, key_name=key_name)
+def _create_plugin_model(provider: str, name: str, settings: ModelConfig) -> Model:
+    plugins = entry_point_names(ENTRY_POINT_GROUP)
+    if provider not in plugins:
+        names = ["claude", "claude:MODEL", "openai:MODEL", "offline", "scripted:FILE"]
+        names += [f"{plugin}:MODEL" for plugin in plugins]
+        raise UsageError(f"unknown model {name!r}; choose {', '.join(names[:-1])} or {names[-1]}")
+    factory: ModelFactory = load_entry_point(ENTRY_POINT_GROUP, provider)
+    try:
+        model = factory(settings)
+        if not isinstance(model.name, str) or not callable(model.reply):
+            raise TypeError("a model needs a name and a method reply")
+    except RoamingError:
+        raise
+    except Exception as error:  # a plugin may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(f"the model plugin {provider!r} failed: {reason}; update or uninstall it") from error
+    return model

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a model's provider, said in one line that names the cure."""
+"""Errors of providers as one line with a fix, and retries while nothing of a reply has arrived."""
 
 from __future__ import annotations
 
@@ -12,104 +12,55 @@ from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.models.base import Part, Usage
 from mkdocs_roaming.errors import ModelError
 
+_INVALID_KEY = {"authentication_error", "invalid_api_key"}
+_OVERLOAD_ERRORS = {"overloaded_error", "overloaded", "service_unavailable"}
+_NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
+_TOO_MANY_REQUESTS = "too many requests"
+_OVERLOADED = "the provider is overloaded"
+_FAILED = "the provider failed"
+_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
+
 
 def error_for_status(
-    service: ApiConfig, status: int, kind: str = "", message: str = "", wait: float | None = None
+    service: ApiConfig, status: int, kind: str = "", message: str = "", retry_after: float | None = None
 ) -> ModelError:
-    """Give the error for a status, or for an error told in mid-stream; `wait` is what the provider asks for."""
-    what, cure = _why(service, status, service.redact(kind), message.lower(), wait)
-    told = service.redact(message)
-    passing = what in (_TOO_MANY, _OVERLOADED) or what.startswith(_FAILED) or status in (408, 409)
-    return ModelError(
-        f"{service.model}: {what}{f' ({told})' if told else ''}; {cure}", retryable=passing, retry_after=wait
-    )
+    """Return the error for a response, or for an error event in a stream.
+
+    Args:
+        service: The provider's API.
+        status: The HTTP status; 200 for an error event.
+        kind: The provider's error type or code, if any.
+        message: The provider's own message.
+        retry_after: The pause in seconds that the provider asks for.
+    """
+    problem, fix = _explain_status(service, status, service.redact(kind), message.lower(), retry_after)
+    details = service.redact(message)
+    retryable = problem in (_TOO_MANY_REQUESTS, _OVERLOADED) or problem.startswith(_FAILED) or status in (408, 409)
+    text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
+    return ModelError(text, retryable=retryable, retry_after=retry_after)
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
-    """Give the error for an address at which nobody answers."""
-    why = type(error).__name__
-    cure = f"start the server or check the network and {service.base_name}"
-    what = f"{service.model}: {service.address} cannot be reached ({why}); {cure}"
-    return ModelError(what, retryable=True, unbilled=why in _UNCONNECTED)
-
-
-def is_unbilled(status: int) -> bool:
-    """Tell whether a provider that answers with this status, and with nothing else, has read and written no token."""
-    return (400 <= status < 500 and status != 408) or status in (503, 529)
+    """Return the error for a server that cannot be reached."""
+    reason = type(error).__name__
+    fix = f"start the server or check the network and {service.base_name}"
+    text = f"{service.model}: cannot reach {service.address} ({reason}); {fix}"
+    return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED)
 
 
 def error_for_interruption(service: ApiConfig) -> ModelError:
-    """Give the error for a reply that ends before it is whole."""
-    return ModelError(
-        f"{service.model}: the connection broke off in the middle of the reply; ask again", retryable=True
-    )
+    """Return the error for a reply that ends before it is complete."""
+    return ModelError(f"{service.model}: the connection was lost during the reply; ask again", retryable=True)
 
 
-def error_for_format(service: ApiConfig, what: str) -> ModelError:
-    """Give the error for a reply that is not of the wire format expected."""
-    return ModelError(f"{service.model}: {service.address} sent {what}; check that {service.base_name} is right")
+def error_for_format(service: ApiConfig, problem: str) -> ModelError:
+    """Return the error for a response that does not follow the expected wire format."""
+    return ModelError(f"{service.model}: {service.address} sent {problem}; check that {service.base_name} is right")
 
 
-_KEY = {"authentication_error", "invalid_api_key"}
-
-
-_LATER = {"overloaded_error", "overloaded", "service_unavailable"}
-
-
-_CREDIT = ("insufficient_quota", "credit balance", "billing")
-
-
-_TOO_MANY = "too many requests"
-
-
-_OVERLOADED = "the provider is overloaded"
-
-
-_FAILED = "the provider failed"
-
-
-_UNCONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
-
-
-"""What goes wrong before anything is asked."""
-
-
-def _why(service: ApiConfig, status: int, kind: str, message: str, wait: float | None) -> tuple[str, str]:
-    kinds = set(kind.split())
-    if status == 401 or kinds & _KEY:
-        return "the key is not accepted", f"check {service.key_name}"
-    if status == 402 or any(word in f"{kind} {message}" for word in _CREDIT):
-        return "the account has no credit left", "add some where the key comes from"
-    if status == 403 or "permission_error" in kinds:
-        return "the key may not be used for this", f"choose another model, or check {service.key_name}"
-    if status == 404 or "not_found_error" in kinds:
-        where = f"{service.address} does not know this model or address"
-        return where, f"choose another model, or check {service.base_name}"
-    if status == 413 or "request_too_large" in kinds:
-        return "the request is too large", "let fewer sections be open at once"
-    if status == 429 or "rate_limit_error" in kinds:
-        return _TOO_MANY, f"try again {_in(wait)}"
-    if status in (503, 529) or kinds & _LATER:
-        return _OVERLOADED, f"try again {_in(wait)}"
-    if status >= 500 or status < 300:
-        return f"{_FAILED} ({kind or status})", "try again later"
-    if status < 400:
-        return f"{service.address} answers with a redirect ({status})", f"set {service.base_name} to where it leads"
-    if "does not support tools" in message or ("tool" in message and "not supported" in message):
-        return "this model cannot call tools", "choose one that can"
-    return f"the request was refused ({status})", "try another model, and report this"
-
-
-def _in(wait: float | None) -> str:
-    if wait is None or wait < 1:
-        return "in a minute"
-    if wait < 120:
-        return f"in {wait:.0f} seconds"
-    return f"in {wait / 60:.0f} minutes"
-
-
-# MERGED mkdocs_roaming.answer.models.trying:
-# Asking again where a provider fails for a while, as long as nothing was heard of the reply.
+def is_unbilled(status: int) -> bool:
+    """Return whether a provider charges nothing for a response with this status."""
+    return (400 <= status < 500 and status != 408) or status in (503, 529)
 
 
 async def stream_with_retries(
@@ -119,25 +70,69 @@ async def stream_with_retries(
     patience: float,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> AsyncGenerator[Part, None]:
-    """Stream an attempt at a reply, or another one after a pause: as long as the provider asks, else a growing one."""
-    tried, unbilled = 0, True
+    """Stream a reply, with a new attempt after a pause if the provider fails before the first part.
+
+    Args:
+        attempt: Starts one attempt.
+        retries: Maximum number of further attempts.
+        patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
+        sleep: Waits between two attempts.
+
+    Raises:
+        ModelError: The last attempt failed, or one failed in the middle of its reply.
+    """
+    failures, unbilled = 0, True
     while True:
-        heard = False
+        started = False
         try:
             async with aclosing(attempt()) as parts:
                 async for part in parts:
-                    heard = heard or not isinstance(part, Usage)
+                    started = started or not isinstance(part, Usage)
                     yield part
             return
         except ModelError as error:
             error.unbilled = unbilled = unbilled and error.unbilled
-            if heard or not error.retryable or tried >= retries or (error.retry_after or 0.0) > patience:
+            if started or not error.retryable or failures >= retries or (error.retry_after or 0.0) > patience:
                 raise
-            pause = _pause(tried) if error.retry_after is None else error.retry_after
-        tried += 1
+            pause = error.retry_after
+        if pause is None:
+            pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)  # jitter: clients must not retry in step
+        failures += 1
         await sleep(pause)
 
 
-def _pause(tried: int) -> float:
-    """Give a pause that grows, and differs from everybody else's."""
-    return min(0.5 * 2.0**tried, 8.0) * random.uniform(0.75, 1.0)
+def _explain_status(
+    service: ApiConfig, status: int, kind: str, message: str, retry_after: float | None
+) -> tuple[str, str]:
+    """Return the problem and its fix."""
+    kinds = set(kind.split())
+    if status == 401 or kinds & _INVALID_KEY:
+        return "the key is not accepted", f"check {service.key_name}"
+    if status == 402 or any(word in f"{kind} {message}" for word in _NO_CREDIT):
+        return "the account has no credit left", "add credit to the provider's account"
+    if status == 403 or "permission_error" in kinds:
+        return "the key has no access to this model", f"choose another model, or check {service.key_name}"
+    if status == 404 or "not_found_error" in kinds:
+        problem = f"{service.address} does not know this model or address"
+        return problem, f"choose another model, or check {service.base_name}"
+    if status == 413 or "request_too_large" in kinds:
+        return "the request is too large", "lower open_chars in [budget]"
+    if status == 429 or "rate_limit_error" in kinds:
+        return _TOO_MANY_REQUESTS, f"try again {_format_pause(retry_after)}"
+    if status in (503, 529) or kinds & _OVERLOAD_ERRORS:
+        return _OVERLOADED, f"try again {_format_pause(retry_after)}"
+    if status >= 500 or status < 300:
+        return f"{_FAILED} ({kind or status})", "try again later"
+    if status < 400:
+        return f"{service.address} redirects ({status})", f"set {service.base_name} to the new address"
+    if "does not support tools" in message or ("tool" in message and "not supported" in message):
+        return "this model cannot call tools", "choose one that can"
+    return f"the request was refused ({status})", "try another model, and report this"
+
+
+def _format_pause(seconds: float | None) -> str:
+    if seconds is None or seconds < 1:
+        return "in a minute"
+    if seconds < 120:
+        return f"in {seconds:.0f} seconds"
+    return f"in {seconds / 60:.0f} minutes"

@@ -125,7 +125,7 @@ def test_eval_generate_writes_only_questions_with_verbatim_literals(
             "Logs": "Sure!\n```json\n" + reply("For how long?", "19 days") + "\n```",
             "The port is taken": reply("", ""),
         }
-        title = next((title for title in replies if f'{title}"' in view.around), "")
+        title = next((title for title in replies if f'{title}"' in view.context), "")
         return [Say(replies.get(title, reply("How much memory?", "Teapot")))]
 
     file = tmp_path / "generated.yml"

@@ -41,8 +41,7 @@ def ask(model: Model, question: str = "Which port?", **given: Any) -> list[Event
     return anyio.run(listen)
 
 
-def test_a_model_says_what_it_knows_by_itself() -> None:
-    """It is shown no outline and no tools; its text is not held back, and the end says that it is not from the docs."""
+def test_answer_without_docs_has_no_outline_tools_and_sources() -> None:
     model = ScriptedModel([[Text("It is 80,"), Text(" I think.\n\nOr not."), Usage(9, 0, 0, 3), Stop()]])
     events = ask(model)
     assert [type(event) for event in events] == [RoundStarted, TextUnchecked, TokensUsed, TextUnchecked, Finished]
@@ -54,29 +53,25 @@ def test_a_model_says_what_it_knows_by_itself() -> None:
     assert (result.citations, result.trail, result.support) == ((), (), None)
 
 
-def test_nothing_in_it_looks_like_a_citation() -> None:
-    """Marks and native citations are taken out, though they come in pieces; so are those of earlier answers."""
+def test_answer_without_docs_removes_citations() -> None:
     model = ScriptedModel([[Text("It is 80 [^07f3"), Text("277d].\n[^07f3277d]: made up"), Citation("07f3277d")]])
     result = summarize(ask(model, history=[Exchange("What?", "A kettle [^07f3277d].")]))
     assert result.text == "It is 80.\n made up"
     assert model.requests[0].turns[1] == AssistantTurn("A kettle.")
 
 
-def test_code_is_not_mistaken_for_citations() -> None:
-    """A model's regular expressions stay whole; no mark is left behind where another one was."""
+def test_answer_without_docs_keeps_code() -> None:
     model = ScriptedModel([[Text('Use `[^a-z]+[^"/]` [^1] [[^none]^07f3277d][^NONE].')]])
     assert summarize(ask(model)).text == 'Use `[^a-z]+[^"/]`.'
 
 
-def test_calls_of_tools_are_not_made() -> None:
-    """There are none to call; saying nothing else finds nothing."""
+def test_answer_without_docs_ignores_tool_calls() -> None:
     result = summarize(ask(ScriptedModel([[ToolCall("a", "expand_sections", {"ids": ["07f3277d"]})]])))
     assert (result.state, result.text, result.not_found) == ("not_found", "", None)
 
 
-def test_the_offline_model_has_nothing_to_say_without_the_docs() -> None:
-    """The error says why, and what to do."""
-    with pytest.raises(UsageError, match=r"offline quotes the docs .* choose another model"):
+def test_answer_without_docs_rejects_offline_model() -> None:
+    with pytest.raises(UsageError, match=r"offline only quotes the documentation; choose another model"):
         ask(ExtractiveModel())
 
 
@@ -84,14 +79,14 @@ def test_the_offline_model_has_nothing_to_say_without_the_docs() -> None:
     ("replies", "state", "spent"),
     [([[Stop("refusal")]], "refused", ""), ([[Text("and so"), Stop("length")]], "budget", "output"), ([], "error", "")],
 )
-def test_it_ends_as_any_answer_does(replies: list[list[Part]], state: str, spent: str) -> None:
-    """Refused, cut off or failed."""
+def test_answer_without_docs_reports_refusal_limit_and_failure(
+    replies: list[list[Part]], state: str, spent: str
+) -> None:
     result = summarize(ask(ScriptedModel(replies)))
     assert (result.state, result.spent, bool(result.error)) == (state, spent, state == "error")
 
 
-def test_its_budget_is_kept_and_its_cost_told() -> None:
-    """Seconds and money count as ever."""
+def test_answer_without_docs_respects_deadline_and_counts_cost() -> None:
 
     class Hanging:
         name = "hanging"

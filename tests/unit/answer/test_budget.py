@@ -21,8 +21,7 @@ def opens(id_: str) -> ToolCall:
     return ToolCall("a", "expand_sections", {"ids": [id_]})
 
 
-def test_the_cost_of_an_answer_is_the_sum_over_its_replies(ask: Ask, ids: dict[str, str]) -> None:
-    """Input, cache and output have prices of their own, for a million tokens each."""
+def test_cost_is_sum_of_all_replies(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     replies = [
         [opens(server), Usage(1_000, 0, 4_000, 100)],
@@ -34,14 +33,12 @@ def test_the_cost_of_an_answer_is_the_sum_over_its_replies(ask: Ask, ids: dict[s
     assert result.currency == "EUR"
 
 
-def test_without_prices_no_cost_is_made_up(ask: Ask) -> None:
-    """Nor where a server counts no tokens."""
+def test_cost_is_none_without_prices(ask: Ask) -> None:
     assert summarize(ask(ScriptedModel([[Usage(5)]]))).cost is None
     assert summarize(ask(ScriptedModel([[]]), budget=Budget(prices=PRICES))).cost is None
 
 
-def test_money_that_is_spent_ends_the_answer(ask: Ask, ids: dict[str, str]) -> None:
-    """No further reply is asked for; a reply under way is heard to its end."""
+def test_spent_cost_ends_answer(ask: Ask, ids: dict[str, str]) -> None:
     replies = [[opens(ids["Server"]), Usage(10_000)], [Text("never asked for")]]
     model = ScriptedModel(replies)
     events = ask(model, budget=Budget(prices=PRICES, cost=0.01))
@@ -55,15 +52,13 @@ def test_money_that_is_spent_ends_the_answer(ask: Ask, ids: dict[str, str]) -> N
     assert summarize(ask(whole, budget=Budget(prices=PRICES, cost=0.01))).state == "answered"
 
 
-def test_money_that_is_nearly_spent_is_told(ask: Ask, ids: dict[str, str]) -> None:
-    """A model learns that it must answer while there is still money to."""
+def test_nearly_spent_cost_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[opens(ids["Server"]), Usage(4_000)], []])
     ask(model, budget=Budget(prices=PRICES, cost=0.01))
-    assert [request.note for request in model.requests] == ["", prompts.MONEY]
+    assert [request.note for request in model.requests] == ["", prompts.LITTLE_MONEY]
 
 
-def test_a_budget_of_money_needs_prices() -> None:
-    """Nothing can be counted without."""
+def test_budget_with_cost_needs_prices() -> None:
     with pytest.raises(UsageError, match="needs prices"):
         Budget(cost=0.1)
     with pytest.raises(UsageError, match="more than 0"):
@@ -71,7 +66,6 @@ def test_a_budget_of_money_needs_prices() -> None:
 
 
 @pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])
-def test_a_price_is_a_number(price: float) -> None:
-    """What cannot be a price is told at once."""
-    with pytest.raises(UsageError, match="a price is 0 or more"):
+def test_prices_reject_invalid_numbers(price: float) -> None:
+    with pytest.raises(UsageError, match="a price for a million tokens must be 0 or more"):
         Prices(input=price)

@@ -52,8 +52,7 @@ def parts(case: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 @pytest.mark.parametrize("size", [1, 3, 10_000])
-def test_a_reader_gets_what_is_covered_however_the_text_comes_in(case: Path, size: int) -> None:
-    """Each file tells what a model writes and what a reader gets; pieces of 1 or 3 characters make no difference."""
+def test_gate_releases_cited_paragraphs_for_any_chunk_size(case: Path, size: int) -> None:
     want = dict(parts(case))
     model = want["model"]
     got = told(model[at : at + size] for at in range(0, len(model), size))
@@ -65,8 +64,7 @@ def test_a_reader_gets_what_is_covered_however_the_text_comes_in(case: Path, siz
     )
 
 
-def test_a_paragraph_is_released_as_soon_as_the_next_one_begins() -> None:
-    """A reader sees the first cited paragraph while the second is being written."""
+def test_gate_releases_paragraph_when_next_one_begins() -> None:
     release = CitationGate(opened)
     assert list(release.feed("It is 41927 [^aaaaaaaa].\n\n")) == []
     assert list(release.feed("And another")) == [Released("It is 41927 [^aaaaaaaa].", ("aaaaaaaa",))]
@@ -81,8 +79,7 @@ def test_a_paragraph_is_released_as_soon_as_the_next_one_begins() -> None:
         ("| a |\n|---|\n| 1 |", "| a |\n|---|\n| 1 |\n\n[^aaaaaaaa]"),
     ],
 )
-def test_a_native_citation_covers_the_text_before_it(before: str, want: str) -> None:
-    """Where a model cites in its own way, the mark stands behind the text, and never breaks a table or a fence."""
+def test_gate_native_citation_supports_text_before_it(before: str, want: str) -> None:
     release = CitationGate(opened)
     outcomes = list(release.feed(before))
     release.cite("aaaaaaaa")
@@ -92,15 +89,13 @@ def test_a_native_citation_covers_the_text_before_it(before: str, want: str) -> 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_a_citation_covers_no_more_where_lines_end_otherwise(end: str, size: int) -> None:
-    """Paragraphs are told apart by whatever ends a line of Markdown."""
+def test_gate_splits_paragraphs_at_any_line_end(end: str, size: int) -> None:
     text = "Anything.\n\nMade up.\n\nIt is 41927 [^aaaaaaaa].\n".replace("\n", end)
     got = told(text[at : at + size] for at in range(0, len(text), size))
     assert (got.text, got.withheld) == ("Made up.\n\nIt is 41927 [^aaaaaaaa].", ["Anything."])
 
 
-def test_thinking_aloud_before_a_tool_call_is_forgotten() -> None:
-    """What a model says before it opens more sections is no part of the answer."""
+def test_gate_discard_forgets_text_before_tool_call() -> None:
     release = CitationGate(opened)
     list(release.feed("Let me look that up [^none].\n\nOne moment.\n\n"))
     release.discard()
@@ -114,8 +109,7 @@ _MARKUP = st.sampled_from([*_CITED, "```", "`", "\n", "\n\n", "- ", "1. ", "| a 
 
 
 @given(st.lists(_MARKUP | st.text("ab #~[]^\\\r", max_size=6), max_size=25), st.integers(1, 7))
-def test_nothing_uncovered_ever_reaches_the_reader(pieces: list[str], size: int) -> None:
-    """Whatever is written, in whatever pieces: each release cites an opened section, and the pieces do not matter."""
+def test_gate_never_releases_uncited_text(pieces: list[str], size: int) -> None:
     text = "".join(pieces)
     got = told(text[at : at + size] for at in range(0, len(text), size))
     assert got == told([text])

@@ -30,8 +30,7 @@ def dropped(events: list[Event]) -> list[str]:
     return [section.title for event in events if isinstance(event, SectionsDropped) for section in event.sections]
 
 
-def test_sections_stay_open_over_several_follow_ups(ask: Ask, ids: dict[str, str]) -> None:
-    """Each answer adds to what is open; the third can cite what the first opened, without a call."""
+def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history: list[Exchange] = []
     trail: list[str] = []
@@ -50,8 +49,7 @@ def test_sections_stay_open_over_several_follow_ups(ask: Ask, ids: dict[str, str
     assert len(model.requests[0].turns) == 7
 
 
-def test_what_an_earlier_answer_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> None:
-    """When room is short, what was only opened goes first, then what was cited longest ago."""
+def test_follow_up_closes_cited_sections_last(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history = [Exchange("Port?", f"8642 [^{server}]."), Exchange("Logs?", f"Nine [^{logs}].")]
     given = {"opened": [server, logs, boiling], "history": history}
@@ -59,8 +57,7 @@ def test_what_an_earlier_answer_cited_stays_open_longest(ask: Ask, ids: dict[str
     assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=300), **given)) == ["Boiling", "Server"]
 
 
-def test_at_most_eight_sections_are_carried_on_the_cited_ones_first(ask: Ask, library: Library) -> None:
-    """However long a conversation, what it cited last is there again."""
+def test_follow_up_reopens_eight_sections_cited_first(ask: Ask, library: Library) -> None:
     all_ids = [place.id for place in library.sections]
     first = all_ids[0]
     events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", f"B [^{first}].")])
@@ -70,22 +67,19 @@ def test_at_most_eight_sections_are_carried_on_the_cited_ones_first(ask: Ask, li
     assert call.ids[1:] == tuple(reversed(all_ids[4:]))
 
 
-def test_a_page_is_used_where_a_section_inside_it_was_cited(ask: Ask, ids: dict[str, str]) -> None:
-    """What was opened is what is opened again: the page, for the sake of its section."""
+def test_follow_up_page_counts_as_cited_with_its_section(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Settings"], ids["Install"]], history=history)
     assert opened(events) == ["Settings", "Install"]
 
 
-def test_the_section_that_was_cited_comes_before_the_page_around_it(ask: Ask, ids: dict[str, str]) -> None:
-    """So it is there whole, however much of its page there is room for."""
+def test_follow_up_prefers_cited_section_to_its_page(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
     assert opened(events) == ["Boiling", "Settings"]
 
 
-def test_a_dropped_section_of_a_follow_up_is_listed_for_the_model(ask: Ask, ids: dict[str, str]) -> None:
-    """The model sees that it may open it again."""
+def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]) -> None:
     server, boiling = ids["Server"], ids["Boiling"]
     model = ScriptedModel([[]])
     ask(model, opened=[server, boiling], budget=Budget(open_chars=500))
@@ -112,8 +106,7 @@ class Slow(MemoryReader):
         return self._library.file(path)
 
 
-def test_sections_of_one_reply_are_fetched_at_once(ask: Ask, library: Library) -> None:
-    """Several calls, several ids: their pages are asked for together, the results come in order."""
+def test_sections_of_one_reply_are_fetched_in_parallel(ask: Ask, library: Library) -> None:
     pages = list({place.page.path: place for place in library.sections}.values())[:3]
     reader = Slow(library, together=3)
 

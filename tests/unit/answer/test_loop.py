@@ -78,8 +78,7 @@ def opens(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall
 # How an answer ends
 
 
-def test_a_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
-    """A model opens a section, answers from it and cites it; every step is told with titles and addresses."""
+def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     model = ScriptedModel([[opens(server), Stop("tools")], [Text(f"The port is 8642 [^{server}]."), Stop()]])
     events = ask(model)
@@ -107,8 +106,7 @@ def test_a_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     assert result.tokens_read == opened.tokens
 
 
-def test_an_answer_without_a_citation_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
-    """Nothing of it reaches the reader, who is told instead what was looked at and what lies nearest."""
+def test_uncited_answer_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[opens(ids["Server"])], [Text("The port is 8642, believe me.")]])
     events = ask(model, "Which port does it listen on?")
     assert not of(TextReleased, events)
@@ -121,21 +119,18 @@ def test_an_answer_without_a_citation_is_not_found(ask: Ask, ids: dict[str, str]
     assert all(section.url for section in finished.not_found.nearest)
 
 
-def test_an_empty_reply_is_not_found(ask: Ask) -> None:
-    """A model that says nothing found nothing."""
+def test_empty_reply_is_not_found(ask: Ask) -> None:
     assert last(ask(ScriptedModel([[]]))).state == "not_found"
 
 
-def test_a_gap_that_the_model_marks_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
-    """`[^none]` beside a citation: the docs answer a part."""
+def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
     finished = last(ask(ScriptedModel([[opens(server)], [Text(text)]])))
     assert (finished.state, finished.dropped_citations) == ("partial", 0)
 
 
-def test_withheld_text_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
-    """Where a paragraph had to stay behind, the reader is told that something is missing."""
+def test_withheld_text_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}].\n\nIt was chosen by a cat.\n\nSo they say."
     result = summarize(ask(ScriptedModel([[opens(server)], [Text(text)]])))
@@ -143,8 +138,7 @@ def test_withheld_text_makes_the_answer_partial(ask: Ask, ids: dict[str, str]) -
     assert "cat" not in result.text
 
 
-def test_thinking_aloud_before_tools_does_not_count(ask: Ask, ids: dict[str, str]) -> None:
-    """What a model says on its way is neither shown nor missed."""
+def test_text_before_tool_calls_is_discarded(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     aloud = Text("Let me look.\n\nIt may be in the settings [^none].\n\nI open them.\n\nNow.")
     events = ask(ScriptedModel([[aloud, opens(server)], [Text(f"The port is 8642 [^{server}].")]]))
@@ -152,8 +146,7 @@ def test_thinking_aloud_before_tools_does_not_count(ask: Ask, ids: dict[str, str
     assert not of(TextWithheld, events)
 
 
-def test_a_refusal_ends_as_refused(ask: Ask) -> None:
-    """What a model refuses is told as such, and nothing half said is shown."""
+def test_refusal_ends_as_refused(ask: Ask) -> None:
     result = summarize(ask(ScriptedModel([[Text("I can't"), Stop("refusal")]])))
     assert (result.state, result.text) == ("refused", "")
     assert result.not_found is not None
@@ -170,8 +163,7 @@ def test_a_refusal_ends_as_refused(ask: Ask) -> None:
     ],
 )
 @pytest.mark.parametrize("late", [False, True])
-def test_a_model_that_raises_ends_as_an_error_of_one_line(ask: Ask, error: Exception, said: str, late: bool) -> None:
-    """Before its first word or in mid-stream: no traceback escapes."""
+def test_model_exception_ends_as_error_in_one_line(ask: Ask, error: Exception, said: str, late: bool) -> None:
     events = ask(Failing(error, late=late))
     assert (last(events).state, last(events).error) == ("error", said)
     assert not of(TextReleased, events)
@@ -189,8 +181,7 @@ class Failing:
         raise self.error
 
 
-def test_a_model_that_cannot_even_be_asked_ends_as_an_error(ask: Ask) -> None:
-    """An adapter that fails before it streams is no different."""
+def test_model_exception_before_stream_ends_as_error(ask: Ask) -> None:
 
     class Broken:
         name = "broken"
@@ -201,8 +192,7 @@ def test_a_model_that_cannot_even_be_asked_ends_as_an_error(ask: Ask) -> None:
     assert last(ask(Broken())).error == "broken failed: OSError: no socket"
 
 
-def test_what_was_released_before_an_error_stays_said(ask: Ask, ids: dict[str, str]) -> None:
-    """Released text cannot be taken back; the end says that it is not whole."""
+def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
 
     class Half(ScriptedModel):
@@ -217,8 +207,7 @@ def test_what_was_released_before_an_error_stays_said(ask: Ask, ids: dict[str, s
     assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
 
 
-def test_a_library_that_cannot_be_read_ends_as_an_error(ask: Ask, library: Library) -> None:
-    """Where the site itself fails, its own words say why."""
+def test_unreadable_library_ends_as_error(ask: Ask, library: Library) -> None:
 
     class Lost(Navigator):
         def hints(self, question: str, page: str | None = None) -> str:
@@ -228,8 +217,7 @@ def test_a_library_that_cannot_be_read_ends_as_an_error(ask: Ask, library: Libra
     assert (result.state, result.error) == ("error", "https://kettle.example/: does not answer; try again later")
 
 
-def test_a_bug_while_reading_the_site_ends_as_an_error(ask: Ask, library: Library) -> None:
-    """It is not blamed on the model."""
+def test_exception_while_reading_site_ends_as_error(ask: Ask, library: Library) -> None:
 
     class Broken(Navigator):
         def outline(self) -> str:
@@ -241,8 +229,7 @@ def test_a_bug_while_reading_the_site_ends_as_an_error(ask: Ask, library: Librar
 # Support
 
 
-def test_an_answer_is_held_against_all_that_was_opened(ask: Ask, ids: dict[str, str]) -> None:
-    """Before the end, every sentence gets the section that supports it, and what none supports is marked."""
+def test_support_is_checked_against_opened_sections(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     events = ask(ScriptedModel([[opens(server)], [Text(f"The port is 9753 [^{server}].")]]))
     assert isinstance(events[-2], SupportChecked)
@@ -252,15 +239,13 @@ def test_an_answer_is_held_against_all_that_was_opened(ask: Ask, ids: dict[str, 
     assert [mark.kind for mark in found.unsupported] == ["number"]
 
 
-def test_without_text_there_is_nothing_to_support(ask: Ask) -> None:
-    """What was not released is not judged."""
+def test_support_is_not_checked_without_text(ask: Ask) -> None:
     events = ask(ScriptedModel([[Text("No [^none].")]]))
     assert not of(SupportChecked, events)
     assert (summarize(events).support, summarize(events).support_skipped) == (None, "")
 
 
-def test_support_that_cannot_be_checked_says_why(ask: Ask, library: Library, ids: dict[str, str]) -> None:
-    """An answer for which time ran out, or whose sections cannot be read again, is still an answer."""
+def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: dict[str, str]) -> None:
     clock = Clock()
     server = ids["Server"]
 
@@ -299,28 +284,25 @@ def test_support_that_cannot_be_checked_says_why(ask: Ask, library: Library, ids
 # Budgets
 
 
-def test_the_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
-    """Endless tool calls end as `budget`: in the last round a model can only answer, and was told so before."""
+def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
     titles = ["Server", "Boiling", "Logs", "Steps"]
     model = ScriptedModel([[opens(ids[title], call=title), Stop("tools")] for title in titles])
     finished = last(ask(model))
     assert (finished.state, finished.spent, finished.rounds) == ("budget", "rounds", 4)
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
-    assert [request.note for request in model.requests] == ["", "", prompts.ROUND_BEFORE, prompts.LAST_ROUND]
+    assert [request.note for request in model.requests] == ["", "", prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
     assert finished.not_found is not None
     assert len(finished.not_found.looked_at) == 3
 
 
-def test_text_beside_calls_that_cannot_be_made_still_counts(ask: Ask, ids: dict[str, str]) -> None:
-    """What is covered is released even where a model wanted to go on."""
+def test_text_with_calls_in_last_round_is_released(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     reply = [Text(f"The port is 8642 [^{server}]."), opens(ids["Logs"], call="b")]
     result = summarize(ask(ScriptedModel([[opens(server)], reply]), budget=Budget(rounds=2)))
     assert (result.state, result.spent, result.text) == ("budget", "rounds", f"The port is 8642 [^{server}].")
 
 
-def test_an_answer_cut_at_the_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
-    """The limit is passed to the model; what it cut off is told."""
+def test_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     model = ScriptedModel([[opens(server)], [Text(f"The port is 8642 [^{server}] and its"), Stop("length")]])
     result = summarize(ask(model, budget=Budget(output_tokens=50)))
@@ -329,8 +311,7 @@ def test_an_answer_cut_at_the_output_limit_ends_as_budget(ask: Ask, ids: dict[st
     assert {request.output_tokens for request in model.requests} == {50}
 
 
-def test_a_model_that_talks_without_end_is_cut_off(ask: Ask) -> None:
-    """A model that ignores its limit is not listened to for ever."""
+def test_endless_text_is_cut_off(ask: Ask) -> None:
 
     class Talker:
         name = "talker"
@@ -347,8 +328,7 @@ def test_a_model_that_talks_without_end_is_cut_off(ask: Ask) -> None:
     assert model.said < 200
 
 
-def test_a_slow_model_meets_the_deadline(ask: Ask, ids: dict[str, str]) -> None:
-    """Seconds are counted over the whole answer; what was covered by then is released."""
+def test_slow_model_meets_deadline(ask: Ask, ids: dict[str, str]) -> None:
     clock = Clock()
     server = ids["Server"]
 
@@ -363,8 +343,7 @@ def test_a_slow_model_meets_the_deadline(ask: Ask, ids: dict[str, str]) -> None:
     assert (result.state, result.spent, result.text) == ("budget", "seconds", f"The port is 8642 [^{server}].")
 
 
-def test_a_model_that_hangs_is_given_up(ask: Ask) -> None:
-    """A reply that never comes ends at the deadline, and is closed."""
+def test_hanging_model_is_closed_at_deadline(ask: Ask) -> None:
 
     class Hanging:
         name = "hanging"
@@ -382,8 +361,7 @@ def test_a_model_that_hangs_is_given_up(ask: Ask) -> None:
     assert model.closed
 
 
-def test_time_that_is_nearly_up_is_told(ask: Ask, ids: dict[str, str]) -> None:
-    """A model learns that it must answer while there is still time to."""
+def test_little_time_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
     clock = Clock()
 
     class Slow(ScriptedModel):
@@ -394,11 +372,10 @@ def test_time_that_is_nearly_up_is_told(ask: Ask, ids: dict[str, str]) -> None:
 
     model = Slow([[opens(ids["Server"])], []])
     ask(model, clock=clock, budget=Budget(seconds=45))
-    assert model.requests[1].note == prompts.TIME
+    assert model.requests[1].note == prompts.LITTLE_TIME
 
 
-def test_a_library_that_hangs_meets_the_deadline_too(ask: Ask, library: Library) -> None:
-    """A site that does not answer cannot hold an answer longer than its seconds."""
+def test_hanging_library_meets_deadline(ask: Ask, library: Library) -> None:
 
     class Stuck(Navigator):
         def hints(self, question: str, page: str | None = None) -> str:
@@ -408,13 +385,12 @@ def test_a_library_that_hangs_meets_the_deadline_too(ask: Ask, library: Library)
     assert last(ask(ScriptedModel([]), navigator=Stuck(library), budget=Budget(seconds=0.05))).spent == "seconds"
 
 
-def test_nor_does_it_hold_the_program() -> None:
-    """What still waits for a site when the answer is over is not waited for."""
+def test_hanging_library_does_not_block_exit() -> None:
     program = """
 import time, anyio
 from mkdocs_roaming.answer.budget import Deadline, DeadlineExceededError
 try:
-    anyio.run(Deadline(0.05, time.monotonic).work, lambda: time.sleep(60))
+    anyio.run(Deadline(0.05, time.monotonic).run_in_thread, lambda: time.sleep(60))
 except DeadlineExceededError:
     print("out of time")
 """
@@ -429,8 +405,7 @@ class Clock:
         return self.now
 
 
-def test_what_was_used_longest_ago_makes_room(ask: Ask, ids: dict[str, str]) -> None:
-    """When open text outgrows its room, sections close, are told, and stand listed where their text stood."""
+def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[opens(ids["Server"])], [opens(ids["Boiling"], call="b")], [Text("Nothing.")]])
     events = ask(model, budget=Budget(open_chars=500))
     (dropped,) = of(SectionsDropped, events)
@@ -442,11 +417,10 @@ def test_what_was_used_longest_ago_makes_room(ask: Ask, ids: dict[str, str]) -> 
     assert [listed.title for listed in closed.listed] == ["Server"]
     assert isinstance(second.results[0].result, ExpandResult)
     assert "96.5" in second.results[0].result.sections[0].text
-    assert model.requests[2].note == f"{prompts.ROUND_BEFORE} {prompts.ROOM.format(percent=79)}"
+    assert model.requests[2].note == f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=79)}"
 
 
-def test_a_section_that_was_closed_opens_again(ask: Ask, ids: dict[str, str]) -> None:
-    """A model that needs a closed section again gets its text, and may cite it all along."""
+def test_closed_section_can_be_opened_again(ask: Ask, ids: dict[str, str]) -> None:
     server, boiling = ids["Server"], ids["Boiling"]
     replies = [
         [opens(server)],
@@ -460,8 +434,7 @@ def test_a_section_that_was_closed_opens_again(ask: Ask, ids: dict[str, str]) ->
     assert summarize(events).state == "answered"
 
 
-def test_what_was_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> None:
-    """A section that released text cites is used, however long ago it was opened."""
+def test_cited_section_is_closed_last(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     replies = [
         [opens(server)],
@@ -475,17 +448,15 @@ def test_what_was_cited_stays_open_longest(ask: Ask, ids: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize("wrong", [{"rounds": 0}, {"open_chars": 0}, {"output_tokens": 0}, {"seconds": 0}])
-def test_a_budget_of_nothing_is_refused(wrong: dict[str, int]) -> None:
-    """A budget that allows no answer at all is a mistake, told at once."""
-    with pytest.raises(UsageError, match="a budget is at least"):
+def test_budget_rejects_empty_limits(wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="a budget needs at least"):
         Budget(**wrong)
 
 
 # Tools
 
 
-def test_several_sections_open_in_several_calls(ask: Ask, ids: dict[str, str]) -> None:
-    """Parallel calls are made in order, and each gets its own result."""
+def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> None:
     calls = [opens(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
     model = ScriptedModel([calls, []])
     events = ask(model)
@@ -502,8 +473,7 @@ def test_several_sections_open_in_several_calls(ask: Ask, ids: dict[str, str]) -
     assert list(said.calls) == calls == [result.call for result in results.results]
 
 
-def test_a_page_opens_with_what_is_inside(ask: Ask, ids: dict[str, str]) -> None:
-    """Subsections that came along are told, and may be cited."""
+def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
     boiling = ids["Boiling"]
     events = ask(ScriptedModel([[opens(ids["Settings"])], [Text(f"96.5 degrees [^{boiling}].")]]))
     (opened,) = of(SectionOpened, events)
@@ -511,16 +481,14 @@ def test_a_page_opens_with_what_is_inside(ask: Ask, ids: dict[str, str]) -> None
     assert [section.title for section in summarize(events).citations] == ["Boiling"]
 
 
-def test_a_citation_of_a_section_that_was_only_found_is_dropped(ask: Ask, ids: dict[str, str]) -> None:
-    """A search shows snippets; only what was opened may be cited."""
+def test_citation_of_found_section_is_dropped(ask: Ask, ids: dict[str, str]) -> None:
     text = f"Clean the vent [^{ids['It does not whistle']}]."
     events = ask(ScriptedModel([[ToolCall("s", "search_sections", {"query": "whistle"})], [Text(text)]]))
     assert [event.id for event in of(CitationDropped, events)] == [ids["It does not whistle"]]
     assert (last(events).state, last(events).dropped_citations) == ("not_found", 1)
 
 
-def test_unknown_and_repeated_ids_are_told(ask: Ask, ids: dict[str, str]) -> None:
-    """An id that does not exist comes back with the nearest ones; one that stands open is not shown again."""
+def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     near = server[:-1] + ("0" if server[-1] != "0" else "1")
     events = ask(ScriptedModel([[opens(server)], [opens(near, server, server, "deadbeef", call="b")], []]))
@@ -546,8 +514,7 @@ def test_unknown_and_repeated_ids_are_told(ask: Ask, ids: dict[str, str]) -> Non
         ("", []),
     ],
 )
-def test_malformed_calls_are_forgiven(ask: Ask, ids: dict[str, str], name: str, arguments: object) -> None:
-    """A model that calls a tool in the wrong way is told so, and can still answer."""
+def test_malformed_calls_are_accepted(ask: Ask, ids: dict[str, str], name: str, arguments: object) -> None:
     server = ids["Server"]
     replies: list[list[Part]] = [
         [ToolCall("x", name, arguments)],
@@ -559,8 +526,7 @@ def test_malformed_calls_are_forgiven(ask: Ask, ids: dict[str, str], name: str, 
     assert of(ToolCallRejected, events) or of(SectionMissing, events)
 
 
-def test_ids_of_calls_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
-    """Calls that a model numbers badly still get their own results."""
+def test_call_ids_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
     calls = [opens(ids["Server"], call=""), opens(ids["Logs"], call=""), opens(ids["Boiling"], call="call")]
     calls.append(ToolCall(7, "search_sections", {"query": "port"}))
     model = ScriptedModel([calls, [opens(ids["Install"], call="call")], []])
@@ -570,16 +536,14 @@ def test_ids_of_calls_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
     assert [event.call for event in of(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
 
 
-def test_too_many_calls_at_once_are_not_made(ask: Ask, ids: dict[str, str]) -> None:
-    """Eight calls of one reply are made; the others are answered with why not."""
+def test_calls_beyond_maximum_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[ToolCall(f"s{at}", "search_sections", {"query": "port"}) for at in range(11)], []])
     events = ask(model)
     assert len(of(SectionsFound, events)) == 8
-    assert {event.message for event in of(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(most=8)}
+    assert {event.message for event in of(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(limit=8)}
 
 
-def test_endless_calls_in_one_reply_are_cut_off(ask: Ask) -> None:
-    """A reply that never stops calling is ended."""
+def test_endless_calls_are_cut_off(ask: Ask) -> None:
 
     class Caller:
         name = "caller"
@@ -595,8 +559,7 @@ def test_endless_calls_in_one_reply_are_cut_off(ask: Ask) -> None:
     assert model.called < 4 * 40
 
 
-def test_calls_beyond_the_room_are_not_made(ask: Ask, ids: dict[str, str]) -> None:
-    """One reply cannot open more than there is room for."""
+def test_calls_beyond_room_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
     calls = [opens(ids[title], call=title) for title in ("Server", "Boiling", "Logs")]
     model = ScriptedModel([calls, []])
     events = ask(model, budget=Budget(open_chars=500))
@@ -609,8 +572,7 @@ def test_calls_beyond_the_room_are_not_made(ask: Ask, ids: dict[str, str]) -> No
 # What models are told
 
 
-def test_what_is_said_first_depends_on_the_site_alone(ask: Ask) -> None:
-    """Rules and outline are byte for byte the same from question to question, so they stay cached."""
+def test_rules_and_outline_are_equal_for_all_questions(ask: Ask) -> None:
     first, second = ScriptedModel([[]]), ScriptedModel([[]])
     ask(first, "Which port?", page="install/")
     ask(second, "Why does it not whistle?")
@@ -621,40 +583,36 @@ def test_what_is_said_first_depends_on_the_site_alone(ask: Ask) -> None:
     assert "[" in one.outline
 
 
-def test_the_question_comes_with_hints_and_the_readers_page(ask: Ask) -> None:
-    """What search ranks first for a question, and where the reader is, stand beside it."""
+def test_question_has_hints_and_reader_page(ask: Ask) -> None:
     model = ScriptedModel([[]])
     ask(model, "How hot does it boil?", page="install/")
     (turn,) = model.requests[0].turns
     assert isinstance(turn, UserTurn)
     assert turn.question == "How hot does it boil?"
-    assert "Boiling" in turn.around
-    assert turn.around.endswith("The reader is on this page: Install")
-    assert prompts.asked(turn) == f"{turn.around}\n\nQuestion: How hot does it boil?"
+    assert "Boiling" in turn.context
+    assert turn.context.endswith("The reader is on this page: Install")
+    assert prompts.format_question(turn) == f"{turn.context}\n\nQuestion: How hot does it boil?"
 
 
-def test_an_unknown_page_is_left_out(ask: Ask) -> None:
-    """A page that is not of this site is not spoken of."""
+def test_unknown_page_is_ignored(ask: Ask) -> None:
     model = ScriptedModel([[]])
     ask(model, "How hot?", page="https://elsewhere.example/x")
     (turn,) = model.requests[0].turns
     assert isinstance(turn, UserTurn)
-    assert "reader is on" not in turn.around
+    assert "reader is on" not in turn.context
 
 
-def test_a_model_gets_back_what_it_left_in_its_stop(ask: Ask, ids: dict[str, str]) -> None:
-    """What an adapter must send again with its turn, such as signed thinking, is kept for it untouched."""
+def test_provider_state_is_returned_to_model(ask: Ask, ids: dict[str, str]) -> None:
     keep = object()
     model = ScriptedModel([[Text("Let me see."), opens(ids["Server"]), Stop("tools", keep)], []])
     ask(model)
     said = model.requests[1].turns[-2]
     assert isinstance(said, AssistantTurn)
-    assert said.keep is keep
+    assert said.provider_state is keep
     assert said.text == "Let me see."
 
 
 def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
-    """A model with citations of its own gives the same answer as one that writes `[^id]`."""
     server = ids["Server"]
     model = ScriptedModel([[opens(server)], [Text("The port is 8642."), Citation(server), Text("\n\nYes.")]])
     result = summarize(ask(model))
@@ -663,7 +621,6 @@ def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
 
 
 def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
-    """Tokens as the provider counts them are told as they come, and summed at the end."""
     one, two = Usage(100, 0, 900, 20), Usage(50, 900, 0, 30)
     events = ask(ScriptedModel([[opens(ids["Server"]), one], [two]]))
     assert [event.usage for event in of(TokensUsed, events)] == [one, two]
@@ -673,8 +630,7 @@ def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
 # Conversations
 
 
-def test_sections_stay_open_in_a_follow_up(ask: Ask, ids: dict[str, str]) -> None:
-    """What an earlier answer opened can be cited without being asked for again; the earlier turns are there."""
+def test_follow_up_keeps_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     model = ScriptedModel([[Text(f"No, on 127.0.0.1 [^{server}].")]])
     history = [Exchange("Which port?", f"The port is 8642 [^{server}].")]
@@ -690,8 +646,7 @@ def test_sections_stay_open_in_a_follow_up(ask: Ask, ids: dict[str, str]) -> Non
     assert [event.section.title for event in of(SectionOpened, events)] == ["Server"]
 
 
-def test_a_navigator_can_be_used_for_a_whole_conversation(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:
-    """What is open in it is shown again to the model, whose conversation starts anew each time."""
+def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:
     server = ids["Server"]
     ask(ScriptedModel([[opens(server)], [Text(f"8642 [^{server}].")]]), navigator=navigator)
     model = ScriptedModel([[Text(f"127.0.0.1 [^{server}].")]])
@@ -703,7 +658,6 @@ def test_a_navigator_can_be_used_for_a_whole_conversation(ask: Ask, navigator: N
 
 
 def test_forged_open_sections_open_nothing(ask: Ask) -> None:
-    """An id that the site does not have is told as missing, and cannot be cited."""
     events = ask(ScriptedModel([[Text("Yes [^deadbeef].")]]), opened=["deadbeef"])
     assert [event.id for event in of(SectionMissing, events)] == ["deadbeef"]
     assert last(events).state == "not_found"
@@ -712,8 +666,7 @@ def test_forged_open_sections_open_nothing(ask: Ask) -> None:
 # Leaving
 
 
-def test_a_reader_who_leaves_ends_the_reply(navigator: Navigator) -> None:
-    """Cancelling an answer closes the model's stream at once."""
+def test_cancelled_answer_closes_reply(navigator: Navigator) -> None:
     model = Waiting()
 
     async def leave() -> None:
@@ -726,8 +679,7 @@ def test_a_reader_who_leaves_ends_the_reply(navigator: Navigator) -> None:
     anyio.run(leave)
 
 
-def test_an_answer_can_be_left_between_two_events(navigator: Navigator) -> None:
-    """Closing the events closes the model's stream."""
+def test_closed_answer_closes_reply(navigator: Navigator) -> None:
     model = Waiting()
 
     async def leave() -> None:
@@ -758,8 +710,7 @@ class Waiting:
             self.closed = True
 
 
-def test_a_reply_that_fails_while_it_is_closed_spoils_nothing(ask: Ask, ids: dict[str, str]) -> None:
-    """An answer that is whole stays whole, whatever the connection says at the end."""
+def test_error_while_closing_reply_is_ignored(ask: Ask, ids: dict[str, str]) -> None:
 
     class Sulking(ScriptedModel):
         async def reply(self, request: Request) -> AsyncIterator[Part]:
@@ -775,6 +726,5 @@ def test_a_reply_that_fails_while_it_is_closed_spoils_nothing(ask: Ask, ids: dic
     assert (finished.state, finished.spent) == ("budget", "output")
 
 
-def test_events_of_an_answer_that_was_broken_off_add_up_to_an_error() -> None:
-    """Without its last event an answer is none."""
+def test_summarize_reports_interrupted_answer() -> None:
     assert summarize([RoundStarted(1, 4)]).state == "error"

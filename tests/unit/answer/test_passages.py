@@ -21,8 +21,7 @@ def line(piece: Piece) -> str:
     return f"{piece.kind}: {flat(piece.start, piece.end)}{under}{' (leads)' if piece.lead else ''}"
 
 
-def test_sentences_items_rows_code_and_notes_can_be_quoted() -> None:
-    """Headings, pictures, bare pointers and HTML cannot; a full stop in code or `e.g.` ends no sentence."""
+def test_split_pieces_finds_sentences_items_rows_code_and_notes() -> None:
     assert "".join(f"{line(piece)}\n" for piece in split_pieces(TEXT)) == (GOLDEN / "pieces.txt").read_text("utf-8")
 
 
@@ -30,29 +29,25 @@ def starting(*starts: str) -> list[Piece]:
     return [piece for piece in split_pieces(TEXT) if TEXT[piece.start :].startswith(starts)]
 
 
-def test_neighbours_are_quoted_in_one_go_and_gaps_are_shown() -> None:
-    """Two sentences side by side stay as they are; where one is left out between them, the reader sees it."""
+def test_quote_pieces_joins_neighbors_and_marks_gaps() -> None:
     (together,) = quote_pieces(TEXT, starting("Does a third", "漢字"))
     assert str(together) == "Does a third? 漢字の文。"
     (apart,) = quote_pieces(TEXT, starting("A lead", "Does a third"))
     assert str(apart) == f"A lead e.g. this one ends here. {GAP} Does a third?"
 
 
-def test_a_row_comes_under_its_tables_head() -> None:
-    """A row alone would say nothing."""
+def test_quote_pieces_puts_row_under_table_head() -> None:
     (row,) = quote_pieces(TEXT, starting("| `b`"))
     assert str(row) == "| key | default |\n|:--|--:|\n| `b` | 2 |"
 
 
-def test_footnote_marks_of_the_docs_are_left_out() -> None:
-    """They would be taken for citations; what stands around them is quoted word for word."""
+def test_quote_pieces_removes_footnote_marks() -> None:
     (quoted,) = quote_pieces(TEXT, starting("A second"))
     assert str(quoted) == "A second, see `a. B c`, follows."
     assert quoted.slices == ("A second, see `a. B c`, follows", ".")
 
 
-def test_long_code_is_quoted_some_lines_at_a_time_between_its_fences() -> None:
-    """What surrounds the lines is the code's own fence, so they stay code."""
+def test_quote_pieces_shows_long_code_in_windows() -> None:
     code = "~~~~toml\n" + "".join(f"key{at} = {at}\n" for at in range(40)) + "~~~~\n"
     found = [piece for piece in split_pieces(code) if "key21 " in code[piece.start : piece.end]]
     (quoted,) = quote_pieces(code, found[:1])
@@ -65,8 +60,7 @@ def test_long_code_is_quoted_some_lines_at_a_time_between_its_fences() -> None:
     )
 
 
-def test_a_long_note_is_quoted_by_paragraphs() -> None:
-    """The title of a note alone is no quote."""
+def test_split_pieces_splits_long_note_into_paragraphs() -> None:
     note = "> [!NOTE]\n> **Title**\n>\n" + "".join(f"> Paragraph {at}. {'word ' * 40}\n>\n" for at in range(4))
     texts = [note[piece.start : piece.end] for piece in split_pieces(note)]
     assert [text.split(".")[0] for text in texts] == [f"> Paragraph {at}" for at in range(4)]
@@ -88,8 +82,7 @@ _BITS = [
 
 
 @given(st.lists(st.sampled_from(_BITS) | st.text("ab.?! `[]^1é漢。", max_size=8), max_size=30))
-def test_every_slice_stands_in_the_text(bits: list[str]) -> None:
-    """Whatever the Markdown: nothing is quoted that is not there, and all pieces can be quoted together."""
+def test_quote_slices_are_in_text(bits: list[str]) -> None:
     text = "".join(bits)
     found = split_pieces(text)
     for chosen in (found, found[::2], found[1::3]):

@@ -86,8 +86,7 @@ def shown(request: Request) -> list[str]:
     return [one.id for result in results for one in getattr(result.result, "sections", ())]
 
 
-def test_what_a_rule_pins_is_open_before_the_first_round(ruled: Ruled, ids: dict[str, str]) -> None:
-    """The trail shows a call named `rules` and the words it was made for; the model may cite what it opened."""
+def test_pinned_section_is_open_before_first_round(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Notes"])))
     model = ScriptedModel([[Text(f"It works at 4.7 bar. [^{ids['Pressure']}]")]])
     events = ask(model, Navigator(library), "My boat SINKS")
@@ -104,30 +103,26 @@ def test_what_a_rule_pins_is_open_before_the_first_round(ruled: Ruled, ids: dict
     assert [event.section.id for event in of(SectionCited, events)] == [ids["Pressure"]]
 
 
-def test_no_call_is_made_where_no_rule_fires(ruled: Ruled, ids: dict[str, str]) -> None:
-    """An answer without rules is as it was."""
+def test_no_section_is_opened_without_matching_rule(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"],)))
     model = ScriptedModel([[Text("No. [^none]")]])
     assert of(ToolCalled, ask(model, Navigator(library), "Which lamp?")) == []
 
 
-def test_rules_of_a_site_that_is_not_trusted_open_nothing(ruled: Ruled, ids: dict[str, str]) -> None:
-    """Until somebody says that they are to be followed."""
+def test_rules_of_untrusted_site_open_nothing(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(always=True), (ids["Pressure"],)))
     library.trusted = False
     assert of(ToolCalled, ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Which lamp?")) == []
 
 
-def test_the_page_of_the_reader_counts(ruled: Ruled, ids: dict[str, str]) -> None:
-    """A rule for a page fires for those who are on it."""
+def test_rule_for_reader_page_applies(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(pages=(ids["Lamps"],)), (ids["Oil"],)))
     for page, calls in (("lamps/", 1), ("pumps/", 0), (None, 0)):
         events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "And now?", page=page)
         assert len(of(ToolCalled, events)) == calls
 
 
-def test_what_earlier_answers_opened_comes_first(ruled: Ruled, ids: dict[str, str]) -> None:
-    """In a follow-up the sections kept open come before those that rules pin; what stands open is not said again."""
+def test_sections_of_earlier_answers_come_first(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(always=True), (ids["Oil"], ids["Colours"])))
     model = ScriptedModel([[Text("No. [^none]")]])
     events = ask(model, Navigator(library), "And oil?", opened=[ids["Oil"]])
@@ -140,8 +135,7 @@ def test_what_earlier_answers_opened_comes_first(ruled: Ruled, ids: dict[str, st
 
 
 @pytest.mark.parametrize("chars", [1, 100, 3_000, 60_000])
-def test_the_whole_stays_within_the_budget(ruled: Ruled, ids: dict[str, str], chars: int) -> None:
-    """Rules take at most half of the room, and close nothing that earlier answers opened."""
+def test_pinned_sections_respect_budget(ruled: Ruled, ids: dict[str, str], chars: int) -> None:
     library = ruled(
         *(RuleEntry(RuleCondition(always=True), (ids[title],)) for title in ("Long", "Oil", "Boat", "Colours"))
     )
@@ -153,8 +147,7 @@ def test_the_whole_stays_within_the_budget(ruled: Ruled, ids: dict[str, str], ch
 
 
 @pytest.mark.parametrize("question", ["gauge drift", "does a gauge drift in autumn"])
-def test_the_offline_model_prefers_what_a_rule_pins(make_site: Callable[..., MadeSite], question: str) -> None:
-    """Of sections that say alike it quotes the pinned one first, whether or not it has to look for more."""
+def test_offline_model_prefers_pinned_section(make_site: Callable[..., MadeSite], question: str) -> None:
     lamps = [(f"lamp{at}/", f"# Lamp {at}\n\nThe lamp number {at} is red.\n") for at in range(60)]
     gauges = [(f"gauge{at}/", f"# Gauge {at}\n\nThe gauge may drift in frost.\n") for at in range(5)]
     site = make_site([*gauges, *lamps])
@@ -166,10 +159,9 @@ def test_the_offline_model_prefers_what_a_rule_pins(make_site: Callable[..., Mad
     assert told.citations[0].id == told.trail[0].id == meant
 
 
-def test_the_offline_model_takes_the_words_of_a_rule_for_those_of_the_section(
+def test_offline_model_counts_rule_words_as_title(
     make_site: Callable[..., MadeSite],
 ) -> None:
-    """A rule leads from a word that the docs never use to the section that answers; its first one first."""
     site = make_site([("a/", "# Bailing\n\nUse the hand pump.\n"), ("b/", "# Flares\n\nRed ones call for help.\n")])
     question = "are we foundering?"
     assert summarize(ask(ExtractiveModel(), Navigator(site.library()), question)).state == "not_found"
@@ -183,8 +175,7 @@ def test_the_offline_model_takes_the_words_of_a_rule_for_those_of_the_section(
     assert told.state == "not_found"
 
 
-def test_an_explanation_tells_what_the_loop_then_does(ruled: Ruled, ids: dict[str, str]) -> None:
-    """The sections that it names are those that are opened, in the same order."""
+def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(
         RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Long"]), "sinking"),
         RuleEntry(RuleCondition(any=("lamp",), pages=(ids["Lamps"],)), (ids["Oil"],), "lamps"),
@@ -203,8 +194,7 @@ def test_an_explanation_tells_what_the_loop_then_does(ruled: Ruled, ids: dict[st
     assert isinstance(events[-1], Finished)
 
 
-def test_a_small_site_is_explained_as_read_whole(make_site: Callable[..., MadeSite]) -> None:
-    """Then rules open nothing, since all stands open."""
+def test_explain_question_describes_small_site(make_site: Callable[..., MadeSite]) -> None:
     told = explain_question(Navigator(make_site(PAGES[:3]).library()), "Why?")
     assert (told.whole, told.prompt.tools, told.prompt.rules) == (True, 0, 0)
     assert told.site_tokens < told.whole_site_tokens

@@ -40,8 +40,7 @@ def told(found: Support) -> str:
 
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["name"])
-def test_scores_are_those_of_the_published_method(case: dict[str, list[object]]) -> None:
-    """Groups and the whole score as in the method's own examples and tests, where these can be had again."""
+def test_overlap_scores_match_published_method(case: dict[str, list[object]]) -> None:
     stop = set(VECTORS["stop"]).__contains__
     sections = [word_and_trigram_set(split_words(text)) for text in case["sections"]]
     uncredited, worth, length = 0, 0.0, 0
@@ -56,8 +55,7 @@ def test_scores_are_those_of_the_published_method(case: dict[str, list[object]])
     assert worth / length == pytest.approx(case["whole"], abs=0.001)
 
 
-def test_all_published_scores_but_one_are_reached() -> None:
-    """The first score of the published example, 0.7, cannot be had again: 7 of its 8 words stand in the section."""
+def test_overlap_scores_match_published_totals() -> None:
     unreached = [
         (case["name"], published)
         for case in VECTORS["cases"]
@@ -68,21 +66,18 @@ def test_all_published_scores_but_one_are_reached() -> None:
 
 
 @pytest.mark.parametrize(("texts", "text", "score"), VECTORS["words"])
-def test_words_score_as_in_the_published_tests(texts: list[str], text: str, score: float) -> None:
-    """No trigram in common is 0, every word is 1; single characters and nothing at all are not counted."""
+def test_overlap_scores_words_as_published(texts: list[str], text: str, score: float) -> None:
     sections = [word_and_trigram_set(split_words(each)) for each in texts]
     assert max(score_piece(split_words(text), sections, set(VECTORS["stop"]).__contains__).scores) == score
 
 
-def test_trigrams_are_taken_with_the_neighbouring_signs() -> None:
-    """A single character before or behind a word belongs to its trigrams; between longer words nothing does."""
+def test_trigrams_include_neighboring_signs() -> None:
     assert word_and_trigram_set(split_words("(cat=")) == {"(ca", "cat", "at="}
     assert word_and_trigram_set(["ab", "cat", "cd"]) == {"ab", "cat", "cd"}
 
 
 @pytest.mark.parametrize("file", sorted((GOLDEN / "marks").glob("*.txt")), ids=lambda file: file.stem)
-def test_marks_lie_on_what_no_section_supports(file: Path) -> None:
-    """Each answer stands above its marks: the kind, what is marked, and what the sections say in its place."""
+def test_check_support_marks_unsupported_text(file: Path) -> None:
     head, *blocks = re.split(r"^== (\w+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
     language = head.removeprefix("language:").strip() or "en"
     texts = dict(zip(blocks[::2], blocks[1::2], strict=True))
@@ -95,8 +90,7 @@ def test_marks_lie_on_what_no_section_supports(file: Path) -> None:
     assert found == re.sub(r"^```.*\n", "", expected, flags=re.MULTILINE).rstrip("\n")
 
 
-def test_every_sentence_has_its_best_section() -> None:
-    """The section with the nearest statement, and how much of the sentence stands there."""
+def test_check_support_names_best_section_of_each_sentence() -> None:
     found = check_support("The server listens on port 8000. Use `--force` to skip the check.", DOCS)
     assert [(each.section, each.score, each.marks) for each in found.sentences] == [
         ("07f3277d", 1.0, ()),
@@ -105,44 +99,38 @@ def test_every_sentence_has_its_best_section() -> None:
     assert found.score == 1.0
 
 
-def test_a_section_that_says_it_is_better_than_one_that_has_its_words() -> None:
-    """The words alone, here and there in a section, do not make it the source."""
+def test_check_support_prefers_section_that_states_sentence() -> None:
     words = "A server starts. Nothing listens here. Every port is closed. The number 8000 is large. On and on."
     (sentence,) = check_support("The server listens on port 8000.", {"00000000": words, **DOCS}).sentences
     assert sentence.section == "07f3277d"
 
 
-def test_what_another_section_says_is_not_turned_round() -> None:
-    """Where sections say opposite things, an answer that takes over one of them is supported."""
+def test_check_support_accepts_statement_of_another_section() -> None:
     docs = {"00000001": "The cache is enabled by default.", "00000002": "The cache is disabled by default."}
     assert check_support("The cache is disabled by default. The cache is enabled by default.", docs).unsupported == ()
 
 
-def test_sentences_are_cut_where_they_have_no_end() -> None:
-    """The work on a sentence grows with its square, so none is longer than a paragraph; nothing gets lost."""
+def test_check_support_splits_very_long_sentences() -> None:
     text = "word " * 2_000 + "x" * 2_000
     found = split_segments(text)
     assert all(stretch.end - stretch.start <= 800 for stretch in found)
     assert "".join(text[stretch.start : stretch.end] for stretch in found).replace(" ", "") == text.replace(" ", "")
 
 
-def test_what_no_section_says_has_none() -> None:
-    """Such a sentence is marked as a whole."""
+def test_check_support_names_no_section_for_unsupported_sentence() -> None:
     (sentence,) = check_support("Whales migrate thousands of miles every winter.", DOCS).sentences
     assert sentence.section is None
     assert [mark.kind for mark in sentence.marks] == ["sentence"]
 
 
-def test_without_sections_nothing_is_supported() -> None:
-    """Neither an answer without opened sections nor an empty one fails."""
+def test_check_support_without_sections_supports_nothing() -> None:
     (sentence,) = check_support("The server listens on port 8000.", {}).sentences
     assert sentence.section is None
     assert {mark.kind for mark in sentence.marks} == {"sentence", "number"}
     assert check_support("", DOCS) == Support("", (), 1.0)
 
 
-def test_spans_count_utf_16_units_of_the_answer_without_its_markers() -> None:
-    """As JavaScript counts: an emoji is two, a `[^id]` marker is not there."""
+def test_check_support_offsets_are_utf16_units() -> None:
     found = check_support("😀 It is up.[^07f3277d] The server listens on port 8001.[^07f3277d]", DOCS)
     (mark,) = found.unsupported
     assert found.text == "😀 It is up. The server listens on port 8001."
@@ -150,13 +138,11 @@ def test_spans_count_utf_16_units_of_the_answer_without_its_markers() -> None:
     assert mark.start == found.text.index("8001") + 1
 
 
-def test_only_markers_of_sections_are_taken_out() -> None:
-    """A footnote of another form stays in the text."""
+def test_strip_citations_removes_only_section_citations() -> None:
     assert strip_citations("a[^07f3277d] b[^1] c[^07F3277D]") == "a b[^1] c[^07F3277D]"
 
 
-def test_support_is_json_and_always_the_same() -> None:
-    """It goes over the wire as it is; sections may come as pairs or as a mapping."""
+def test_check_support_result_is_json_and_deterministic() -> None:
     answer = "The server listens on port 8001. Restart it before the drain has ended."
     found = check_support(answer, DOCS)
     assert json.loads(json.dumps(asdict(found)))["sentences"][0]["marks"][0]["instead"] == "8000"
@@ -183,8 +169,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_judged_in_passing(text: str) -> None:
-    """Neither an answer nor a section can make it fail, or keep it busy for long: the run of the tests would show."""
+def test_check_support_handles_hostile_text(text: str) -> None:
     assert check_support(text[:5_000], {"07f3277d": text}).text == text[:5_000]
     check_support(text, DOCS)
 
@@ -193,8 +178,7 @@ def test_hostile_text_is_judged_in_passing(text: str) -> None:
 @given(
     st.text(alphabet=st.sampled_from("ab1_-`\"'*[]()|#>./:=~\\\n 不漢é😀\ud800"), max_size=120), st.text(max_size=80)
 )
-def test_spans_lie_in_the_text_whatever_it_is(answer: str, section: str) -> None:
-    """Sentences follow one another, and marks of a sentence lie in it, one after the other."""
+def test_check_support_spans_are_ordered_and_in_range(answer: str, section: str) -> None:
     found = check_support(answer, {"07f3277d": section, "1c0ffee1": answer})
     edge = 0
     for sentence in found.sentences:
@@ -213,7 +197,6 @@ def test_spans_lie_in_the_text_whatever_it_is(answer: str, section: str) -> None
         min_size=1,
     )
 )
-def test_what_is_quoted_word_for_word_is_never_marked(quoted: list[str]) -> None:
-    """Whatever an answer takes over as it stands is supported."""
+def test_check_support_never_marks_quoted_text(quoted: list[str]) -> None:
     text = "\n\n".join(quoted)
     assert check_support(text, {"07f3277d": text}).unsupported == ()

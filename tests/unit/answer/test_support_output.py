@@ -26,8 +26,7 @@ def test_support_lines_show_the_whole_answer_once(answer: str) -> None:
     assert re.sub(r"[^\w]", "", shown) == re.sub(r"[^\w]", "", found.text)
 
 
-def test_terminals_show_marks_with_and_without_colour() -> None:
-    """Between brackets and numbered, so that it reads without colour; below stands what the sections say."""
+def test_support_lines_show_marks_with_and_without_color() -> None:
     text = "\n".join(support_lines(check_support(ANSWER, DOCS)))
     plain = click.unstyle(text)
     assert text != plain
@@ -40,15 +39,13 @@ def test_terminals_show_marks_with_and_without_colour() -> None:
     )
 
 
-def test_terminals_show_nothing_beside_an_answer_that_is_supported() -> None:
-    """The answer alone, without its markers."""
+def test_support_lines_show_only_the_answer_if_supported() -> None:
     assert list(support_lines(check_support("The server listens on port 8000.[^07f3277d]", DOCS))) == [
         "The server listens on port 8000."
     ]
 
 
-def test_terminals_are_steered_by_no_text() -> None:
-    """Control characters of answers and sections are left out, colours of ours aside."""
+def test_support_lines_remove_control_characters() -> None:
     docs = {"07f3277d": "The server listens on port 80\x1b[2J00 or `a\x9bb`."}
     text = "\n".join(support_lines(check_support("The server \x1b]0;x\x07 listens on port `c\u202e\x1b[2J`.", docs)))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", click.unstyle(text))

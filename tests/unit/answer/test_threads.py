@@ -37,18 +37,15 @@ async def most_at_once(*, waiting: bool) -> int:
     return most
 
 
-async def test_what_computes_takes_turns() -> None:
-    """One piece of work at a time: five threads that compute keep the loop waiting five times as long."""
+async def test_compute_limiter_runs_one_function_at_a_time() -> None:
     assert await most_at_once(waiting=False) == 1
 
 
-async def test_what_waits_is_not_waited_for() -> None:
-    """What may wait for a server goes on beside whatever else waits."""
+async def test_run_in_thread_runs_waiting_functions_in_parallel() -> None:
     assert await most_at_once(waiting=True) > 1
 
 
-async def test_who_is_left_does_not_keep_the_others_waiting() -> None:
-    """A piece of work that ran into a deadline gives its turn to the next, though its thread goes on."""
+async def test_abandoned_function_does_not_block_others() -> None:
     go = threading.Event()
     with anyio.move_on_after(0.05):
         await run_in_thread(lambda: go.wait(10), compute_limiter())

@@ -90,14 +90,18 @@ def roaming(ids: dict[str, str]) -> list[list[Part]]:
         ToolCall("", "rm", "{"),
     ]
     answer = [Text("The port is 8642."), Citation(server), Text("\n\nIt is red [^07f3"), Text("277d].\n\nSo be it.")]
-    return [[Text("Let me see."), *calls, Usage(9, 1, 2, 3), Stop("tools", keep=object())], [*answer, Usage(1), Stop()]]
+    return [
+        [Text("Let me see."), *calls, Usage(9, 1, 2, 3), Stop("tools", provider_state=object())],
+        [*answer, Usage(1), Stop()],
+    ]
 
 
 # What a trace holds
 
 
-def test_a_trace_holds_the_whole_answer(record: Record, library: Library, ids: dict[str, str]) -> None:
-    """Question, site, model, budget, every reply as it came, all events, what was opened, what it cost, the answer."""
+def test_trace_contains_question_replies_events_and_answer(
+    record: Record, library: Library, ids: dict[str, str]
+) -> None:
     budget = Budget(rounds=3, prices=Prices(input=2.0, currency="EUR"))
     trace, events = record(ScriptedModel(roaming(ids), name="m-1"), page="install/", budget=budget)
     assert (trace.question, trace.page, trace.model) == ("Which port is the default?", "install/", "m-1")
@@ -117,16 +121,14 @@ def roaming_without_keep(ids: dict[str, str]) -> list[list[Part]]:
     return [[Stop(part.reason) if isinstance(part, Stop) else part for part in reply] for reply in (roaming(ids))]
 
 
-def test_a_trace_comes_back_from_its_file_as_it_was(record: Record, ids: dict[str, str]) -> None:
-    """Nothing is lost or reordered in JSON."""
+def test_trace_survives_file_round_trip(record: Record, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     assert dump_traces([kept(trace)]) == dump_traces([trace])
     assert kept(trace).events == trace.events
     assert kept(trace).answer == trace.answer
 
 
-def test_the_same_answer_gives_the_same_bytes(record: Record, ids: dict[str, str]) -> None:
-    """No times, no chance: two recordings can be compared."""
+def test_recording_same_answer_twice_gives_equal_bytes(record: Record, ids: dict[str, str]) -> None:
     assert dump_traces([record(ScriptedModel(roaming(ids)))[0]]) == dump_traces(
         [record(ScriptedModel(roaming(ids)))[0]]
     )
@@ -177,10 +179,9 @@ class Broken(ScriptedModel):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_recording_played_again_is_the_same_byte_for_byte(
+def test_replay_reproduces_trace_byte_for_byte(
     record: Record, library: Library, ids: dict[str, str], case: str
 ) -> None:
-    """However the answer ended: the events and the answer come again, from the file and the site alone."""
     make, given = cases(ids)[case]
     trace, _ = record(make(), **given)
     found = again(kept(trace), library)
@@ -188,8 +189,7 @@ def test_a_recording_played_again_is_the_same_byte_for_byte(
     assert dump_traces([found.trace]) == dump_traces([trace])
 
 
-def test_a_navigator_that_was_used_before_is_recorded_as_it_was(library: Library, ids: dict[str, str]) -> None:
-    """What stood open in it goes into the trace, so that a new one can play it again."""
+def test_recording_stores_sections_opened_before(library: Library, ids: dict[str, str]) -> None:
     navigator = Navigator(library)
     navigator.expand_sections([ids["Server"]])
     recording = Recording("Port?", navigator, ScriptedModel([[Text(f"8642 [^{ids['Server']}].")]]), whole_site_tokens=0)
@@ -205,8 +205,7 @@ def test_a_navigator_that_was_used_before_is_recorded_as_it_was(library: Library
 
 
 @pytest.mark.parametrize("at", [0.0, 20.0, 40.0, 50.0])
-def test_time_is_played_again_as_it_was(record: Record, library: Library, ids: dict[str, str], at: float) -> None:
-    """An answer for which time ran out, or nearly did, ends as it did, without waiting for it."""
+def test_replay_repeats_recorded_time(record: Record, library: Library, ids: dict[str, str], at: float) -> None:
 
     class Slow(ScriptedModel):
         async def reply(self, request: Request) -> AsyncIterator[Part]:
@@ -223,8 +222,7 @@ def test_time_is_played_again_as_it_was(record: Record, library: Library, ids: d
     assert dump_traces([found.trace]) == dump_traces([trace])
 
 
-def test_a_model_that_hangs_is_closed_and_played_again(record: Record, library: Library, ids: dict[str, str]) -> None:
-    """What it said until the seconds were spent is all there is."""
+def test_replay_of_hanging_model_reproduces_timeout(record: Record, library: Library, ids: dict[str, str]) -> None:
 
     class Hanging:
         name = "hanging"
@@ -252,8 +250,7 @@ class Clock:
         return self.now
 
 
-def test_a_changed_site_is_told_with_what_became_of_it(record: Record, ids: dict[str, str]) -> None:
-    """First that the site is another, then what the model would be told, then the first event that differs."""
+def test_replay_on_changed_site_reports_causes_first(record: Record, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     text = KETTLE.read_text("utf-8").replace("8642", "9753")
     found = again(trace, library_from_markdown(text, name="Kettle", url="https://kettle.example/"))
@@ -262,8 +259,7 @@ def test_a_changed_site_is_told_with_what_became_of_it(record: Record, ids: dict
     assert any(line.startswith("event 1 was OutlineRead") for line in found.differences)
 
 
-def test_an_answer_that_was_tampered_with_is_found(record: Record, library: Library, ids: dict[str, str]) -> None:
-    """What the recorded replies do not say is not in the answer."""
+def test_replay_reports_forged_answer_text(record: Record, library: Library, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     data = json.loads(dump_traces([trace]).replace("The port is 8642.[^", "The port is 9753.[^"))
     (forged,) = load_traces(json.dumps(data), "t.json")
@@ -272,17 +268,15 @@ def test_an_answer_that_was_tampered_with_is_found(record: Record, library: Libr
     assert any(line.startswith("line of the answer 1 was The port is 9753.") for line in found.differences)
 
 
-def test_whatever_else_was_tampered_with_is_named(record: Record, library: Library, ids: dict[str, str]) -> None:
-    """Even where events and text are the same."""
+def test_replay_names_other_forged_fields(record: Record, library: Library, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     data = json.loads(dump_traces([trace]))
     data["answers"][0]["site"] = "Another"
     (forged,) = load_traces(json.dumps(data), "t.json")
-    assert again(forged, library).differences == ("not the same: site",)
+    assert again(forged, library).differences == ("different fields: site",)
 
 
-def test_a_recording_that_is_cut_short_is_told(record: Record, library: Library, ids: dict[str, str]) -> None:
-    """A reply that was asked for and is not there is no silence."""
+def test_replay_reports_missing_reply(record: Record, library: Library, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     data = json.loads(dump_traces([trace]))
     del data["answers"][0]["replies"][1]
@@ -290,8 +284,7 @@ def test_a_recording_that_is_cut_short_is_told(record: Record, library: Library,
     assert any("asked 1 times, it is asked 2 times" in line for line in again(short, library).differences)
 
 
-def test_arguments_without_a_bottom_do_not_break_an_answer(record: Record, ids: dict[str, str]) -> None:
-    """A model may nest as it likes: the answer is what it is without a recording."""
+def test_recording_survives_deeply_nested_arguments(record: Record, ids: dict[str, str]) -> None:
     deep: Any = "x"
     for _ in range(5_000):
         deep = {"ids": [deep]}
@@ -331,10 +324,9 @@ parts = st.one_of(
     st.sampled_from([0, 8_000]),
     st.sampled_from([Budget(), Budget(rounds=2, open_chars=300, output_tokens=9), Budget(cost=1e-4, prices=Prices(1))]),
 )
-def test_whatever_a_model_says_can_be_played_again(
+def test_replay_reproduces_any_reply(
     replies: list[list[Part]], opened: list[str], docs: bool, whole: int, budget: Budget
 ) -> None:
-    """Nonsense too: events that end in one `Finished`, a trace that is read back, the same bytes when it is played."""
     recording = Recording(
         "Which port?",
         Navigator(LIBRARY),
@@ -363,8 +355,7 @@ def test_whatever_a_model_says_can_be_played_again(
 # Files
 
 
-def test_a_trace_is_written_whole_or_not_at_all(record: Record, tmp_path: Path) -> None:
-    """No half file is left where writing fails; what was there before stays."""
+def test_write_trace_is_atomic(record: Record, tmp_path: Path) -> None:
     trace, _ = record(ExtractiveModel())
     path = tmp_path / "t.json"
     write_trace(path, [trace, trace])
@@ -378,8 +369,7 @@ def test_a_trace_is_written_whole_or_not_at_all(record: Record, tmp_path: Path) 
             check_writable(bad)
 
 
-def test_what_is_no_file_is_not_replaced_by_one(record: Record, tmp_path: Path) -> None:
-    """A link goes on to lead to its file; a pipe, as /dev/null or /dev/stdout would, takes the trace and stays."""
+def test_write_trace_follows_links_and_keeps_pipes(record: Record, tmp_path: Path) -> None:
     trace, _ = record(ExtractiveModel())
     file, link, pipe = tmp_path / "t.json", tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(file)
@@ -403,27 +393,33 @@ def test_what_is_no_file_is_not_replaced_by_one(record: Record, tmp_path: Path) 
         ("[" * 100_000, "not JSON"),
         ("[]", "not a trace"),
         ('{"version": 1}', "not a trace"),
-        ('{"format": "roaming-trace", "version": 2}', "a trace of version 2; this reads up to 1"),
-        ('{"format": "roaming-trace", "version": "x"}', "a trace of version 'x'"),
-        ('{"format": "roaming-trace", "version": 1, "answers": []}', "answers is not a list of at least one"),
-        ('{"format": "roaming-trace", "version": 1, "answers": [7]}', "answers[0] is not an object"),
-        ('{"format": "roaming-trace", "version": 1, "answers": [{}]}', "answers[0].question is not there"),
+        ('{"format": "roaming-trace", "version": 2}', "version 2 of the format is not supported"),
+        ('{"format": "roaming-trace", "version": "x"}', "version 'x' of the format is not supported"),
+        ('{"format": "roaming-trace", "version": 1, "answers": []}', "answers must be a list with at least one item"),
+        ('{"format": "roaming-trace", "version": 1, "answers": [7]}', "answers[0]: Expected `object`, got `int`"),
+        (
+            '{"format": "roaming-trace", "version": 1, "answers": [{}]}',
+            "answers[0]: Object missing required field `question`",
+        ),
         *(
             (
                 '{"format": "roaming-trace", "version": 1, "answers": [{"question": "", "site": "", "url": "", '
                 f'"digest": "", "model": "", "budget": {{"seconds": {number}}}}}]}}',
-                "answers[0].budget.seconds is not a number of usual size",
+                message,
             )
-            for number in ("NaN", "-Infinity", f"1{'0' * 400}")
+            for number, message in [
+                ("NaN", "answers[0]: a budget needs at least 1 round"),
+                ("-Infinity", "answers[0]: a budget needs at least 1 round"),
+                (f"1{'0' * 400}", "answers[0]: Number out of range - at `$.budget.seconds`"),
+            ]
         ),
         (
             '{"format": "roaming-trace", "version": 1, "answers": [{"question": 1}]}',
-            "answers[0].question is not a text",
+            "answers[0]: Expected `str`, got `int` - at `$.question`",
         ),
     ],
 )
-def test_a_file_that_is_no_trace_is_named_with_the_place(tmp_path: Path, text: str, says: str) -> None:
-    """One line: the file, the place in it, what is wrong."""
+def test_read_trace_names_file_and_place_of_errors(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "t.json"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
@@ -433,16 +429,14 @@ def test_a_file_that_is_no_trace_is_named_with_the_place(tmp_path: Path, text: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """A missing file, a folder."""
+def test_read_trace_reports_unreadable_file(tmp_path: Path) -> None:
     for bad in (tmp_path / "no.json", tmp_path):
         with pytest.raises(UsageError, match="cannot be read"):
             read_trace(bad)
 
 
 @pytest.mark.parametrize("change", ["type", "rounds", "parts", "state", "tokens"])
-def test_wrong_values_in_a_trace_are_told(record: Record, ids: dict[str, str], change: str) -> None:
-    """A trace is checked all the way down before anything is made of it."""
+def test_load_traces_rejects_wrong_values(record: Record, ids: dict[str, str], change: str) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     answer = json.loads(dump_traces([trace]))["answers"][0]
     match change:
@@ -461,8 +455,7 @@ def test_wrong_values_in_a_trace_are_told(record: Record, ids: dict[str, str], c
         load_traces(text, "t.json")
 
 
-def test_fields_of_a_newer_minor_version_are_ignored(record: Record) -> None:
-    """Additions keep the version."""
+def test_load_traces_ignores_unknown_fields(record: Record) -> None:
     trace, _ = record(ExtractiveModel())
     answer = {**json.loads(dump_traces([trace]))["answers"][0], "mood": "fine"}
     assert load_traces(json.dumps({"format": "roaming-trace", "version": 1, "answers": [answer]}), "t") == (trace,)
@@ -493,7 +486,6 @@ events = st.one_of(
 
 
 @given(events)
-def test_every_event_survives_json(event: Event) -> None:
-    """Whatever stands in it."""
-    data = json.loads(json.dumps(to_json(event, named=True)))
+def test_event_survives_json_round_trip(event: Event) -> None:
+    data = json.loads(json.dumps(to_json(event)))
     assert from_json(Event, data, "") == event

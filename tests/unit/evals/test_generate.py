@@ -42,7 +42,7 @@ class QuotingModel:
 
     async def reply(self, request: Any) -> Any:
         self.requests.append(request)
-        section = request.turns[0].around.rsplit("\n", 1)[0]
+        section = request.turns[0].context.rsplit("\n", 1)[0]
         word = section.split()[-1].strip(".`*|:")
         yield Text(reply(f"Question {len(self.requests)} about {word}?", word))
         yield Stop()

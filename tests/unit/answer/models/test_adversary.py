@@ -56,19 +56,17 @@ def named(error: str, api: MessagesApi, model: Model) -> str:
         "URL": api.url + ("" if claude else "/v1"),
         "KEY": "ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY",
         "BASE": "ANTHROPIC_BASE_URL" if claude else "ROAMING_BASE_URL",
-        "FORMAT": "Messages" if claude else "chat-completions",
+        "FORMAT": "Messages" if claude else "chat completions",
     }
     return re.sub("|".join(names), lambda match: names[match[0]], error)
 
 
-def test_every_behaviour_is_tried() -> None:
-    """None is left out of the table."""
+def test_every_behavior_has_a_case() -> None:
     assert [case["behaviour"] for case in CASES] == list(BEHAVIOURS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["behaviour"])
-def test_an_adversary_ends_as_it_should(ask: Ask, api: MessagesApi, make: Make, case: dict[str, Any]) -> None:
-    """State, what was spent and the one line of the error; the deadline holds, and so does every budget."""
+def test_behavior_ends_in_expected_state(ask: Ask, api: MessagesApi, make: Make, case: dict[str, Any]) -> None:
     api.brain = Adversary(case["behaviour"])
     model = make()
     wire = "claude" if model.name.startswith("claude") else "openai"
@@ -89,8 +87,7 @@ def test_an_adversary_ends_as_it_should(ask: Ask, api: MessagesApi, make: Make, 
     assert result.model == model.name
 
 
-def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """A model that obeys them opens nothing more, calls nothing that there is not, and cites nothing unopened."""
+def test_instructions_in_section_are_ignored(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("orders")
     events = ask(make())
     opened = {
@@ -116,8 +113,7 @@ def test_orders_in_a_section_change_nothing(ask: Ask, api: MessagesApi, make: Ma
     "behaviour",
     ["overloaded", "server error", "rate limit", "rate limit until a date", "error frame at once", "cut at once"],
 )
-def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
-    """Readers see nothing of it."""
+def test_temporary_failure_is_retried(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour, fails=1, then=ByWords())
     result = summarize(ask(make(retries=2, sleep=Pauses()), LOG))
     assert (result.state, result.error) == ("answered", "")
@@ -126,30 +122,26 @@ def test_what_fails_for_a_while_is_tried_again(ask: Ask, api: MessagesApi, make:
 
 
 @pytest.mark.parametrize("behaviour", ["error frame", "cut"])
-def test_what_was_heard_is_not_asked_for_again(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
-    """A reply that breaks in its middle would begin anew, and readers may have seen it."""
+def test_partial_reply_is_not_retried(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour)
     assert summarize(ask(make(retries=2))).state == "error"
     assert len(api.exchanges) == 1
 
 
-def test_halves_of_characters_are_no_hindrance(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """A question may hold anything."""
+def test_lone_surrogates_are_replaced(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = ByWords()
     result = summarize(ask(make(), "Where does the log go \ud83d that Kettle writes?"))
     assert (result.state, result.error) == ("answered", "")
 
 
 @pytest.mark.parametrize("behaviour", ["rate limit", "error frame at once"])
-def test_tries_come_to_an_end(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
-    """Two more, then the error is told."""
+def test_retries_are_limited(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour)
     assert summarize(ask(make(retries=2, sleep=Pauses()))).state == "error"
     assert len(api.exchanges) == 3
 
 
-def test_pauses_between_tries_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """Where the provider names none: half a second at most, then a whole one."""
+def test_retry_pauses_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("error frame at once")
     pauses = Pauses()
     ask(make(retries=2, sleep=pauses))
@@ -164,8 +156,7 @@ class Pauses(list[float]):
         self.append(seconds)
 
 
-def test_nobody_waits_for_an_hour(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """A pause beyond all patience is told at once."""
+def test_long_retry_after_is_not_awaited(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("rate limit for an hour")
     begun = time.monotonic()
     result = summarize(ask(make(retries=2)))
@@ -174,8 +165,7 @@ def test_nobody_waits_for_an_hour(ask: Ask, api: MessagesApi, make: Make) -> Non
     assert time.monotonic() - begun < 10.0
 
 
-def test_a_pause_never_outlasts_the_deadline(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """However long the provider asks to wait."""
+def test_retry_pause_ends_at_deadline(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("rate limit for an hour")
     begun = time.monotonic()
     result = summarize(ask(make(retries=2, patience=4000.0), budget=Budget(seconds=0.4)))
@@ -184,10 +174,7 @@ def test_a_pause_never_outlasts_the_deadline(ask: Ask, api: MessagesApi, make: M
 
 
 @pytest.mark.parametrize("behaviour", ["silence", "silence in mid-stream", "drip"])
-def test_a_reader_who_leaves_ends_the_request_upstream(
-    api: MessagesApi, make: Make, navigator: Navigator, behaviour: str
-) -> None:
-    """At once: the provider sees the connection go."""
+def test_cancelled_answer_cancels_request(api: MessagesApi, make: Make, navigator: Navigator, behaviour: str) -> None:
     api.brain = Adversary(behaviour)
     model = make()
 
@@ -208,10 +195,7 @@ def test_a_reader_who_leaves_ends_the_request_upstream(
     assert exchange.left - gone < 5.0
 
 
-def test_an_answer_left_between_two_events_ends_the_request_upstream(
-    api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]
-) -> None:
-    """Closing the events is enough."""
+def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]) -> None:
     server = ids["Server"]
     said = f"The port is 8642 [^{server}].\n\nIts address is"
     api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Wait(60)])
@@ -231,8 +215,7 @@ def test_an_answer_left_between_two_events_ends_the_request_upstream(
     assert left - gone < 5.0
 
 
-def test_one_model_answers_many_at_once(api: MessagesApi, make: Make, handbook: Library) -> None:
-    """Answers do not disturb each other, whatever happens to some of them."""
+def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbook: Library) -> None:
     brains = [Adversary("cut"), Adversary("overloaded"), ByWords(), ByWords()]
     turn = iter(range(10_000))
 
@@ -260,8 +243,7 @@ def test_one_model_answers_many_at_once(api: MessagesApi, make: Make, handbook: 
     assert states.count("answered") == 6
 
 
-def test_one_model_serves_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
-    """One after the other, as threads have them: no connection is left over from the one before."""
+def test_model_works_in_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = ByWords()
     model = make()
     for _ in range(3):
@@ -269,13 +251,10 @@ def test_one_model_serves_several_event_loops(ask: Ask, api: MessagesApi, make: 
     assert len({exchange.connection for exchange in api.exchanges}) == len(api.exchanges)
 
 
-def test_what_was_released_before_a_failure_stays_said(
-    ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]
-) -> None:
-    """A connection that breaks late leaves what was covered by then."""
+def test_released_text_survives_failure(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
     said = f"The port is 8642 [^{server}].\n\nIts address is 127."
     api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Cut()])
     result = summarize(ask(make()))
     assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
-    assert "broke off" in result.error
+    assert "connection was lost" in result.error

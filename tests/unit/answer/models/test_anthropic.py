@@ -60,7 +60,6 @@ def reply(model: Model, request: Request | None = None) -> list[Part]:
 
 
 def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """Each section that is shown is one, by its own id and place, citations on; the frame follows as text."""
     api.brain = Script([opens(ids["Settings"])], [Say("96.5 degrees."), Cite(ids["Boiling"])])
     result = summarize(ask(claude()))
     assert [section.title for section in result.citations] == ["Boiling"]
@@ -73,8 +72,7 @@ def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: 
     assert f"[{ids['Settings']}] https://kettle.example/" in frame["text"]
 
 
-def test_errors_of_tools_are_told_as_errors(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    """A call that cannot be understood is marked as such."""
+def test_tool_errors_are_marked_as_errors(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = Script([Call("delete_site", {}), Call("search_sections", {"query": "port"})], [])
     ask(claude())
     wrong, right = api.requests[1]["messages"][-1]["content"]
@@ -82,8 +80,9 @@ def test_errors_of_tools_are_told_as_errors(ask: Ask, api: MessagesApi, claude: 
     assert "is_error" not in right
 
 
-def test_parallel_calls_are_answered_in_one_turn(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """In the order of the calls, whatever their ids were."""
+def test_parallel_calls_are_answered_in_one_message(
+    ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]
+) -> None:
     calls = [
         opens(ids["Server"], id="a"),
         opens(ids["Logs"], id="a"),
@@ -100,8 +99,7 @@ def test_parallel_calls_are_answered_in_one_turn(ask: Ask, api: MessagesApi, cla
     assert api.requests[2]["messages"][-2]["content"][0]["id"] == "a_3"
 
 
-def test_tools_stay_defined_in_the_last_round(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    """They belong to the cached prefix; that none may be called is said beside them."""
+def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = Script([opens("x")], [])
     ask(claude(), budget=Budget(rounds=2))
     first, last = api.requests
@@ -113,8 +111,7 @@ def test_tools_stay_defined_in_the_last_round(ask: Ask, api: MessagesApi, claude
     assert len(api.prefixes()) == 1
 
 
-def test_where_there_is_nothing_to_open_no_tools_are_sent(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    """A site that is read whole, and a question without the docs."""
+def test_small_site_request_has_no_tools(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = ByWords()
     result = summarize(ask(claude(), "Where does the log go that Kettle writes?", whole_site_tokens=8000))
     assert (result.state, result.rounds) == ("answered", 1)
@@ -122,12 +119,11 @@ def test_where_there_is_nothing_to_open_no_tools_are_sent(ask: Ask, api: Message
     assert all("tools" not in request and "tool_choice" not in request for request in api.requests)
 
 
-def test_a_conversation_is_only_added_to(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """Notes stay where they were said, so each request begins as the one before it."""
+def test_conversation_only_grows(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     api.brain = Script([opens(ids["Server"])], [opens(ids["Logs"])], [opens(ids["Boiling"])], [Say("Hm [^none].")])
     ask(claude())
     notes = [request["messages"][-1]["content"][-1].get("text") for request in api.requests]
-    assert notes[2:] == [prompts.ROUND_BEFORE, prompts.LAST_ROUND]
+    assert notes[2:] == [prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
     bare = [json.loads(json.dumps(request["messages"]), object_hook=_unmarked) for request in api.requests]
     for earlier, later in pairwise(bare):
         assert later[: len(earlier)] == earlier
@@ -137,23 +133,27 @@ def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in block.items() if name != "cache_control"}
 
 
-def test_a_conversation_may_hold_an_empty_answer(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    """The API takes no empty turns; roles alternate all the same."""
+def test_conversation_with_empty_answer_is_sent(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = ByWords()
     ask(claude(), history=[Exchange("Who is king?", ""), Exchange("Which port?", "8642.")], opened=["2ebf9271"])
     roles = [message["role"] for message in api.requests[0]["messages"]]
     assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
-    assert api.requests[0]["messages"][1]["content"][0]["text"] == prompts.NO_ANSWER_HERE
+    assert api.requests[0]["messages"][1]["content"][0]["text"] == prompts.NO_ANSWER
 
 
-def test_odd_turns_are_told_as_far_as_they_can_be(api: MessagesApi, claude: Make) -> None:
-    """A turn of another model, calls of odd names and arguments, two turns of one role."""
+def test_unusual_turns_are_sent_as_valid_blocks(api: MessagesApi, claude: Make) -> None:
     from mkdocs_roaming.answer.models.base import ToolResult, ToolTurn
     from mkdocs_roaming.library.tools import ToolError
 
     calls = (ToolCall("1", "rm -rf /", "not json"), ToolCall("1!", "", ["x"]), ToolCall("1?", "ö", '{"a": 1}'))
     results = ToolTurn(tuple(ToolResult(call, ToolError("No.")) for call in calls))
-    turns = (UserTurn("One?"), UserTurn("Two?"), AssistantTurn(" ", calls, keep=object()), results, UserTurn("Three?"))
+    turns = (
+        UserTurn("One?"),
+        UserTurn("Two?"),
+        AssistantTurn(" ", calls, provider_state=object()),
+        results,
+        UserTurn("Three?"),
+    )
     assert reply(claude(), Request("R.", "O.", turns, TOOLS))[-1] == Stop("end", _any)
     said = api.requests[0]["messages"][1]["content"]
     assert [block["name"] for block in said] == ["rm_-rf__", "unknown", "_"]
@@ -168,8 +168,7 @@ class _Any:
 _any = _Any()
 
 
-def test_what_is_sent_fits_the_types_of_the_sdk(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """Thinking, citations, search results, odd calls and the last round included."""
+def test_requests_match_sdk_types(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     import pydantic
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
@@ -203,10 +202,9 @@ def _read(value: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(50, marks=pytest.mark.slow)])
-def test_rules_and_outline_are_read_from_the_cache_over_many_questions(
+def test_rules_and_outline_are_cached_across_questions(
     ask: Ask, api: MessagesApi, claude: Make, handbook: Library, count: int
 ) -> None:
-    """Byte for byte the same prefix in every request; only the first one writes it."""
     api.brain = ByWords()
     model, budget = claude(), Budget(rounds=2)
     cited = 0
@@ -226,10 +224,7 @@ def test_rules_and_outline_are_read_from_the_cache_over_many_questions(
     assert read > 2 * written
 
 
-def test_each_round_reads_what_the_one_before_wrote(
-    ask: Ask, api: MessagesApi, claude: Make, handbook: Library
-) -> None:
-    """The turns of a conversation are cached as well; usage says so as it comes."""
+def test_each_round_reads_cache_of_previous_round(ask: Ask, api: MessagesApi, claude: Make, handbook: Library) -> None:
     place = list(handbook.sections)
     api.brain = Script(
         [opens(*(one.id for one in place[10:16]))], [opens(*(one.id for one in place[40:46]))], [Say("Hm [^none].")]
@@ -245,10 +240,7 @@ def test_each_round_reads_what_the_one_before_wrote(
     assert summarize(events).usage.output > 0
 
 
-def test_many_calls_do_not_push_a_conversation_out_of_the_cache(
-    ask: Ask, api: MessagesApi, claude: Make, handbook: Library
-) -> None:
-    """An entry is looked for twenty blocks back from a mark: the turn before has one of its own."""
+def test_many_calls_still_hit_cache(ask: Ask, api: MessagesApi, claude: Make, handbook: Library) -> None:
     searches = [Call("search_sections", {"query": "drain gauge"}) for _ in range(12)]
     api.brain = Script(searches, searches, [Say("Hm [^none].")])
     ask(claude(), navigator=Navigator(handbook))
@@ -258,22 +250,19 @@ def test_many_calls_do_not_push_a_conversation_out_of_the_cache(
 
 
 def test_blank_text_is_not_sent_back(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """The API takes none, though it may give some."""
     api.brain = Script([Say("\n\n"), opens(ids["Server"])], [Say("8642."), Cite(ids["Server"])])
     assert summarize(ask(claude())).state == "answered"
     assert [block["type"] for block in api.requests[1]["messages"][1]["content"]] == ["tool_use"]
 
 
-def test_the_last_round_pays_for_no_cache_that_nobody_reads(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    """Only the outline is marked in it."""
+def test_last_round_writes_no_cache(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = Script([opens("x")], [])
     ask(claude(), budget=Budget(rounds=2))
     assert "cache_control" in json.dumps(api.requests[0]["messages"])
     assert "cache_control" not in json.dumps(api.requests[1]["messages"])
 
 
-def test_the_outline_may_stay_cached_for_an_hour(api: MessagesApi, claude: Make) -> None:
-    """What else there is is not known."""
+def test_outline_cache_can_last_an_hour(api: MessagesApi, claude: Make) -> None:
     reply(claude(ttl="1h"))
     assert api.requests[0]["system"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     with pytest.raises(UsageError, match="5m or 1h, not '2h'"):
@@ -294,10 +283,9 @@ def test_the_outline_may_stay_cached_for_an_hour(api: MessagesApi, claude: Make)
         ("some-gateway/claude", {}, 2700),
     ],
 )
-def test_models_think_as_little_as_they_may(
+def test_models_use_least_thinking(
     api: MessagesApi, claude: Make, model: str, sent: dict[str, Any], limit: int
 ) -> None:
-    """Thoughts count as output: where they cannot be switched off, there is room for them."""
     api.budget = None
     reply(claude(model=model))
     (body,) = api.requests
@@ -305,8 +293,7 @@ def test_models_think_as_little_as_they_may(
     assert body["max_tokens"] == limit
 
 
-def test_thinking_goes_back_as_it_came(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """Signed blocks, citations and all, in every later round."""
+def test_thinking_is_sent_back_unchanged(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     api.budget = None
     server, logs = ids["Server"], ids["Logs"]
     api.brain = Script(
@@ -322,10 +309,9 @@ def test_thinking_goes_back_as_it_came(ask: Ask, api: MessagesApi, claude: Make,
     assert second[1]["citations"][0]["source"] == server
 
 
-def test_thinking_is_left_out_behind_what_was_closed(
+def test_thinking_after_closed_sections_is_left_out(
     ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]
 ) -> None:
-    """It is bound to what stood before it; the API refuses it where sections were closed to make room."""
     api.budget = None
     api.brain = Script(
         [Think(), opens(ids["Steps"], ids["Boiling"])],
@@ -345,10 +331,9 @@ def test_thinking_is_left_out_behind_what_was_closed(
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_native_citations_become_ours(
+def test_native_citations_become_citation_parts(
     api: MessagesApi, claude: Make, ids: dict[str, str], ask: Ask, late: bool
 ) -> None:
-    """Whether they stream before the text or behind it, each section once for a piece of text."""
     server, logs = ids["Server"], ids["Logs"]
     api.brain = Script(
         [opens(server, logs)],
@@ -366,17 +351,13 @@ def test_native_citations_become_ours(
     assert result.state == "answered"
 
 
-def test_a_mark_that_was_written_is_not_doubled(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """The rules ask for marks, and the API cites besides."""
+def test_written_citation_is_not_repeated(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
     api.brain = Script([opens(server)], [Say(f"The port is 8642 [^{server}]."), Cite(server)])
     assert summarize(ask(claude())).text == f"The port is 8642 [^{server}]."
 
 
-def test_a_citation_of_what_is_not_open_is_dropped(
-    ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]
-) -> None:
-    """Whoever vouches for it: only what the conversation opened reaches the reader."""
+def test_citation_of_closed_section_is_dropped(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
     api.brain = Script(
         [opens(server)], [Say("It is 8642."), Cite(server), Say(f"\n\nLogs go there [^{ids['Logs']}].\n\nYes.")]
@@ -398,16 +379,14 @@ def test_a_citation_of_what_is_not_open_is_dropped(
         ("something_new", "end"),
     ],
 )
-def test_stop_reasons_are_understood(api: MessagesApi, claude: Make, reason: str, stop: str) -> None:
-    """Those of tomorrow too."""
+def test_stop_reasons_are_mapped(api: MessagesApi, claude: Make, reason: str, stop: str) -> None:
     api.brain = Script([Say("Well."), End(reason)])
     last = reply(claude())[-1]
     assert isinstance(last, Stop)
     assert last.reason == stop
 
 
-def test_a_call_that_was_cut_off_is_none(api: MessagesApi, claude: Make, ask: Ask, ids: dict[str, str]) -> None:
-    """Those before it are made."""
+def test_incomplete_call_is_ignored(api: MessagesApi, claude: Make, ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     api.brain = Script(
         [opens(server), Call("expand_sections", '{"ids": ["07f3'), End("max_tokens")],
@@ -418,8 +397,7 @@ def test_a_call_that_was_cut_off_is_none(api: MessagesApi, claude: Make, ask: As
     assert summarize(events).state == "answered"
 
 
-def test_usage_is_told_as_it_is_counted(api: MessagesApi, claude: Make) -> None:
-    """Input at the start, so that a reply which is broken off is paid for; output at the end."""
+def test_usage_is_reported_incrementally(api: MessagesApi, claude: Make) -> None:
     api.brain = Script([Say("Well.")])
     parts = reply(claude())
     assert isinstance(parts[0], Usage)
@@ -437,17 +415,19 @@ def test_usage_is_told_as_it_is_counted(api: MessagesApi, claude: Make) -> None:
         (Status(401, kind="authentication_error", message="invalid x-api-key"), "check ANTHROPIC_API_KEY"),
         (Status(403, kind="permission_error", message="no"), "choose another model, or check ANTHROPIC_API_KEY"),
         (Status(404, kind="not_found_error", message="model: x"), "does not know this model or address (model: x)"),
-        (Status(413, kind="request_too_large", message="big"), "let fewer sections be open at once"),
+        (Status(413, kind="request_too_large", message="big"), "lower open_chars in [budget]"),
         (Status(400, kind="invalid_request_error", message="credit balance is too low"), "no credit left"),
         (Status(400, kind="invalid_request_error", message="line\none\x1b[31m"), "refused (400) (line one [31m)"),
         (Status(307, {"Location": "/elsewhere/"}), "does not know this model or address"),
         (Status(418, body=b"{}"), "the request was refused (418)"),
-        (Status(200, {"Content-Type": "text/html"}, b"<!doctype html>"), "sent what is not the Messages API"),
-        (Status(200, body=b'{"type": "message"}'), "sent what is not the Messages API"),
+        (
+            Status(200, {"Content-Type": "text/html"}, b"<!doctype html>"),
+            "sent a response that is not from the Messages API",
+        ),
+        (Status(200, body=b'{"type": "message"}'), "sent a response that is not from the Messages API"),
     ],
 )
-def test_errors_name_the_cure_in_one_line(api: MessagesApi, claude: Make, status: Status, said: str) -> None:
-    """Each with the model that was asked."""
+def test_errors_include_fix_in_one_line(api: MessagesApi, claude: Make, status: Status, said: str) -> None:
     api.brain = Script([status])
     with pytest.raises(RoamingError) as caught:
         reply(claude())
@@ -458,10 +438,7 @@ def test_errors_name_the_cure_in_one_line(api: MessagesApi, claude: Make, status
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_a_key_that_is_not_accepted_is_never_repeated(
-    api: MessagesApi, claude: Make, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Not in messages, not in logs, not in what a debugger prints."""
+def test_rejected_key_is_never_shown(api: MessagesApi, claude: Make, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     key = "sk-secret-0123456789"
     api.brain = Script([Status(401, message=f"the key {key} is wrong")])
@@ -473,31 +450,27 @@ def test_a_key_that_is_not_accepted_is_never_repeated(
     assert key not in said
 
 
-def test_an_address_where_nobody_answers_is_named(claude: Make) -> None:
-    """With nothing in it that may be secret."""
+def test_unreachable_server_is_named(claude: Make) -> None:
     with pytest.raises(RoamingError) as caught:
         reply(claude(base_url="http://user:pass@127.0.0.1:9/v1/"))
     assert str(caught.value) == (
-        "claude-haiku-5-5: http://127.0.0.1:9 cannot be reached (ConnectError); "
+        "claude-haiku-5-5: cannot reach http://127.0.0.1:9 (ConnectError); "
         "start the server or check the network and ANTHROPIC_BASE_URL"
     )
 
 
-def test_what_is_no_address_is_refused(claude: Make) -> None:
-    """Before anything is asked, and without what may be secret in it."""
+def test_invalid_base_url_is_rejected(claude: Make) -> None:
     with pytest.raises(UsageError, match="'ftp://host/x' is not a server address; use a URL such as"):
         claude(base_url="ftp://user:pass@host/x")
 
 
-def test_an_error_frame_before_the_first_word_is_told(api: MessagesApi, claude: Make) -> None:
-    """As one in the middle."""
+def test_error_event_before_first_text_is_reported(api: MessagesApi, claude: Make) -> None:
     api.brain = Script([Broken("rate_limit_error", "Slow down")])
     with pytest.raises(RoamingError, match=r"too many requests \(Slow down\); try again in a minute"):
         reply(claude())
 
 
-def test_without_its_package_the_way_to_it_is_told() -> None:
-    """One line, in a Python that does not have it."""
+def test_missing_package_error_names_extra() -> None:
     code = (
         "import sys; sys.modules['anthropic'] = None\n"
         "from mkdocs_roaming.answer.models.anthropic import AnthropicModel\n"
@@ -510,8 +483,7 @@ def test_without_its_package_the_way_to_it_is_told() -> None:
     )
 
 
-def test_the_package_is_imported_only_when_it_is_needed() -> None:
-    """It takes more than a second."""
+def test_package_is_imported_lazily() -> None:
     code = (
         "import sys; import mkdocs_roaming.answer.models.anthropic, mkdocs_roaming.answer.models.registry\n"
         "print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
@@ -520,9 +492,8 @@ def test_the_package_is_imported_only_when_it_is_needed() -> None:
     assert said.split() == ["False", "False"]
 
 
-def test_a_call_is_named_by_text_whatever_comes() -> None:
-    """A trace of it can be read again."""
+def test_call_with_invalid_types_becomes_strings() -> None:
     block = SimpleNamespace(to_dict=lambda: {"type": "tool_use", "id": 7, "name": ["x"], "input": {}})
     reading = ReplyReader()
-    list(reading.take(SimpleNamespace(type="content_block_start", content_block=block)))
-    assert list(reading.take(SimpleNamespace(type="content_block_stop"))) == [ToolCall("7", "['x']", {})]
+    list(reading.feed(SimpleNamespace(type="content_block_start", content_block=block)))
+    assert list(reading.feed(SimpleNamespace(type="content_block_stop"))) == [ToolCall("7", "['x']", {})]

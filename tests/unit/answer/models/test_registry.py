@@ -12,7 +12,7 @@ from messages_api import MessagesApi
 from messages_api.navigator import Navigator as ByWords
 
 from mkdocs_roaming.answer.events import Event, summarize
-from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
+from mkdocs_roaming.answer.models.registry import create_model
 from mkdocs_roaming.answer.models.scripted import read_script
 from mkdocs_roaming.errors import UsageError
 
@@ -44,32 +44,30 @@ LOG = "Where does the log go that Kettle writes?"
         (None, {"ROAMING_MODEL": "", **LOCAL}, {"model": "openai:two"}, "two"),
     ],
 )
-def test_a_model_is_chosen_by_option_environment_and_configuration(
+def test_create_model_uses_option_then_environment_then_config(
     name: str | None, environ: dict[str, str], config: dict[str, object], chosen: str
 ) -> None:
-    """In that order; its name says who answers."""
     assert create_model(name, environ=environ, config=config).name == chosen
 
 
 @pytest.mark.parametrize(
     ("name", "environ", "said"),
     [
-        ("gpt", {}, "there is no model 'gpt'; choose claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"),
-        ("offline:x", {}, "there is no model 'offline:x'; choose"),
-        ("scripted", {}, "there is no model 'scripted'; choose"),
+        ("gpt", {}, "unknown model 'gpt'; choose claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"),
+        ("offline:x", {}, "the model offline has no variants; choose offline, not offline:x"),
+        ("scripted", {}, "the scripted model needs a script; choose scripted:FILE"),
         ("claude", {}, "claude-haiku-5-5 needs a key; set ANTHROPIC_API_KEY, or choose the model offline"),
-        ("openai", LOCAL, "which model of the server is meant? name it, such as openai:qwen3"),
+        ("openai", LOCAL, "openai needs the name of a model, such as openai:qwen3"),
         (
             "openai:qwen3",
             {},
-            "where is qwen3? set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY",
+            "qwen3 needs a server; set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY",
         ),
         ("openai:qwen3", {"ROAMING_BASE_URL": "localhost"}, "'localhost' is not a server address"),
         ("scripted:/no/such/file", {}, "/no/such/file: cannot be read (No such file or directory)"),
     ],
 )
-def test_what_cannot_be_chosen_is_told_in_one_line(name: str, environ: dict[str, str], said: str) -> None:
-    """With what can."""
+def test_create_model_reports_errors_in_one_line(name: str, environ: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         create_model(name, environ=environ)
     assert str(caught.value).startswith(said)
@@ -78,24 +76,15 @@ def test_what_cannot_be_chosen_is_told_in_one_line(name: str, environ: dict[str,
 
 @pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
 @pytest.mark.parametrize("key", ["“sk-curly”", "sk-two\nlines", "sk-two words", "sk-\x1b"])
-def test_a_key_that_cannot_be_one_is_not_sent(name: str, key: str) -> None:
-    """It is told without the key."""
-    with pytest.raises(UsageError, match=r"the key in [A-Z]+_API_KEY holds a character that no key has") as caught:
+def test_create_model_rejects_key_with_invalid_characters(name: str, key: str) -> None:
+    with pytest.raises(UsageError, match=r"the key in [A-Z]+_API_KEY contains a character that no key has") as caught:
         create_model(name, environ={**LOCAL, "ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key})
     assert "sk-" not in str(caught.value)
 
 
-def test_a_setting_that_is_no_text_is_told() -> None:
-    """A YAML file may hold anything."""
-    with pytest.raises(UsageError, match="the setting 'model' must be a text, not 7"):
+def test_create_model_rejects_setting_that_is_not_a_string() -> None:
+    with pytest.raises(UsageError, match="the setting 'model' must be a string, not 7"):
         create_model(environ={}, config={"model": 7})
-
-
-def test_the_default_is_the_same_in_both_places() -> None:
-    """The name is known without the package."""
-    from mkdocs_roaming.answer.models.anthropic import DEFAULT_MODEL
-
-    assert DEFAULT_MODEL == DEFAULT_CLAUDE_MODEL
 
 
 @pytest.mark.parametrize(
@@ -116,10 +105,9 @@ def test_the_default_is_the_same_in_both_places() -> None:
         ),
     ],
 )
-def test_the_chosen_model_asks_where_it_was_told_to(
+def test_created_model_uses_configured_server_and_key(
     ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
 ) -> None:
-    """With the key that it was given."""
     api.brain = ByWords()
     filled = (
         {key: value.replace("{url}", api.url) for key, value in said.items()} for said in (given, environ, config)
@@ -130,8 +118,7 @@ def test_the_chosen_model_asks_where_it_was_told_to(
 
 
 @pytest.mark.parametrize("name", ["claude", "openai:qwen3"])
-def test_a_key_that_is_refused_is_called_what_it_is_called(ask: Ask, api: MessagesApi, name: str) -> None:
-    """The variable that the settings name is the one to look at."""
+def test_rejected_key_is_named_by_its_variable(ask: Ask, api: MessagesApi, name: str) -> None:
     config = {"model": name, "base_url": api.url, "api_key": "another", "key_env": "MY_KEY"}
     assert summarize(ask(create_model(environ={}, config=config), LOG)).error.endswith("; check MY_KEY")
 
@@ -139,8 +126,7 @@ def test_a_key_that_is_refused_is_called_what_it_is_called(ask: Ask, api: Messag
 # Scripts
 
 
-def test_a_script_is_read_from_a_file(ask: Ask, tmp_path: Path, ids: dict[str, str]) -> None:
-    """Every kind of part."""
+def test_create_model_reads_script_from_file(ask: Ask, tmp_path: Path, ids: dict[str, str]) -> None:
     server = ids["Server"]
     script = [
         [{"call": {"name": "expand_sections", "arguments": {"ids": [server]}}}, {"stop": "tools"}],
@@ -158,9 +144,12 @@ def test_a_script_is_read_from_a_file(ask: Ask, tmp_path: Path, ids: dict[str, s
     [
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("{}", "not a script; it is a list of replies, each a list of parts"),
+        ("{}", "not a script; it must be a list of replies, each a list of parts"),
         ('[{"text": "x"}]', "not a script"),
-        ('[[], [{"text": "x"}, {"say": "y"}]]', "reply 2, part 2: is none of text, cite, call, usage, stop"),
+        (
+            '[[], [{"text": "x"}, {"say": "y"}]]',
+            "reply 2, part 2: unknown key 'say'; use one of text, cite, call, usage, stop",
+        ),
         ('[[{"text": 7}]]', "reply 1, part 1: "),
         ('[[{"call": {"arguments": {}}}]]', "reply 1, part 1: "),
         ('[[{"usage": {"input": "many"}}]]', "reply 1, part 1: "),
@@ -170,8 +159,7 @@ def test_a_script_is_read_from_a_file(ask: Ask, tmp_path: Path, ids: dict[str, s
         ("[[7]]", "reply 1, part 1: "),
     ],
 )
-def test_a_script_that_is_none_is_refused_at_its_place(tmp_path: Path, text: str, said: str) -> None:
-    """File, reply and part."""
+def test_read_script_names_place_of_error(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "script.json"
     file.write_text(text)
     with pytest.raises(UsageError) as caught:

@@ -27,8 +27,7 @@ Make = Callable[..., Model]
 SITE = SiteEntry("Kettle", "https://kettle.example/")
 
 
-def test_a_small_site_is_read_whole(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
-    """The provider sees all of it and no outline; what it cites counts."""
+def test_small_site_is_sent_whole(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
     script = Script([Say(f"The port is 8642 [^{ids['Server']}].")])
     api.brain = script
     events = ask(make(), whole_site_tokens=8_000)
@@ -41,8 +40,7 @@ def test_a_small_site_is_read_whole(ask: Ask, api: MessagesApi, make: Make, ids:
     assert "+ inside" not in view.system
 
 
-def test_a_whole_site_is_read_from_the_cache(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    """The second question pays for itself alone: nothing that is the same for all is written again."""
+def test_small_site_is_read_from_cache(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     api.brain = Script([Say(f"8642 [^{ids['Server']}].")], again=True)
     model = claude()
     first = summarize(ask(model, whole_site_tokens=8_000)).usage
@@ -51,8 +49,7 @@ def test_a_whole_site_is_read_from_the_cache(ask: Ask, api: MessagesApi, claude:
     assert (second.cache_write, second.cache_read) == (0, first.cache_write)
 
 
-def test_without_docs_no_tool_may_be_called(api: MessagesApi, make: Make) -> None:
-    """Nothing of the docs goes over the wire; the provider takes the request as well-formed."""
+def test_answer_without_docs_sends_no_tools(api: MessagesApi, make: Make) -> None:
     script = Script([Think("hm"), Say("It is 80, "), Say("I think.")])
     api.brain = script
     result: Answer = anyio.run(collect_answer, answer_without_docs("Which port?", SITE, make()))
@@ -76,10 +73,9 @@ def record(library: Library, model: Model, question: str, **given: object) -> Tr
 
 
 @pytest.mark.parametrize("whole_site_tokens", [0, 8_000])
-def test_real_replies_are_recorded_and_played_again(
+def test_recording_of_provider_replies_can_be_replayed(
     api: MessagesApi, make: Make, library: Library, whole_site_tokens: int
 ) -> None:
-    """Native citations, thinking, calls and usage as they came over the wire give the same bytes without it."""
     api.brain = ByWords()
     budget = Budget(prices=Prices(1.0, 0.1, 1.25, 5.0))
     question = "Which port does the server listen on?"
@@ -95,8 +91,7 @@ def test_real_replies_are_recorded_and_played_again(
     assert "test-key" not in dump_traces([trace])
 
 
-def test_a_reply_that_broke_is_played_again_as_it_broke(api: MessagesApi, make: Make, library: Library) -> None:
-    """The error is the same line."""
+def test_recording_of_failed_reply_can_be_replayed(api: MessagesApi, make: Make, library: Library) -> None:
     api.brain = Script([Say("Let me see."), Call("search_sections", {"query": "port"})], [Say("The port"), Broken()])
     trace = record(library, make(), "Which port?", whole_site_tokens=0)
     assert trace.answer.state == "error"

@@ -14,8 +14,7 @@ STREAM = 'data: {"a": "ü"}\r\n\r\n: hm\r\ndata:{"b": 1}\n\nevent: x\rdata: [DON
 
 
 @given(st.lists(st.integers(0, len(STREAM.encode())), max_size=12))
-def test_cuts_do_not_matter(cuts: list[int]) -> None:
-    """In the middle of a character, of a line end, of a word."""
+def test_parser_gives_equal_events_for_any_chunks(cuts: list[int]) -> None:
     data = STREAM.encode()
     bounds = [0, *sorted(cuts), len(data)]
     events = EventStreamParser()
@@ -24,16 +23,14 @@ def test_cuts_do_not_matter(cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"data: " + b"x" * 100, b"data: " + b"x" * 100 + b"\n"])
-def test_a_line_is_never_longer_than_it_may_be(data: bytes) -> None:
-    """With its end or without."""
+def test_parser_rejects_line_beyond_maximum(data: bytes) -> None:
     with pytest.raises(LineTooLongError):
         list(EventStreamParser(100).feed(data))
     assert list(EventStreamParser(200).feed(data + b"\n")) == ["x" * 100]
 
 
 @given(st.lists(st.binary(max_size=40), max_size=10))
-def test_any_bytes_are_taken(pieces: list[bytes]) -> None:
-    """What is not text is replaced."""
+def test_parser_accepts_any_bytes(pieces: list[bytes]) -> None:
     events = EventStreamParser()
     for piece in pieces:
         assert all(isinstance(one, str) for one in events.feed(piece))
