@@ -373,6 +373,7 @@ class Roles(dict[tuple[Any, str | None], Role]):
     """Roles by tag and class attribute, each looked up once."""
 
     def __init__(self, themes: Iterable[Theme], classes: Mapping[str, Role]) -> None:
+        """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
         self._classes: dict[str, list[tuple[int, str, Role]]] = {}
         for selector, role in classes.items():
@@ -422,6 +423,13 @@ class ThemeSet:
     def __init__(
         self, themes: Iterable[Theme], classes: Mapping[str, str] | None = None, fingerprint: str = ""
     ) -> None:
+        """Compile themes.
+
+        Args:
+            themes: The themes, the most important first.
+            classes: Roles, or kinds of admonitions, of a site's own classes.
+            fingerprint: Digest of everything that is not built in.
+        """
         themes = tuple(themes)
         roles, kinds = _split_classes(classes or {})
         self.roles = Roles(themes, roles)
@@ -429,7 +437,7 @@ class ThemeSet:
         self.navs = tuple(selector for theme in themes for selector in theme.navs)
         self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
         self.fingerprint = fingerprint
-        """Digest of everything that is not built in; part of the key of cached conversions. `""` for nothing."""
+        """Part of the key of cached conversions; `""` if only built-in themes are in use."""
         self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
         """Returns the kind of an admonition with these classes; NOTE if none of them is known."""
         self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
@@ -463,16 +471,28 @@ def load_themes(classes: Mapping[str, str] | None = None) -> ThemeSet:
 
 @cache
 def _load_themes(classes: tuple[tuple[str, str], ...]) -> ThemeSet:
-    extra = []
-    for name, theme in load_entry_points(ENTRY_POINT_GROUP).items():
-        if not isinstance(theme, Theme):
-            raise PluginError(
-                f"entry point {name!r} of {ENTRY_POINT_GROUP}: expected a Theme, got {type(theme).__name__}. "
-                "Name an instance of mkdocs_roaming.html.themes.Theme."
-            )
-        extra.append(theme)
+    extra = [_check_theme(name, theme) for name, theme in load_entry_points(ENTRY_POINT_GROUP).items()]
     fingerprint = hashlib.sha256(repr((extra, classes)).encode()).hexdigest()[:16] if extra or classes else ""
     return ThemeSet((*extra, *BUILT_IN_THEMES), dict(classes), fingerprint)
+
+
+def _check_theme(name: str, theme: object) -> Theme:
+    where = f"entry point {name!r} of {ENTRY_POINT_GROUP}"
+    if not isinstance(theme, Theme):
+        raise PluginError(
+            f"{where}: expected a Theme, got {type(theme).__name__}. "
+            "Name an instance of mkdocs_roaming.html.themes.Theme."
+        )
+    for selector in (
+        *theme.articles,
+        *theme.navs,
+        *(part for tabs in theme.tabs for part in (tabs.labels, tabs.panels)),
+    ):
+        try:
+            compile_selector(selector)
+        except ValueError as error:
+            raise PluginError(f"{where}: {selector!r} is not a valid CSS selector: {error}") from error
+    return theme
 
 
 def parse_classes(value: object) -> dict[str, str]:
@@ -520,11 +540,18 @@ def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[st
 
 @cache
 def compile_selector(selector: str) -> Callable[[etree._Element], list[etree._Element]]:
-    """Return a function that finds the elements that match a CSS selector, an element itself and everything in it."""
+    """Return a function that finds the elements that match a CSS selector, among an element and everything in it.
+
+    Raises:
+        ValueError: The selector is invalid.
+    """
     from cssselect import HTMLTranslator  # not at the top: a build with a warm cache parses no HTML
+    from cssselect.parser import SelectorError
     from lxml.etree import XPath
 
     prefix = "self::" if selector.startswith(":scope") else "descendant-or-self::"
-    return cast(
-        "Callable[[etree._Element], list[etree._Element]]", XPath(HTMLTranslator().css_to_xpath(selector, prefix))
-    )
+    try:
+        xpath = XPath(HTMLTranslator().css_to_xpath(selector, prefix))
+    except SelectorError as error:
+        raise ValueError(str(error)) from error
+    return cast("Callable[[etree._Element], list[etree._Element]]", xpath)

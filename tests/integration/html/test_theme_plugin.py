@@ -99,9 +99,13 @@ def test_class_option_with_unknown_role_exits_with_the_known_roles(site: Path, v
     [
         ("ACME = {}", "expected a Theme, got dict"),
         ("from mkdocs_roaming.html.themes import Theme\nACME = Theme('a', roles={'box': '.a'})", "unknown role 'box'"),
+        (
+            "from mkdocs_roaming.html.themes import Theme\nACME = Theme('a', navs=('.a >> b',))",
+            "'.a >> b' is not a valid",
+        ),
         ("import nothing_of_this_name", "nothing_of_this_name"),
     ],
-    ids=["other object", "unknown role", "broken import"],
+    ids=["other object", "unknown role", "invalid selector", "broken import"],
 )
 def test_broken_theme_plugin_exits_with_the_name_of_its_entry_point(
     site: Path, plugin: Path, theme: str, message: str

@@ -133,3 +133,8 @@ def test_theme_with_unknown_name_raises_value_error(theme: dict[str, dict[str, s
 def test_compile_selector_finds_elements_from_the_given_one(selector: str, texts: list[str]) -> None:
     body = parse_body("<body>a<p>a</p><div class='y x'><p>b</p></div><p>c</p></body>")
     assert [element.text for element in compile_selector(selector)(body)] == texts
+
+
+def test_compile_selector_with_invalid_selector_raises_value_error() -> None:
+    with pytest.raises(ValueError, match="Expected"):
+        compile_selector(".a >> b")
