@@ -1,24 +1,34 @@
-"""A section opened: its text and its subsections' while a cap allows, the rest listed by id.
+"""Expand a section: its text and its subsections' within a limit of characters, and a list of what remains closed.
 
-What the `expand_sections` tool gives, what `roaming expand` prints and what lies in `roaming/sections/<id>.md`.
+The result is what the tool `expand_sections` returns, `roaming expand` prints, and `roaming/sections/<id>.md` contains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_EXPANSION_CHARS = 24_000
-"""The most characters of one opened section, as rendered, and of one tool result."""
+"""Maximum number of characters of an expanded section as Markdown, and of a tool result."""
+
+_MIN_TEXT_CHARS = 400
+_RESERVED_CHARS = 80  # heading of the list, line ends
+_MAX_BREADCRUMB_CHARS = 400
+_MAX_URL_CHARS = 500
+_MAX_TITLE_CHARS = 120
+_ANY_PART = 999
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSection:
-    """A section that is named, not opened: `tokens` is an estimate of its own text, `inside` counts those below."""
+    """A section that is listed, not opened.
+
+    `tokens` estimates its own text, `inside` is the number of its subsections.
+    """
 
     id: str
     title: str
@@ -28,7 +38,7 @@ class ListedSection:
 
 @dataclass(frozen=True, slots=True)
 class ShownSection:
-    """Text of one section, as it stands in the page."""
+    """Text of one section, as in the page's Markdown."""
 
     id: str
     text: str
@@ -36,7 +46,11 @@ class ShownSection:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A section as opened: part `part` of `parts`. `shown` is what may be cited, `listed` what stayed closed."""
+    """An expanded section, or one part of it.
+
+    `shown` are the sections that may be cited, `listed` the subsections that remain closed, `before` and `after` the
+    neighbours.
+    """
 
     id: str
     title: str
@@ -51,166 +65,164 @@ class Expansion:
 
     @property
     def text(self) -> str:
-        """The Markdown of all that is shown."""
+        """Markdown of all sections that are shown."""
         return "".join(shown.text for shown in self.shown)
 
 
 def expand_section(
-    places: SectionIndex,
-    place: SectionRef,
+    sections: SectionIndex,
+    ref: SectionRef,
     read: Callable[[SectionRef], str],
     *,
     cap: int = MAX_EXPANSION_CHARS,
     part: int = 1,
 ) -> Expansion:
-    """Open a section; `read` gives a section's own text. Rendered, the result has at most `cap` characters.
+    """Expand a section.
 
-    A part beyond the last gives the last. What does not fit stands in the next part: own text first, then the
-    subsections that were unfurled, then the list of those that were not.
+    What does not fit into one part is in the next: first the section's own text, then the subsections that are opened,
+    then the list of those that are not.
+
+    Args:
+        sections: Sections of the site.
+        ref: Section to expand.
+        read: Returns a section's own text.
+        cap: Maximum number of characters of the part as Markdown.
+        part: Number of the part; a higher one than the last returns the last.
     """
-    before, after = places.neighbours(place)
+    before, after = sections.neighbours(ref)
     frame = Expansion(
-        id=place.id,
-        title=_short(place.section.title),
-        breadcrumb=_trail(places, place),
-        url=_address(places, place),
+        id=ref.id,
+        title=_shorten(ref.section.title),
+        breadcrumb=_shorten_breadcrumb(sections, ref),
+        url=_format_url(sections, ref),
         shown=(),
         listed=(),
-        part=999,
-        parts=999,
-        before=list_section(places, before) if before else None,
-        after=list_section(places, after) if after else None,
+        part=_ANY_PART,
+        parts=_ANY_PART,
+        before=list_section(sections, before) if before else None,
+        after=list_section(sections, after) if after else None,
     )
-    room = max(cap - len(render_expansion(frame)) - _SLACK, 400)
-    shown, closed = _unfurl(places, place, read, room)
-    parts = _parts(shown, closed, room)
-    at = min(max(part, 1), len(parts))
-    return Expansion(
-        frame.id,
-        frame.title,
-        frame.breadcrumb,
-        frame.url,
-        *parts[at - 1],
-        at,
-        len(parts),
-        frame.before,
-        frame.after,
-    )
+    room = max(cap - len(render_expansion(frame)) - _RESERVED_CHARS, _MIN_TEXT_CHARS)
+    parts = _split_parts(*_select_sections(sections, ref, read, room), room)
+    number = min(max(part, 1), len(parts))
+    shown, listed = parts[number - 1]
+    return replace(frame, shown=shown, listed=listed, part=number, parts=len(parts))
 
 
 def render_expansion(expansion: Expansion) -> str:
-    """Give the expansion as Markdown: breadcrumb, text, what stayed closed, neighbours."""
-    lines = [" › ".join(expansion.breadcrumb), f"[{expansion.id}] {expansion.url}"]
+    """Return the expansion as Markdown: breadcrumb, text, closed subsections, neighbours."""
+    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
     if expansion.parts > 1:
-        lines[1] += f" (part {expansion.part} of {expansion.parts})"
-    pieces = ["\n".join(lines) + "\n\n", expansion.text]
+        head += f" (part {expansion.part} of {expansion.parts})"
+    pieces = [head + "\n\n", expansion.text]
     if not pieces[-1].endswith("\n"):
         pieces.append("\n")
     if expansion.listed:
-        pieces.append("\nNot opened here:\n\n" + "".join(map(_list_line, expansion.listed)))
-    around = [
+        pieces.append("\nNot opened here:\n\n" + "".join(map(_render_listed, expansion.listed)))
+    neighbours = [
         f"{name}: [{other.id}] {other.title}"
         for name, other in (("Before", expansion.before), ("After", expansion.after))
         if other
     ]
-    if around:
-        pieces.append("\n" + " · ".join(around) + "\n")
+    if neighbours:
+        pieces.append("\n" + " · ".join(neighbours) + "\n")
     return "".join(pieces)
 
 
-def list_section(places: SectionIndex, place: SectionRef) -> ListedSection:
-    """Give a section's entry in a list."""
-    return ListedSection(place.id, _short(place.section.title), place.section.tokens, places.count_descendants(place))
+def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:
+    """Return a section's entry in a list."""
+    return ListedSection(ref.id, _shorten(ref.section.title), ref.section.tokens, sections.count_descendants(ref))
 
 
-_SLACK = 80  # the heading of the list, and line ends
-_TRAIL = 400  # characters of a breadcrumb
-_ADDRESS = 500  # characters of a URL
-
-
-def _trail(places: SectionIndex, place: SectionRef) -> tuple[str, ...]:
-    """Give the breadcrumb, its middle left out where it is long: a frame must leave room for text."""
-    trail = [_short(title) for title in places.breadcrumb(place)]
-    cut = len(trail) > 1 and sum(len(title) + 3 for title in trail) > _TRAIL
-    while len(trail) > 2 and sum(len(title) + 3 for title in trail) > _TRAIL:
+def _shorten_breadcrumb(sections: SectionIndex, ref: SectionRef) -> tuple[str, ...]:
+    """Return the breadcrumb; the middle of a long one is left out, so that there is room for text."""
+    trail = [_shorten(title) for title in sections.breadcrumb(ref)]
+    cut = len(trail) > 1 and sum(len(title) + 3 for title in trail) > _MAX_BREADCRUMB_CHARS
+    while len(trail) > 2 and sum(len(title) + 3 for title in trail) > _MAX_BREADCRUMB_CHARS:
         del trail[1]
     return (trail[0], "…", *trail[1:]) if cut else tuple(trail)
 
 
-def _address(places: SectionIndex, place: SectionRef) -> str:
-    """Give the URL on one line; where it is absurdly long, half of it would lead nowhere."""
-    url = "%20".join(places.url(place).split())
-    return url if len(url) <= _ADDRESS else ""
+def _format_url(sections: SectionIndex, ref: SectionRef) -> str:
+    """Return the URL on one line, or an empty string for a URL that is too long: half of it would be useless."""
+    url = "%20".join(sections.url(ref).split())
+    return url if len(url) <= _MAX_URL_CHARS else ""
 
 
-def _unfurl(
-    places: SectionIndex, place: SectionRef, read: Callable[[SectionRef], str], room: int
+def _select_sections(
+    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str], room: int
 ) -> tuple[list[ShownSection], list[ListedSection]]:
-    """Choose what is shown: in the order of the text, whatever fits beside the list of what doesn't."""
-    own = read(place)
-    below = places.descendants(place)
-    if len(own) + sum(other.section.end - other.section.start for other in below) <= room:  # bytes ≥ characters
-        return [ShownSection(place.id, own), *(ShownSection(other.id, read(other)) for other in below)], []
-    shown = [ShownSection(place.id, own)]
-    closed: list[ListedSection] = []
-    left = room - len(own) - sum(len(_list_line(list_section(places, child))) for child in places.children(place))
-    waiting = list(reversed(places.children(place)))
-    while waiting:
-        other = waiting.pop()
-        entry = list_section(places, other)
-        children = places.children(other)
-        lists = sum(len(_list_line(list_section(places, child))) for child in children)
-        cost = other.section.end - other.section.start + lists - len(_list_line(entry))
-        if cost <= left:
+    """Select the sections that fit next to the list of those that do not, in document order."""
+    own = read(ref)
+    below = sections.descendants(ref)
+    if len(own) + sum(_size(other) for other in below) <= room:
+        return [ShownSection(ref.id, own), *(ShownSection(other.id, read(other)) for other in below)], []
+    shown = [ShownSection(ref.id, own)]
+    listed: list[ListedSection] = []
+    remaining = room - len(own) - _listed_size(sections, ref)
+    pending = list(reversed(sections.children(ref)))
+    while pending:
+        other = pending.pop()
+        entry = list_section(sections, other)
+        cost = _size(other) + _listed_size(sections, other) - len(_render_listed(entry))
+        if cost <= remaining:
             shown.append(ShownSection(other.id, read(other)))
-            left -= cost
-            waiting += reversed(children)
+            remaining -= cost
+            pending += reversed(sections.children(other))
         else:
-            closed.append(entry)
-    return shown, closed
+            listed.append(entry)
+    return shown, listed
 
 
-def _parts(
-    shown: Sequence[ShownSection], closed: Sequence[ListedSection], room: int
+def _size(ref: SectionRef) -> int:
+    return ref.section.end - ref.section.start  # bytes: at least as many as characters
+
+
+def _listed_size(sections: SectionIndex, ref: SectionRef) -> int:
+    return sum(len(_render_listed(list_section(sections, child))) for child in sections.children(ref))
+
+
+def _split_parts(
+    shown: Sequence[ShownSection], listed: Sequence[ListedSection], room: int
 ) -> list[tuple[tuple[ShownSection, ...], tuple[ListedSection, ...]]]:
-    """Cut what is shown, then what is listed, into parts of at most `room` characters."""
+    """Split first what is shown, then what is listed, into parts of at most `room` characters."""
     parts: list[tuple[list[ShownSection], list[ListedSection]]] = [([], [])]
-    left = room
-    for piece in shown:
-        text = piece.text
-        while len(text) > left:
-            cut = _cut(text, left)
-            parts[-1][0].append(ShownSection(piece.id, text[:cut]))
+    remaining = room
+    for section in shown:
+        text = section.text
+        while len(text) > remaining:
+            cut = _find_cut(text, remaining)
+            parts[-1][0].append(ShownSection(section.id, text[:cut]))
             text = text[cut:]
             parts.append(([], []))
-            left = room
+            remaining = room
         if text:
-            parts[-1][0].append(ShownSection(piece.id, text))
-            left -= len(text)
-    for entry in closed:
-        size = len(_list_line(entry))
-        if size > left:
+            parts[-1][0].append(ShownSection(section.id, text))
+            remaining -= len(text)
+    for entry in listed:
+        size = len(_render_listed(entry))
+        if size > remaining:
             parts.append(([], []))
-            left = room
+            remaining = room
         parts[-1][1].append(entry)
-        left -= size
-    return [(tuple(texts), tuple(lines)) for texts, lines in parts if texts or lines] or [((), ())]
+        remaining -= size
+    return [(tuple(texts), tuple(entries)) for texts, entries in parts if texts or entries] or [((), ())]
 
 
-def _cut(text: str, most: int) -> int:
-    """Give where to cut: behind a blank line, else a line, else a word, not before half of what fits."""
+def _find_cut(text: str, limit: int) -> int:
+    """Return where to cut: after a blank line, a line, or a word in the second half of what fits."""
     for end in ("\n\n", "\n", " "):
-        at = text.rfind(end, most // 2, most)
-        if at >= 0:
-            return at + len(end)
-    return most
+        index = text.rfind(end, limit // 2, limit)
+        if index >= 0:
+            return index + len(end)
+    return limit
 
 
-def _list_line(entry: ListedSection) -> str:
+def _render_listed(entry: ListedSection) -> str:
     inside = f", +{entry.inside} inside" if entry.inside else ""
     return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside})\n"
 
 
 @lru_cache(4_096)
-def _short(title: str) -> str:
-    return truncate_at_word(to_single_line(title), 120)
+def _shorten(title: str) -> str:
+    return truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)
