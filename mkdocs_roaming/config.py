@@ -117,8 +117,8 @@ class Settings:
 
     def budget_of(self, model: Model) -> Budget:
         """Give the budget for a model: prices are those of the model that the file names, and of no other."""
-        names = {model.name, f"claude:{model.name}", f"openai:{model.name}"}
-        if self.model and self.model not in names and (self.model, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
+        name = self.model.partition(":")[2] or self.model
+        if self.model and name != model.name and (name, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
             return replace(self.budget, prices=None, cost=None)
         return self.budget
 
