@@ -19,16 +19,9 @@ from mkdocs_roaming.answer.budget import Budget, Deadline, StopAnswer
 from mkdocs_roaming.answer.conversation import ModelReply
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.evals.metrics import contains_literal, find_missing_literals
-from mkdocs_roaming.evals.questions import (
-    MAX_QUESTION_LENGTH,
-    Address,
-    Question,
-    parse_questions,
-    resolve_sections,
-    section_address,
-)
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.evals.metrics import contains_literal
+from mkdocs_roaming.evals.questions import MAX_QUESTION_LENGTH, Address, Question, section_address
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.lookup import SectionRef
 
@@ -78,12 +71,22 @@ class GeneratedSet:
 
     def to_yaml(self) -> str:
         """Return the question file."""
-        return (
+        header = (
             f"# Questions about {' '.join(self.site.split())}, {self.origin}.\n"
             "# Generated questions follow the words of the documentation, which readers do not: search finds them too\n"
             "# easily. Reword them, delete what nobody would ask, add questions that readers asked, and some that the\n"
             "# documentation does not answer.\n"
-        ) + _to_yaml(self.questions)
+        )
+        entries = [
+            {
+                "ask": question.ask,
+                "sections": [address.text for address in question.sections],
+                "contains": list(question.contains),
+                "synthetic": True,
+            }
+            for question in self.questions
+        ]
+        return header + yaml.safe_dump({"questions": entries}, allow_unicode=True, sort_keys=False, width=10_000)
 
 
 async def generate_questions(
@@ -233,37 +236,5 @@ class _Generator:
         if ask.casefold() in self._texts:
             raise _RejectedReplyError("duplicate question")
         address = Address(section_address(ref, self._library.sections))
-        question = Question(ask=ask, sections=(address,), contains=literals, synthetic=True)
-        self._check_readable(question)
         self._texts.add(ask.casefold())
-        return question
-
-    def _check_readable(self, question: Question) -> None:
-        """Check that the question file, once written, leads back to the section with the literals."""
-        try:
-            parsed = parse_questions(_to_yaml([question]), "generated")
-            (resolved,) = resolve_sections(parsed, self._library.sections).questions
-            texts = [self._library.text(ref) for id_ in resolved.gold if (ref := self._library.sections.get(id_))]
-        except (UsageError, LibraryError):
-            raise _RejectedReplyError("the address of the section does not resolve") from None
-        if not texts or any(find_missing_literals(text, resolved.contains) for text in texts):
-            raise _RejectedReplyError("the literals do not occur verbatim in the section")
-
-
-def _to_yaml(questions: Sequence[Question]) -> str:
-    entries = [
-        {
-            "ask": question.ask,
-            "sections": [address.text for address in question.sections],
-            "contains": list(question.contains),
-            "answerable": True,
-            "synthetic": True,
-        }
-        for question in questions
-    ]
-    return "questions:\n" + "\n".join(map(_entry_to_yaml, entries))
-
-
-def _entry_to_yaml(entry: dict[str, object]) -> str:
-    first, *rest = yaml.safe_dump(entry, allow_unicode=True, sort_keys=False, width=10_000).splitlines()
-    return "".join([f"  - {first}\n", *(f"    {line}\n" for line in rest)])
+        return Question(ask=ask, sections=(address,), contains=literals, synthetic=True)

@@ -88,9 +88,11 @@ def _figures(report: EvalReport) -> Iterator[str]:
     differences = [(row, difference) for row in report.rows for difference in row.differences]
     if differences:
         items = [f"<li>{_escape(row.mode)}: {_escape(format_difference(one))}</li>\n" for row, one in differences]
-        yield f"<p>Compared with {_escape(report.rows[0].mode)}, question by question:</p>\n<ul>\n{''.join(items)}</ul>\n"
+        yield f"<p>Compared with {_escape(report.rows[0].mode)}, question by question:</p>\n"
+        yield f"<ul>\n{''.join(items)}</ul>\n"
     if report.ranks:
-        yield f"<p>Search, {', '.join(f'{_escape(one.name)}: {_escape(format_figure(one))}' for one in report.ranks)}.</p>\n"
+        figures = ", ".join(f"{one.name}: {format_figure(one)}" for one in report.ranks)
+        yield f"<p>Search, {_escape(figures)}.</p>\n"
         yield _table("Ranks", ["rank in search", "questions"], list(_rank_rows(report)))
 
 
@@ -207,7 +209,8 @@ def _findings_body(report: LintReport, url: str, docs: str) -> Iterator[str]:
 def _finding(finding: Finding, docs: str) -> Iterator[str]:
     section = " › ".join(finding.breadcrumb) or finding.url
     yield f'<details><summary><span class="ask">{_escape(finding.message)}</span>'
-    yield f'<span class="marks soft">{_escape(finding.describe_location(docs))}</span></summary>\n<div class="inside"><dl>'
+    yield f'<span class="marks soft">{_escape(finding.describe_location(docs))}</span></summary>\n'
+    yield '<div class="inside"><dl>'
     if section:
         yield f"<dt>section</dt><dd>{_link(finding.url, section)}</dd>"
     yield f"<dt>fix</dt><dd>{_escape(finding.fix)}</dd></dl>\n"
@@ -243,7 +246,7 @@ def _table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
 
 def _meter(value: float, maximum: float) -> str:
-    """Return a bar that is hidden from screen readers, since the number stands next to it."""
+    """Return a bar that is hidden from screen readers, since the number is next to it."""
     return f'<meter value="{value:g}" max="{maximum:g}" aria-hidden="true"></meter>'
 
 

@@ -49,7 +49,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class TrailStep:
-    """An opened section, with the number of the tool call that opened it (0: before the first), or a search hit's rank."""
+    """An opened section.
+
+    `number` is that of the tool call that opened it (0: before the first), or the rank of a search hit.
+    """
 
     section: Reference
     number: int

@@ -230,7 +230,10 @@ def find_affected_questions(
 
 
 class _Loader(yaml.BaseLoader):
-    """A YAML loader that reads scalars as text, since a section id may look like a number, and refuses duplicate keys."""
+    """A YAML loader that reads scalars as text, since a section id may look like a number.
+
+    It refuses duplicate keys.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         mapping = super().construct_mapping(node, deep)
@@ -262,7 +265,8 @@ def _to_question(entry: QuestionEntry, position: int, root: yaml.Node, where: st
         raise UsageError(f"{where}:{line()}: `ask` is missing or empty. Write the question in a reader's words.")
     if entry.answerable and not entry.sections:
         raise UsageError(
-            f"{where}:{line()}: {ask!r} has no `sections`. List the sections that answer it, or set `answerable: false`."
+            f"{where}:{line()}: {ask!r} has no `sections`. "
+            "List the sections that answer it, or set `answerable: false`."
         )
     if not entry.answerable and (entry.sections or entry.contains):
         raise UsageError(

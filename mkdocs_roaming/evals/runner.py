@@ -106,6 +106,7 @@ class Evaluation:
     _failures: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Check that the cost can be limited."""
         for system in self.systems:
             if self.max_cost is not None and not system.has_known_cost:
                 raise UsageError(
@@ -257,6 +258,7 @@ class ResultCache:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
     def __len__(self) -> int:
+        """Return the number of cached results."""
         return len(self._results)
 
     def get(self, key: str) -> EvalResult | None:

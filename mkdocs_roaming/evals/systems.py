@@ -37,36 +37,25 @@ COST_LIMIT_ERROR = "stopped by --max-cost before it was complete"
 OUTLINE_ROUNDS = 3
 BRANCHES_PER_ROUND = 3
 
-_OFFLINE_SECONDS = 3_600.0  # a slow machine must not change the result
+_OFFLINE_SECONDS = 3_600.0
 
 
 class System(Protocol):
-    """A system under test."""
+    """A system under test.
 
-    @property
-    def name(self) -> str:
-        """The name of its row."""
-        ...
+    Attributes:
+        name: The name of its row.
+        navigator: How it finds sections, in a few words.
+        configuration: All that its results depend on, in addition to question and site.
+        has_known_cost: Whether the cost of an answer is known.
+        cacheable: Whether results are worth caching: False if computing them is free and fast.
+    """
 
-    @property
-    def navigator(self) -> str:
-        """How it finds sections, in a few words."""
-        ...
-
-    @property
-    def configuration(self) -> str:
-        """All that its results depend on, in addition to question and site."""
-        ...
-
-    @property
-    def has_known_cost(self) -> bool:
-        """Whether the cost of an answer is known."""
-        ...
-
-    @property
-    def cacheable(self) -> bool:
-        """Whether results are worth caching: False if computing them is free and fast."""
-        ...
+    name: str
+    navigator: str
+    configuration: str
+    has_known_cost: bool
+    cacheable: bool
 
     async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
         """Return the result of a question, spending at most `max_cost`."""
@@ -80,6 +69,7 @@ class Ranking:
     """
 
     def __init__(self, library: Library, search: Finder) -> None:
+        """Start without hits."""
         self.library, self.search = library, search
         self.word_only: set[str] = set()
         self._hits: dict[str, list[SectionRef]] = {}
@@ -107,6 +97,7 @@ class SearchSystem:
     cacheable = False
 
     def __init__(self, ranking: Ranking) -> None:
+        """Use the search of a library."""
         self._ranking = ranking
 
     async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
@@ -132,6 +123,7 @@ class OutlineSystem:
     cacheable = False
 
     def __init__(self, ranking: Ranking) -> None:
+        """Walk the outline of the library of a search."""
         self._ranking = ranking
 
     async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
@@ -170,6 +162,18 @@ class ModelSystem:
         seconds_given: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Configure the answer loop.
+
+        Args:
+            name: Name of the row.
+            model: The model.
+            budget: Limits of one answer.
+            ranking: The search of the site.
+            whole_site_tokens: Estimated tokens below which the model reads the whole site.
+            seconds_given: Whether the user set the time limit; by default the extractive model has nearly none, since
+                a slow machine must not change its results.
+            clock: Returns the time in seconds.
+        """
         offline = model.name == ExtractiveModel.name
         if offline and not seconds_given:
             budget = replace(budget, seconds=_OFFLINE_SECONDS)

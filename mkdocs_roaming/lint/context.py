@@ -150,8 +150,8 @@ class LintContext:
             return ()
         by_path = {page.path: page for page in self.manifest.pages}
         pages = tuple(by_path[entry.page] for entry in last.children if entry.page in by_path)
-        # The author may have a group of that title too. In the generated one, entries have the titles of their pages, in
-        # the order of the manifest.
+        # The author may have a group of that title too. In the generated one, entries have the titles of their pages,
+        # in the order of the manifest.
         generated = (
             len(pages) == len(last.children)
             and all(page.title == entry.title for page, entry in zip(pages, last.children, strict=True))

@@ -66,6 +66,7 @@ class Rule:
     enabled: bool = True
 
     def __post_init__(self) -> None:
+        """Check id and severity."""
         if not re.fullmatch("[a-z]+(-[a-z]+)*", self.id):
             raise ValueError(f"invalid rule id {self.id!r}: use lower-case words with hyphens, such as no-opening")
         if self.severity not in SEVERITIES:

@@ -47,6 +47,7 @@ class LintReport:
         return any(finding.severity != "hint" for finding in self.findings)
 
     def __str__(self) -> str:
+        """Return the score and the number of findings."""
         counts = [_pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
         found = ", ".join(counts) or "nothing found"
         return (

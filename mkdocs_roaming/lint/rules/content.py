@@ -37,8 +37,8 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
             if "`" in line and (match := _FENCE_IN_TEXT.match(line)):
                 yield Problem(
                     "This fence is published as text: it is never closed, or it is in a place where no fence can be.",
-                    "Close the fence, add a blank line before it, indent it like the surrounding text, or start its code "
-                    "on the next line.",
+                    "Close the fence, add a blank line before it, indent it like the surrounding text, or start its "
+                    "code on the next line.",
                     text.page,
                     text.section_at(number),
                     number,

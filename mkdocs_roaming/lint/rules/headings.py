@@ -88,7 +88,7 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
 @rule(
     "repeated-page-title",
     "warning",
-    "Two pages with the same title in the same group of the nav cannot be distinguished in llms.txt and in the outline.",
+    "Pages with the same title in the same group of the nav cannot be distinguished in llms.txt and in the outline.",
 )
 def repeated_page_title(site: LintContext) -> Iterator[Problem]:
     """Find pages with the same title in the same group of the nav."""
@@ -148,7 +148,8 @@ def repeated_title(site: LintContext) -> Iterator[Problem]:
 def title_apart(site: LintContext) -> Iterator[Problem]:
     """Find pairs of sections whose texts seem to be swapped: each text has the words of the other title.
 
-    A text without a word of its title is no problem by itself: “How it works” and “Limitations” rarely occur in their text.
+    A text without a word of its title is no problem by itself: “How it works” and “Limitations” rarely occur in their
+    text.
     """
     for text in site.manual_pages:
         sections = text.page.sections

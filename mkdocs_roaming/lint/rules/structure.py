@@ -17,7 +17,7 @@ _MAX_PAGE_CHARS = 50_000
 @rule(
     "no-opening",
     "warning",
-    "Outlines show the opening of a section's text. Without a text they show that of the first subsection, which misleads.",
+    "Outlines show the opening of a section's text, or else that of the first subsection, which misleads.",
 )
 def no_opening(site: LintContext) -> Iterator[Problem]:
     """Find sections with many subsections and no text of their own."""
@@ -30,8 +30,8 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
             continue
         fix = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
         yield Problem(
-            f"“{section.title}” has {len(children)} subsections and no text of its own: the outline shows the opening of "
-            f"“{children[0].section.title}”.",
+            f"“{section.title}” has {len(children)} subsections and no text of its own: the outline shows the opening "
+            f"of “{children[0].section.title}”.",
             f"{fix}: what the section covers, and for whom."
             + (" A `description` in the front matter is enough, too." if ref.position == 0 else ""),
             ref.page,

@@ -1,4 +1,4 @@
-"""The question files of the sample site can be trusted as a measure."""
+"""The question files of the sample site."""
 
 from __future__ import annotations
 
@@ -18,32 +18,28 @@ FILES = ("questions.yml", "questions-held-out.yml")
 KEYS = {"ask", "sections", "contains", "answerable", "page", "note"}
 
 
-def test_sample_site_is_large_enough_to_be_roamed(rendered: dict[str, RenderedPage]) -> None:
-    """A reader cannot take the whole site in at once."""
+def test_sample_site_is_too_large_to_read_whole(rendered: dict[str, RenderedPage]) -> None:
     texts = [text for page in rendered.values() for text in page.sections.values()]
     assert 25 <= len(rendered) <= 30
     assert len(texts) >= 180
     assert sum(len(text) for text in texts) / 4 >= 25_000
 
 
-def test_sample_site_loads_nothing_from_another_host(rendered: dict[str, RenderedPage]) -> None:
-    """The sample site works without a network."""
+def test_sample_site_loads_no_resource_from_other_host(rendered: dict[str, RenderedPage]) -> None:
     loaded = [address for page in rendered.values() for address in page.loads]
     assert loaded
     assert not [address for address in loaded if "//" in address]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_half_is_large_enough(name: str) -> None:
-    """Each half has at least 42 questions, 10 of them without an answer in the docs."""
+def test_question_file_has_answerable_and_unanswerable_questions(name: str) -> None:
     questions = _questions(name)
     assert len(questions) >= 42
     assert sum(not question["answerable"] for question in questions) >= 10
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_question_has_the_published_form(name: str) -> None:
-    """Every question is short enough to be asked; one with an answer says where it stands and what it must contain."""
+def test_questions_have_valid_fields(name: str) -> None:
     for question in _questions(name):
         assert set(question) <= KEYS, question
         assert 0 < len(question["ask"]) <= 1000, question
@@ -54,15 +50,13 @@ def test_question_has_the_published_form(name: str) -> None:
             assert len(set(question.get(key, ()))) == len(question.get(key, ())), question
 
 
-def test_no_question_is_asked_twice() -> None:
-    """What is held out is not in the other half."""
+def test_questions_are_unique_across_files() -> None:
     asks = [question["ask"].casefold() for name in FILES for question in _questions(name)]
     assert len(asks) == len(set(asks))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_gold_section_is_on_the_rendered_page(name: str, rendered: dict[str, RenderedPage]) -> None:
-    """Every gold address names a page that is published and a heading that a reader can link to."""
+def test_gold_section_is_a_heading_of_a_published_page(name: str, rendered: dict[str, RenderedPage]) -> None:
     for question, source, anchor in _gold(name):
         assert source in rendered, f"{question['ask']!r}: no page {source}"
         page = rendered[source]
@@ -72,8 +66,8 @@ def test_gold_section_is_on_the_rendered_page(name: str, rendered: dict[str, Ren
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_literal_of_an_answer_stands_in_its_gold_section(name: str, rendered: dict[str, RenderedPage]) -> None:
-    """Each gold section is enough for an answer; where the note says that both are needed, they are together."""
+def test_literals_occur_in_gold_section(name: str, rendered: dict[str, RenderedPage]) -> None:
+    """Each gold section is enough for an answer, unless the note says that both are needed."""
     texts: dict[str, list[str]] = {}
     together = set()
     literals = {question["ask"]: question.get("contains", []) for question in _questions(name)}
@@ -84,13 +78,12 @@ def test_literal_of_an_answer_stands_in_its_gold_section(name: str, rendered: di
             together.add(question["ask"])
     for ask, sections in texts.items():
         for text in ["\n".join(sections)] if ask in together else sections:
-            missing = [literal for literal in literals[ask] if not _holds(text, literal)]
+            missing = [literal for literal in literals[ask] if not _contains(text, literal)]
             assert not missing, f"{ask!r}: {missing} not in {text[:80]!r}"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_page_of_a_question_exists(name: str, rendered: dict[str, RenderedPage]) -> None:
-    """A question that is asked on a page names a page of the site."""
+def test_page_of_question_is_published(name: str, rendered: dict[str, RenderedPage]) -> None:
     paths = {page.path for page in rendered.values()}
     assert {question["page"] for question in _questions(name) if "page" in question} <= paths
 
@@ -111,8 +104,8 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _holds(text: str, literal: str) -> bool:
-    """Whether the literal stands there by itself, not within a longer word or number."""
+def _contains(text: str, literal: str) -> bool:
+    """Return whether a text contains a literal that is not part of a longer word or number."""
     literal = literal.casefold()
     before, after = (
         r"\d" if end.isdigit() else r"\w" if end.isalpha() else r"(?!)" for end in (literal[0], literal[-1])

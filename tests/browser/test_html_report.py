@@ -1,0 +1,91 @@
+"""The HTML report of `roaming eval` in a browser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from kettle import KETTLE
+
+from mkdocs_roaming.library.library import open_library
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+QUESTIONS = """\
+questions:
+  - ask: Which port is the default?
+    sections: [settings#server]
+    contains: ['8642']
+  - ask: do the relays clatter on a Tuesday in a room of which nobody has ever measured the width
+    sections: [settings#logs]
+"""
+HOSTILE = "<img src=https://evil.example/x onerror=alert(1)><script>alert(2)</script>"
+
+
+def write_report(folder: Path, site: Path) -> str:
+    """Evaluate `q.yml` in a folder and return the URL of the report."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "eval", str(site), "q.yml", "--compare", "search,offline"]
+    subprocess.run([*command, "--html", "report.html"], cwd=folder, capture_output=True, check=True)
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "q.yml").write_text(QUESTIONS, "utf-8")
+    return write_report(folder, KETTLE)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_report_works_offline_by_keyboard_and_on_narrow_screens(
+    browser: Browser, report: str, scheme: str, width: int
+) -> None:
+    is_dark = scheme == "dark"
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark" if is_dark else "light")
+    page = context.new_page()
+    events: list[str] = []
+    page.on("console", lambda message: events.append(message.text))
+    page.on("request", lambda request: events.append(request.url))
+    page.goto(report)
+    assert events == [report]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") is not is_dark
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details").first.get_by_text("expected literals").is_visible()
+    assert page.locator("details:visible").count() == 2
+    page.get_by_label("Only questions with a problem").check()
+    assert page.locator("details:visible").count() == 1
+    bar = page.locator("meter").first.bounding_box()
+    assert bar is not None
+    assert bar["width"] > 50
+    context.close()
+
+
+def test_report_of_hostile_site_shows_markup_as_text(browser: Browser, tmp_path: Path) -> None:
+    site = tmp_path / "docs.md"
+    site.write_text(f"# Site `{HOSTILE}`\n\n## Port `{HOSTILE}`\n\nThe port of `{HOSTILE}` is 8642.\n", "utf-8")
+    ref = next(ref for ref in open_library(site).sections if ref.position)
+    (tmp_path / "q.yml").write_text(
+        f"questions:\n- ask: which port has {HOSTILE}\n  answerable: false\n  note: '{HOSTILE}'\n"
+        f"- ask: port 8642\n  sections: '{ref.id}'\n  contains: ['{HOSTILE}']\n",
+        "utf-8",
+    )
+    url = write_report(tmp_path, site)
+    page = browser.new_page()
+    events: list[str] = []
+    page.on("dialog", lambda dialog: events.append(dialog.message))
+    page.on("request", lambda request: events.append(request.url))
+    page.goto(url)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.get_by_text(HOSTILE).count() >= 3
+    assert page.locator("script, img").count() == 0
+    assert events == [url]
+    page.close()
