@@ -1,3 +1,95 @@
-"""Publish documentation that language models, agents and readers can walk, and answer questions from it."""
+"""Publish documentation that language models and agents can navigate, and answer questions from it.
 
-__version__ = "0.1.0"
+The names in `__all__` are the public API. They are imported when they are first used: `import mkdocs_roaming` alone
+loads neither an HTML parser nor an HTTP client.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_roaming._version import __version__
+
+if TYPE_CHECKING:
+    from mkdocs_roaming._api import ask, astream, publish_pages, publish_site, stream
+    from mkdocs_roaming.answer.events import Answer, Event, Reference
+    from mkdocs_roaming.answer.models.base import Model
+    from mkdocs_roaming.errors import (
+        ConversionError,
+        DigestMismatchError,
+        LibraryError,
+        ManifestError,
+        ManifestNotFoundError,
+        ModelError,
+        PluginError,
+        PublishError,
+        RoamingError,
+        UsageError,
+    )
+    from mkdocs_roaming.library.library import Library, Section, open_library
+    from mkdocs_roaming.library.tools import SearchResult
+    from mkdocs_roaming.manifest.models import Page
+    from mkdocs_roaming.publish.writer import PublishReport
+
+__all__ = [
+    "Answer",
+    "ConversionError",
+    "DigestMismatchError",
+    "Event",
+    "Library",
+    "LibraryError",
+    "ManifestError",
+    "ManifestNotFoundError",
+    "Model",
+    "ModelError",
+    "Page",
+    "PluginError",
+    "PublishError",
+    "PublishReport",
+    "Reference",
+    "RoamingError",
+    "SearchResult",
+    "Section",
+    "UsageError",
+    "__version__",
+    "ask",
+    "astream",
+    "open_library",
+    "publish_pages",
+    "publish_site",
+    "stream",
+]
+
+_MODULES = {
+    "_api": ("ask", "astream", "publish_pages", "publish_site", "stream"),
+    "answer.events": ("Answer", "Event", "Reference"),
+    "answer.models.base": ("Model",),
+    "errors": (
+        "ConversionError",
+        "DigestMismatchError",
+        "LibraryError",
+        "ManifestError",
+        "ManifestNotFoundError",
+        "ModelError",
+        "PluginError",
+        "PublishError",
+        "RoamingError",
+        "UsageError",
+    ),
+    "library.library": ("Library", "Section", "open_library"),
+    "library.tools": ("SearchResult",),
+    "manifest.models": ("Page",),
+    "publish.writer": ("PublishReport",),
+}
+_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF_NAME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

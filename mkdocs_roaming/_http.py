@@ -234,7 +234,7 @@ class HttpClient:
     def _new_client(self) -> Client:
         import httpx2
 
-        from mkdocs_roaming import __version__
+        from mkdocs_roaming._version import __version__
 
         return httpx2.Client(
             verify=self._ssl_context,

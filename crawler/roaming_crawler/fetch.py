@@ -14,7 +14,7 @@ import anyio
 import httpcore2
 import httpx2
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend
 from roaming_crawler.scope import canonical_url, url_origin

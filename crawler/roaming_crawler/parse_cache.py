@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION

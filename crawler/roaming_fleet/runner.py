@@ -20,7 +20,7 @@ from typing import Any
 
 from roaming_crawler.crawl import CrawlConfig
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets import open_bucket

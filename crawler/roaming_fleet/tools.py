@@ -12,7 +12,8 @@ from difflib import get_close_matches
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library import tools as given
-from mkdocs_roaming.library.navigator import Navigator, to_search_result
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.search import to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_HITS,
     MAX_IDS,

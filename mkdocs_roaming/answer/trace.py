@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, Event

@@ -6,7 +6,7 @@ import click
 from roaming_crawler.cli import crawl
 from roaming_fleet.cli import sites
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.cli.ask import ask, replay
 from mkdocs_roaming.cli.chat import chat
 from mkdocs_roaming.cli.common import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands

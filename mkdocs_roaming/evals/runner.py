@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import msgspec
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.trace import compute_digest, write_atomically
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (

@@ -9,11 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from mkdocs_roaming.errors import DigestMismatchError, LibraryError, ManifestNotFoundError, RoamingError
+from mkdocs_roaming.errors import DigestMismatchError, LibraryError, ManifestNotFoundError, RoamingError, UsageError
 from mkdocs_roaming.library.readers import (
     LLMS_FULL,
     MAX_MANIFEST_BYTES,
@@ -26,9 +27,13 @@ from mkdocs_roaming.library.readers import (
     parent_url,
     read_file,
 )
+from mkdocs_roaming.library.search import Search, to_search_result
+from mkdocs_roaming.library.tools import SearchResult
+from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
 from mkdocs_roaming.manifest.sections import slice_digest
 from mkdocs_roaming.plugins import load_entry_points
 
@@ -46,8 +51,41 @@ _SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section that is opened for reading.
+
+    Attributes:
+        id: The section's id, stable over builds: 8 hexadecimal digits.
+        title: Its heading.
+        breadcrumb: The titles above it in the navigation and on its page, and its own.
+        url: Its address.
+        text: Its Markdown, with the subsections that fit.
+        part: The number of this part, from 1: a long section has several.
+        parts: The number of parts.
+        subsections: The ids of subsections that did not fit.
+    """
+
+    id: str
+    title: str
+    breadcrumb: tuple[str, ...]
+    url: str
+    text: str
+    part: int = 1
+    parts: int = 1
+    subsections: tuple[str, ...] = ()
+
+
 class Library:
-    """A manifest and the text of its sections. It may be used from several threads.
+    """A published site that is open for reading; `open_library` returns it. It may be used from several threads.
+
+    Example:
+        ```python
+        library = mkdocs_roaming.open_library("site")
+        for result in library.search("drain window", limit=3):
+            print(result.id, result.title, result.url)
+            print(library.expand(result.id).text)
+        ```
 
     Args:
         manifest: The site's manifest.
@@ -79,6 +117,7 @@ class Library:
         self._update_lock = threading.Lock()
         self._mismatches: dict[str, float] = {}
         self._clock = clock
+        self._search: Search | None = None
         self._memoized: OrderedDict[Hashable, object] = OrderedDict()
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
 
@@ -86,6 +125,66 @@ class Library:
     def where(self) -> str:
         """The folder or address that the library was opened from."""
         return self._reader.where
+
+    def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:
+        """Return the sections that match a query best, best first.
+
+        Example:
+            ```python
+            results = library.search("How do I drain the harbour?", limit=3)
+            ```
+
+        Args:
+            query: A question, words, or the id or address of a section.
+            limit: Maximum number of results.
+        """
+        with self._lock:
+            self._search = self._search or Search(self)
+        return [to_search_result(self.sections, hit) for hit in self._search.find(query, limit=limit)]
+
+    def outline(self, branch: str | None = None, *, tokens: int = OUTLINE_BUDGET) -> str:
+        """Return the outline of the site, or of one branch of it, within a token budget.
+
+        A line shows the id, title and opening of a section; `+12 inside` marks a branch that is closed to save tokens.
+
+        Example:
+            ```python
+            print(library.outline(tokens=2000))
+            ```
+
+        Args:
+            branch: The id of a navigation group, a page or a section; the whole site by default.
+            tokens: Maximum size, in estimated tokens.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+        return render_outline(self.sections, budget=tokens, branch=branch)
+
+    def expand(self, address: str, *, part: int = 1) -> Section:
+        """Open a section with its subsections, as far as they fit into one part.
+
+        Example:
+            ```python
+            section = library.expand("guide/harbour/#drain")
+            ```
+
+        Args:
+            address: The section's id, its path with an anchor (`guide/harbour/#drain`), or its URL.
+            part: The part of a long section.
+
+        Raises:
+            UsageError: There is no such section.
+            LibraryError: The section cannot be read.
+        """
+        place = self.sections.resolve(address)
+        if place is None:
+            raise UsageError(f"{self.where}: no section {address!r}; outline() and search() return ids")
+        opened = expand_section(self.sections, place, self.text, part=part)
+        closed = tuple(section.id for section in opened.listed)
+        return Section(
+            opened.id, opened.title, opened.breadcrumb, opened.url, opened.text, opened.part, opened.parts, closed
+        )
 
     @property
     def is_published(self) -> bool:
@@ -261,6 +360,11 @@ def _verified_slice(data: bytes, section: SectionEntry) -> bytes | None:
 
 def open_library(where: str | Path) -> Library:
     """Open a published site or a Markdown file.
+
+    Example:
+        ```python
+        library = mkdocs_roaming.open_library("https://docs.example/")
+        ```
 
     Args:
         where: A folder, an http(s) URL of a site or of its manifest, a Markdown file or its URL, or an address that a

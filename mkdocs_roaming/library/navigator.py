@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Hit, Search
+from mkdocs_roaming.library.search import Finder, Search, to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_HITS,
     MAX_IDS,
@@ -340,21 +340,6 @@ class Navigator:
             if other is not None and shown.text == self._reader(other)(other):
                 self._fully_open.add(shown.id)
         self._shown_parts[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
-
-
-def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = None) -> SearchResult:
-    """Return a hit as a tool's result: titles on one line and shortened; `score` replaces the hit's own."""
-    place = hit.place
-    breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(place)[-6:])
-    title = truncate_at_word(" ".join(place.section.title.split()), 120)
-    return SearchResult(
-        place.id,
-        title,
-        breadcrumb,
-        hit.snippet,
-        round(hit.score if score is None else score, 4),
-        sections.url(place),
-    )
 
 
 def _sections_in_scope(library: Library, scope: Scope) -> SectionIndex:

@@ -15,10 +15,12 @@ from typing import Protocol
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
 from mkdocs_roaming.library.snippets import snippet
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.library.tools import SearchResult
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.synonyms import find_stem_synonyms
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -232,6 +234,21 @@ def parse_query(query: str, language: str) -> list[Word]:
     """Return the distinct words of a query, without stop words if others remain."""
     words = [word for word in tokenizer.parse_query(query[:MAX_QUERY_CHARS], language) if any(word.runs)]
     return ([word for word in words if not word.stop] or words)[:_MAX_QUERY_WORDS]
+
+
+def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = None) -> SearchResult:
+    """Return a hit as a tool's result: titles on one line and shortened; `score` replaces the hit's own."""
+    place = hit.place
+    breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(place)[-6:])
+    title = truncate_at_word(" ".join(place.section.title.split()), 120)
+    return SearchResult(
+        place.id,
+        title,
+        breadcrumb,
+        hit.snippet,
+        round(hit.score if score is None else score, 4),
+        sections.url(place),
+    )
 
 
 def _put_first(target: SectionRef, ranked: Iterator[tuple[SectionRef, float]]) -> Iterator[tuple[SectionRef, float]]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.manifest.models import Page
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import write_atomically

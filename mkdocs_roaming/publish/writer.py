@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.builder import (
     PreviousSite,

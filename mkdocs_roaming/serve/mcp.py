@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library import tools as given

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from roaming_fleet.namespaces import NAMESPACED_ID
 
-from mkdocs_roaming import __version__
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.serve.content import MAX_PARTS
 from mkdocs_roaming.serve.log import MAX_COMMENT_CHARS

@@ -1,0 +1,262 @@
+"""The functions of the public API that combine packages; `mkdocs_roaming` exports them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from mkdocs_roaming.library.library import Library, open_library
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.answer.events import Answer, Event
+    from mkdocs_roaming.answer.models.base import Model
+    from mkdocs_roaming.manifest.models import Page
+    from mkdocs_roaming.publish.writer import PublishReport
+
+
+def ask(
+    library: Library | str | Path,
+    question: str,
+    *,
+    model: Model | str | None = None,
+    page: str | None = None,
+    rounds: int = 4,
+    seconds: float = 45.0,
+) -> Answer:
+    """Answer a question from a site, with citations.
+
+    Example:
+        ```python
+        answer = mkdocs_roaming.ask("site", "How do I drain the harbour?", model="claude")
+        print(answer.text)
+        for source in answer.citations:
+            print(source.title, source.url)
+        ```
+
+    Args:
+        library: The site, or its folder or URL.
+        question: The question.
+        model: A model, or its name: `claude`, `claude:MODEL`, `openai:MODEL`, `offline` (quotes the site, needs no key
+            and no server), or one of a plugin. By default the one in ROAMING_MODEL, Claude if ANTHROPIC_API_KEY is set,
+            or `offline`.
+        page: The page that the reader is on: its path or URL.
+        rounds: Maximum number of model calls.
+        seconds: Time limit.
+
+    Returns:
+        The answer. `state` is `answered` or tells why it is not: errors of the model do not raise an exception.
+
+    Raises:
+        UsageError: The question is empty or too long, or there is no such model.
+        LibraryError: The site cannot be opened.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    from mkdocs_roaming.answer.events import collect_answer
+
+    events = astream(library, question, model=model, page=page, rounds=rounds, seconds=seconds)
+    with start_blocking_portal() as portal:  # works in a notebook, where an event loop is running
+        return portal.call(collect_answer, events)
+
+
+def stream(
+    library: Library | str | Path,
+    question: str,
+    *,
+    model: Model | str | None = None,
+    page: str | None = None,
+    rounds: int = 4,
+    seconds: float = 45.0,
+) -> Iterator[Event]:
+    """Answer a question, and yield what happens: sections opened, text, citations, the end.
+
+    The event classes are in `mkdocs_roaming.answer.events`. Breaking out of the loop stops the model.
+
+    Example:
+        ```python
+        from mkdocs_roaming.answer.events import TextReleased
+
+        for event in mkdocs_roaming.stream("site", "How do I drain the harbour?"):
+            if isinstance(event, TextReleased):
+                print(event.text, end="", flush=True)
+        ```
+
+    Args:
+        library: The site, or its folder or URL.
+        question: The question.
+        model: A model or its name; see `ask`.
+        page: The page that the reader is on: its path or URL.
+        rounds: Maximum number of model calls.
+        seconds: Time limit.
+
+    Raises:
+        UsageError: The question is empty or too long, or there is no such model.
+        LibraryError: The site cannot be opened.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    events = astream(library, question, model=model, page=page, rounds=rounds, seconds=seconds)
+    queue: SimpleQueue[Event | None] = SimpleQueue()
+
+    async def run() -> None:
+        async with aclosing(events):
+            async for event in events:
+                queue.put(event)
+
+    with start_blocking_portal() as portal:
+        # One task runs the whole generator: its cancel scopes may not be entered and left in different tasks.
+        future = portal.start_task_soon(run)
+        future.add_done_callback(lambda _: queue.put(None))
+        try:
+            while (event := queue.get()) is not None:
+                yield event
+            future.result()
+        finally:
+            future.cancel()
+
+
+async def astream(
+    library: Library | str | Path,
+    question: str,
+    *,
+    model: Model | str | None = None,
+    page: str | None = None,
+    rounds: int = 4,
+    seconds: float = 45.0,
+) -> AsyncGenerator[Event, None]:
+    """Answer a question, and yield what happens: the asynchronous twin of `stream`.
+
+    It runs on asyncio and on trio. Use `contextlib.aclosing` if the loop may be left early.
+
+    Example:
+        ```python
+        async for event in mkdocs_roaming.astream("site", "How do I drain the harbour?"):
+            print(event)
+        ```
+
+    Args:
+        library: The site, or its folder or URL.
+        question: The question.
+        model: A model or its name; see `ask`.
+        page: The page that the reader is on: its path or URL.
+        rounds: Maximum number of model calls.
+        seconds: Time limit.
+
+    Raises:
+        UsageError: The question is empty or too long, or there is no such model.
+        LibraryError: The site cannot be opened.
+    """
+    from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.answer.conversation import check_question
+    from mkdocs_roaming.answer.loop import answer
+    from mkdocs_roaming.answer.models.registry import create_model
+    from mkdocs_roaming.library.navigator import Navigator
+
+    check_question(question)
+    budget = Budget(rounds=rounds, seconds=seconds)
+    if model is None or isinstance(model, str):
+        model = create_model(model, environ=os.environ)
+    if not isinstance(library, Library):
+        library = open_library(library)
+    async with aclosing(answer(question, Navigator(library), model, page=page, budget=budget)) as events:
+        async for event in events:
+            yield event
+
+
+def publish_site(
+    folder: str | Path,
+    *,
+    url: str | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    previous: str | None = None,
+) -> PublishReport:
+    """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
+
+    Problems with single pages are reported as `UserWarning`.
+
+    Example:
+        ```python
+        report = mkdocs_roaming.publish_site("site", url="https://docs.example/")
+        print(report.pages, "pages")
+        ```
+
+    Args:
+        folder: The folder with the site's HTML.
+        url: The site's URL; by default from the canonical link of its home page.
+        name: The site's name; by default from the title of its home page.
+        description: A sentence about the site, for llms.txt.
+        include: Globs of the paths to publish; all by default.
+        exclude: Globs of paths to leave out.
+        previous: Path or URL of the manifest that was published last, to keep the ids of renamed sections as aliases.
+
+    Raises:
+        UsageError: The folder is not a built site, or its URL is unknown.
+        PublishError: There is no page to publish.
+    """
+    from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+
+    options = IndexOptions(
+        url=url,
+        name=name,
+        description=description,
+        include=tuple(include),
+        exclude=tuple(exclude),
+        previous=previous,
+    )
+    return index_site(Path(folder), options, warn=_warn)
+
+
+def publish_pages(
+    pages: Iterable[Page],
+    folder: str | Path,
+    *,
+    url: str,
+    name: str,
+    description: str = "",
+    language: str = "en",
+    version: str | None = None,
+) -> PublishReport:
+    """Publish pages from any source to a folder: Markdown, llms.txt and the manifest.
+
+    Problems with single pages are reported as `UserWarning`.
+
+    Example:
+        ```python
+        page = mkdocs_roaming.Page("guide/", "Guide", article="<h1>Guide</h1><p>Drain the harbour first.</p>")
+        mkdocs_roaming.publish_pages([page], "site", url="https://docs.example/", name="Harbour")
+        ```
+
+    Args:
+        pages: The pages, in reading order. The files of an earlier call that are not among them are deleted.
+        folder: The folder to write to; created if it does not exist.
+        url: The site's URL.
+        name: The site's name.
+        description: A sentence about the site, for llms.txt.
+        language: The site's language: `en`, `pt-BR`.
+        version: The version that the site documents.
+
+    Raises:
+        PublishError: There is no page to publish.
+    """
+    from mkdocs_roaming.manifest.models import NavItem, Site
+    from mkdocs_roaming.publish.cache import ConversionCache
+    from mkdocs_roaming.publish.pipeline import convert_pages
+    from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+
+    all_pages = list(pages)
+    nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)
+    site = Site(name, url.rstrip("/") + "/", description, language, version, nav=nav)
+    batch = convert_pages(site, all_pages, cache=ConversionCache(None), warn=_warn)
+    return publish_batch(batch, Path(folder), PublishOptions())
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=3)
