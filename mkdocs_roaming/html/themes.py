@@ -200,8 +200,8 @@ MATERIAL = Theme(
     roles={
         "group": "nav.md-post__action",
         "pager": "nav.md-pagination",
-        "skip": ".md-clipboard .md-code__nav .md-code__button .md-content__button .md-source-file .md-feedback .md-tags "
-        ".md-path .md-banner .md-consent .md-header .md-sidebar .md-footer .md-dialog",
+        "skip": ".md-clipboard .md-code__nav .md-code__button .md-content__button .md-source-file .md-feedback "
+        ".md-tags .md-path .md-banner .md-consent .md-header .md-sidebar .md-footer .md-dialog",
     },
 )
 

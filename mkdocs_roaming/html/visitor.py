@@ -217,7 +217,7 @@ class Visitor:
         return strip_breaks("".join(pieces))
 
     def render_nested(self, element: Element) -> list[str]:
-        """Return the content of an element as the blocks of a container: their headings are not headings of the page."""
+        """Return the content of an element as the blocks of a container, whose headings are not the page's."""
         parts: list[str] = []
         self.context.nesting += 1
         self.write_blocks(element, parts)

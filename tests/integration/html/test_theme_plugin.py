@@ -16,15 +16,15 @@ ACME = Theme(
     "acme",
     articles=(".acme-page",),
     navs=(".acme-menu",),
-    roles={"skip": ".acme-toolbar", "admonition": "div.acme-box", "admonition-title": ".acme-box-title", "tabs": ".acme-tabs"},
+    roles={"skip": ".acme-bar", "admonition": "div.acme-box", "admonition-title": ".acme-title", "tabs": ".acme-tabs"},
     admonitions={"CAUTION": "acme-stop"},
     tabs=(Tabs(":scope > .acme-tab", ":scope > .acme-panel"),),
 )
 """
 MENU = '<ul class="acme-menu"><li><a href="/guide/">The guide</a></li><li><a href="/">Start</a></li></ul>'
 PAGE = f"""<!doctype html><html lang="en"><head><title>Acme</title><link rel="canonical" href="https://acme.example/">
-</head><body>{MENU}<main>Menu<div class="acme-page"><h1>Acme</h1><p class="acme-toolbar">Edit</p>
-<div class="acme-box acme-stop"><p class="acme-box-title">Stop</p><p>Do not.</p></div>
+</head><body>{MENU}<main>Menu<div class="acme-page"><h1>Acme</h1><p class="acme-bar">Edit</p>
+<div class="acme-box acme-stop"><p class="acme-title">Stop</p><p>Do not.</p></div>
 <div class="acme-tabs"><b class="acme-tab">One</b><div class="acme-panel"><p>First.</p></div></div>
 <div class="our-tip">Press twice.</div></div></main></body></html>"""
 WITH_PLUGIN = "# Acme\n\n> [!CAUTION]\n> **Stop**\n>\n> Do not.\n\n**One**\n\nFirst.\n\nPress twice.\n"

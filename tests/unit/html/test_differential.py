@@ -1,7 +1,7 @@
 """Differential tests against two other converters, markdownify and html2text.
 
-Both support plain HTML and no theme. So everything that one of them converts wrongly (see `UNSUPPORTED`) is removed from
-the pages first. Then headings, links, items, code and cells of both results are compared.
+Both support plain HTML and no theme. So everything that one of them converts wrongly (see `UNSUPPORTED`) is removed
+from the pages first. Then headings, links, items, code and cells of both results are compared.
 """
 
 from __future__ import annotations
