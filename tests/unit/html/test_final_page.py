@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mkdocs_roaming.html.final_page import reconcile_article, reconcile_post_list, reconcile_template
+from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article, reconcile_post_list, reconcile_template
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (
@@ -108,3 +108,9 @@ def test_reconcile_post_list_returns_displayed_part_of_the_template() -> None:
     assert "Sentence 19" in str(listed)
     assert "q1w2" not in str(listed)
     assert reconcile_post_list("<h1>Blog</h1>", "<html><body><h1>Blog</h1>Menu</body></html>") == "<h1>Blog</h1>"
+
+
+def test_exclusion_reason_recognizes_redirects_and_noindex() -> None:
+    assert exclusion_reason('<head><meta http-equiv="refresh" content="0; url=x"></head>') == "a redirect"
+    assert exclusion_reason('<head><META content="noindex, follow" NAME="robots"></head>') == "noindex"
+    assert exclusion_reason('<head></head><p>&lt;meta name="robots" content="noindex"&gt;</p>') is None

@@ -1,4 +1,4 @@
-"""Markdown that a site publishes itself comes into the contract's shape, and stays as it is in all else."""
+"""Markdown that a site publishes itself, normalized for publication."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
@@ -19,17 +19,16 @@ LINKS = LinkResolver(
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_foreign_markdown_takes_the_contracts_shape(file: Path) -> None:
-    """Front matter and pointer go, a title comes, links are absolute; code is not touched."""
-    found = normalize_markdown(file.read_bytes().decode(), title="The *nav's* title", link=LINKS.link)
+def test_normalize_markdown_matches_expected_file(file: Path) -> None:
+    """Front matter and pointer are removed, a title is added, links are absolute; code is not changed."""
+    normalized = normalize_markdown(file.read_bytes().decode(), title="The *nav's* title", link=LINKS.link)
     expected = file.with_suffix(".out")
     if os.environ.get("UPDATE_GOLDEN"):
-        expected.write_bytes(found.encode())
-    assert found == expected.read_bytes().decode()
+        expected.write_bytes(normalized.encode())
+    assert normalized == expected.read_bytes().decode()
 
 
-def test_our_own_markdown_stays_byte_for_byte(sample: Path) -> None:
-    """What a build published is its own shape: only the pointer goes."""
+def test_normalize_markdown_keeps_published_markdown_except_pointer(sample: Path) -> None:
     pages = [file for file in sample.rglob("*.md") if "roaming" not in file.parts]
     assert len(pages) > 20
     for file in pages:
@@ -40,8 +39,8 @@ def test_our_own_markdown_stays_byte_for_byte(sample: Path) -> None:
         assert normalize_markdown(text, title="", link=links.link) == text.split("\n", 2)[2]
 
 
+@settings(deadline=None)
 @given(st.text("#>-[]()!` \n\r\tab:/.<>=\"'~|\\&*_^", max_size=120))
-def test_links_that_stay_change_nothing(text: str) -> None:
-    """With addresses left alone, only top and end of a text are touched, whatever it holds."""
-    found = normalize_markdown(f"# T\n\n{text}", title="T", link=lambda href: href)
-    assert found.rstrip("\n") == f"# T\n\n{text}".rstrip("\n")
+def test_normalize_markdown_keeps_text_with_unchanged_links(text: str) -> None:
+    normalized = normalize_markdown(f"# T\n\n{text}", title="T", link=lambda href: href)
+    assert normalized.rstrip("\n") == f"# T\n\n{text}".rstrip("\n")

@@ -1,4 +1,4 @@
-"""Rules in a file, published with `roaming index`: what is resolved, and what stops the build."""
+"""Rules in a file, published with `roaming index`: resolved targets and error messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Manifest, RuleCondition, RuleEntry
 
-FAULTS = yaml.safe_load((Path(__file__).parents[2] / "golden" / "rules" / "faults.yml").read_text("utf-8"))
+INVALID_RULES = yaml.safe_load(
+    (Path(__file__).parents[2] / "golden" / "rules" / "invalid_rules.yml").read_text("utf-8")
+)
 PAGES = {
     "index.html": "<h1>Home</h1><p>Welcome to the boat.</p>",
     "guide/install/index.html": '<h1>Install</h1><p>Run it.</p><h2 id="quiet-mode">Quiet mode</h2><p>Use hush.</p>',
@@ -24,7 +26,7 @@ PAGES = {
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A built site that knows no sources."""
+    """A built site without source files."""
     for name, body in PAGES.items():
         file = tmp_path / "site" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +42,7 @@ def index(site: Path, rules: str) -> Result:
     return CliRunner().invoke(main, arguments)
 
 
-def published(site: Path, rules: str) -> Manifest:
+def publish(site: Path, rules: str) -> Manifest:
     result = index(site, rules)
     assert result.exit_code == 0, result.stderr
     text = (site / "roaming/manifest.json").read_text("utf-8")
@@ -48,22 +50,21 @@ def published(site: Path, rules: str) -> Manifest:
     return load_manifest(text)
 
 
-@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["note"])
-def test_what_could_not_work_stops_the_build(site: Path, case: dict[str, str]) -> None:
-    """The message names file and line and the nearest that exists; nothing is written."""
+@pytest.mark.parametrize("case", INVALID_RULES, ids=lambda case: case["note"])
+def test_invalid_rule_stops_build_with_location(site: Path, case: dict[str, str]) -> None:
     result = index(site, case["rules"])
     assert result.exit_code == 1
     name = str(site.parent / "rules.yml")
-    assert result.stderr.strip() == f"roaming: {case['says']}".replace("FILE", name)
+    assert result.stderr.strip() == f"roaming: {case['message']}".replace("FILE", name)
     assert not (site / "roaming").exists()
 
 
-def test_rules_are_published_as_ids(site: Path) -> None:
-    """Whatever a rule names a section by, the manifest has its id; phrases keep their spelling, in one form."""
-    manifest = published(
+def test_rule_targets_are_published_as_ids(site: Path) -> None:
+    """Phrases are normalized."""
+    manifest = publish(
         site,
         """
-        - name: by every kind of address
+        - name: all kinds of addresses
           when: {any: ["  move   from 3.x ", "ｓｅｔｕｐ"], all: boat, page: [guide/*, /]}
           open:
             - guide/install.md#quiet-mode
@@ -78,49 +79,45 @@ def test_rules_are_published_as_ids(site: Path) -> None:
     )
     places = SectionIndex(manifest)
 
-    def id_of(address: str) -> str:
+    def find_id(address: str) -> str:
         place = places.resolve(address)
         assert place is not None
         return place.id
 
-    install, use, home = id_of("guide/install/"), id_of("guide/use/"), manifest.pages[0].id
-    opens = (id_of("guide/install/#quiet-mode"), use, id_of("guide/use/#ports"), home)
+    install, use, home = find_id("guide/install/"), find_id("guide/use/"), manifest.pages[0].id
+    opens = (find_id("guide/install/#quiet-mode"), use, find_id("guide/use/#ports"), home)
     first, second = manifest.rules
     assert first == RuleEntry(
         RuleCondition(any=("move from 3.x", "setup"), all=("boat",), pages=(install, use, home)),
         opens,
-        "by every kind of address",
+        "all kinds of addresses",
     )
     assert second == RuleEntry(RuleCondition(always=True), (install, use))
     assert manifest.rules_mode == "each"
 
 
-def test_an_id_opens_its_section(site: Path) -> None:
-    """An id may be written as it stands in the outline."""
-    manifest = published(site, "[]")
+def test_rule_can_name_section_by_id(site: Path) -> None:
+    manifest = publish(site, "[]")
     quiet = manifest.pages[1].sections[1].id
-    assert published(site, f"[{{when: {{any: hush}}, open: '{quiet}'}}]").rules[0].open == (quiet,)
+    assert publish(site, f"[{{when: {{any: hush}}, open: '{quiet}'}}]").rules[0].open == (quiet,)
 
 
-def test_the_mode_is_published(site: Path) -> None:
-    """`rules_mode: pool` stands in the manifest; without rules there is none."""
+def test_rules_mode_is_publish(site: Path) -> None:
     rules = "rules_mode: pool\nrules:\n- {when: {any: hush}, open: guide/*}\n"
-    assert published(site, rules).rules_mode == "pool"
+    assert publish(site, rules).rules_mode == "pool"
     data = json.loads((site / "roaming/manifest.json").read_text("utf-8"))
     assert (data["rules_mode"], [*data["rules"][0]]) == ("pool", ["when", "open"])
 
 
-def test_two_builds_with_rules_are_byte_identical(site: Path) -> None:
-    """The same rules give the same bytes; other rules another digest."""
-    one = published(site, "[{when: {any: hush}, open: guide/*}]")
+def test_builds_with_rules_are_reproducible(site: Path) -> None:
+    one = publish(site, "[{when: {any: hush}, open: guide/*}]")
     first = (site / "roaming/manifest.json").read_bytes()
-    published(site, "[{when: {any: hush}, open: guide/*}]")
+    publish(site, "[{when: {any: hush}, open: guide/*}]")
     assert (site / "roaming/manifest.json").read_bytes() == first
-    assert published(site, "[{when: {any: loud}, open: guide/*}]").digest != one.digest
+    assert publish(site, "[{when: {any: loud}, open: guide/*}]").digest != one.digest
 
 
-def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
-    """More sections than any answer could hold are a fault."""
+def test_rule_that_opens_too_many_sections_is_an_error(site: Path) -> None:
     many = "".join(f'<h2 id="part-{at}">Part {at}</h2><p>Text.</p>' for at in range(70))
     page = site / "guide/use/index.html"
     page.write_text(page.read_text("utf-8").replace("</main>", f"{many}</main>"), "utf-8")
@@ -129,7 +126,7 @@ def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (None, "cannot be read"),
         ("a: [", "invalid YAML"),
@@ -139,11 +136,10 @@ def test_a_rule_that_opens_everything_is_too_much(site: Path) -> None:
         ("just text", "`rules` is the string “just text”"),
     ],
 )
-def test_a_file_that_holds_no_rules_is_named(site: Path, text: str | None, says: str) -> None:
-    """One line, no traceback."""
+def test_invalid_rules_file_is_reported_in_one_line(site: Path, text: str | None, message: str) -> None:
     file = site.parent / "other.yml"
     if text is not None:
         file.write_text(text, "utf-8")
     result = CliRunner().invoke(main, ["index", str(site), "--url", "https://boat.example/", "--rules", str(file)])
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert f"{file}: {says}" in result.stderr
+    assert f"{file}: {message}" in result.stderr

@@ -1,4 +1,4 @@
-"""Large sites are published without being held in memory: the bytes are those of the short way."""
+"""Large sites: manifests, keywords and files that are never complete in memory."""
 
 from __future__ import annotations
 
@@ -33,21 +33,20 @@ def _manifest(pages: int) -> Manifest:
 
 
 @pytest.mark.parametrize("pages", [0, 1, 700])
-def test_a_manifest_is_written_page_by_page(pages: int, tmp_path: Path) -> None:
-    """It is one line of JSON whose digest is that of its canonical form, however many pages it has."""
+def test_dump_manifest_writes_one_canonical_line_with_digest(pages: int, tmp_path: Path) -> None:
     manifest = _manifest(pages) if pages else replace(_manifest(1), pages=(), nav=())
     text = dump_manifest(manifest)
     data = json.loads(text)
     assert text == json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
-    told = data.pop("digest")
+    digest = data.pop("digest")
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert told == "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+    assert digest == "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
     assert validate_manifest(text) == []
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_a_manifest_is_read_without_what_takes_most_room(indent: int | None, tmp_path: Path) -> None:
-    """Pages alone, or with bare sections: what is left is what `load` gives; so too where others wrote the file."""
+def test_load_pages_and_load_skeleton_skip_the_largest_fields(indent: int | None, tmp_path: Path) -> None:
+    """Also in an indented file, which another tool has written."""
     text = dump_manifest(_manifest(700))
     file = tmp_path / "manifest.json"
     file.write_text(json.dumps(json.loads(text), indent=indent) if indent else text, "utf-8")
@@ -64,7 +63,7 @@ def test_a_manifest_is_read_without_what_takes_most_room(indent: int | None, tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("{}", "no version and pages"),
         ('{"version":9,"pages":[]}', "upgrade mkdocs-roaming"),
@@ -79,20 +78,18 @@ def test_a_manifest_is_read_without_what_takes_most_room(indent: int | None, tmp
         ),
     ],
 )
-def test_a_broken_manifest_is_told_of(text: str, says: str, tmp_path: Path) -> None:
-    """Whichever way it is read, the error names the file and what is wrong with it."""
+def test_streaming_readers_report_broken_manifest(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "manifest.json"
     file.write_text(text, "utf-8")
     for read in (load_pages, load_skeleton):
-        with pytest.raises(ManifestError, match=says) as error:
+        with pytest.raises(ManifestError, match=message) as error:
             read(file)
         assert str(file) in str(error.value)
 
 
-def test_a_large_file_is_left_alone_where_it_is_the_same(tmp_path: Path) -> None:
-    """Written in pieces, replaced where a byte differs, shorter and longer included; else its time stays."""
+def test_write_chunks_atomically_writes_only_changed_content(tmp_path: Path) -> None:
     file = tmp_path / "below" / "large.txt"
-    for pieces, written in (
+    for chunks, written in (
         ([b"one ", b"two"], True),
         ([b"one", b" two"], False),
         ([b"one ", b"twa"], True),
@@ -100,44 +97,41 @@ def test_a_large_file_is_left_alone_where_it_is_the_same(tmp_path: Path) -> None
         ([b"one"], True),
         ([], True),
     ):
-        assert write_chunks_atomically(file, partial(iter, pieces)) is written
-        assert file.read_bytes() == b"".join(pieces)
+        assert write_chunks_atomically(file, partial(iter, chunks)) is written
+        assert file.read_bytes() == b"".join(chunks)
     assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
 
 
-def test_keywords_counted_on_disk_are_the_same(tmp_path: Path) -> None:
-    """What is counted may lie in memory or aside: the words are the same, and nothing stays on the disk."""
+def test_keywords_counted_on_disk_equal_those_counted_in_memory(tmp_path: Path) -> None:
     texts = [f"The pump_{at % 7} of {at} harbours, Tide-{at % 5}, 潮位計 and café." for at in range(60)]
     shown = [f"pump {at}" for at in range(60)]
-    aside = extract_keywords(iter(texts), shown=iter(shown), spill_folder=tmp_path)
-    assert aside == extract_keywords(texts, shown=shown)
-    assert any(aside)
+    on_disk = extract_keywords(iter(texts), shown=iter(shown), spill_folder=tmp_path)
+    assert on_disk == extract_keywords(texts, shown=shown)
+    assert any(on_disk)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_shelf_is_a_dict_on_disk(tmp_path: Path) -> None:
-    """Values come back as they were, the last one given; keys keep their order; no file has a name."""
-    with DiskDict[Page](tmp_path) as shelf:
+def test_disk_dict_behaves_like_a_dict_and_leaves_no_file(tmp_path: Path) -> None:
+    with DiskDict[Page](tmp_path) as values:
         for at in range(20):
-            shelf[f"p{at}"] = Page(f"p{at}/", "First", article="x" * at)
-        shelf["p3"] = Page("p3/", "Second", markdown="# \ud800")
-        del shelf["p4"]
-        assert list(shelf) == [f"p{at}" for at in range(20) if at != 4]
-        assert (shelf["p3"].title, shelf["p3"].markdown) == ("Second", "# \ud800")
-        assert shelf["p19"].article == "x" * 19
-        assert "p4" not in shelf
+            values[f"p{at}"] = Page(f"p{at}/", "First", article="x" * at)
+        values["p3"] = Page("p3/", "Second", markdown="# \ud800")
+        del values["p4"]
+        assert list(values) == [f"p{at}" for at in range(20) if at != 4]
+        assert (values["p3"].title, values["p3"].markdown) == ("Second", "# \ud800")
+        assert values["p19"].article == "x" * 19
+        assert "p4" not in values
         assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_whole_changes_nothing(tmp_path: Path) -> None:
-    """A file whose pieces end in an error stays as it was, and nothing lies beside it."""
+def test_write_chunks_atomically_keeps_file_after_error(tmp_path: Path) -> None:
     file = tmp_path / "large.txt"
     write_chunks_atomically(file, lambda: iter([b"before"]))
 
-    def pieces() -> Iterator[bytes]:
+    def chunks() -> Iterator[bytes]:
         yield b"half"
         raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
-        write_chunks_atomically(file, pieces)
+        write_chunks_atomically(file, chunks)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("large.txt", b"before")]

@@ -1,0 +1,60 @@
+"""Conversion of pages and resolution of links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages
+from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+
+from .conftest import HOME, INSTALL, SITE, URL, publish_pages
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("../../#top", URL + "index.md#top"),
+        ("#quiet", URL + "guide/install/index.md#quiet"),
+        ("/sub/guide/install", URL + "guide/install/index.md"),
+        ("/sub/guide/install/index.html#q", URL + "guide/install/index.md#q"),
+        ("/elsewhere/", "https://docs.example/elsewhere/"),
+        ("../../logo.png", URL + "logo.png"),
+        ("../unknown/", URL + "guide/unknown/"),
+        ("../../?q=1", URL + "?q=1"),
+        ("https://other.example/a b?x=ü#ß", "https://other.example/a%20b?x=%C3%BC#%C3%9F"),
+        ("mailto:a@b.example", "mailto:a@b.example"),
+        ("//cdn.example/x.js", "https://cdn.example/x.js"),
+        ("http://[broken", "http://[broken"),
+    ],
+)
+def test_link_resolver_returns_absolute_markdown_url(href: str, expected: str) -> None:
+    assert LinkResolver(URL, URL + "guide/install/", {"", "guide/install/"}).link(href) == expected
+
+
+def test_convert_pages_ignores_cache_when_link_target_appears(tmp_path: Path) -> None:
+    """The cached conversion links to the HTML of a page that now has Markdown."""
+    publish_pages(tmp_path / "a", HOME, cache=tmp_path / "cache")
+    assert f"({URL}guide/install/#quiet)" in (tmp_path / "a/index.md").read_text()
+    publish_pages(tmp_path / "a", HOME, INSTALL, cache=tmp_path / "cache")
+    assert f"({URL}guide/install/index.md#quiet)" in (tmp_path / "a/index.md").read_text()
+
+
+def test_dropped_page_is_linked_as_html(tmp_path: Path) -> None:
+    batch = convert_pages(SITE, [HOME, INSTALL], cache=ConversionCache(None), warn=lambda message: None)
+    batch.drop("guide/install/")
+    publish_batch(batch, tmp_path, PublishOptions())
+    assert f"({URL}guide/install/#quiet)" in (tmp_path / "index.md").read_text()
+    assert not (tmp_path / "guide").exists()
+
+
+def test_convert_pages_reports_duplicate_path_and_keeps_first_page(tmp_path: Path) -> None:
+    twin = Page("", "Other", "<h1>Other</h1>", source="other.md")
+    report, warnings = publish_pages(tmp_path, HOME, twin)
+    assert report.pages == 1
+    assert warnings == [
+        "other.md: same path as /: “”. Only the first is published; rename one",
+    ]
