@@ -1,4 +1,4 @@
-"""A build publishes vectors beside the manifest, asks only for what is new, and does without where it must."""
+"""Vectors of a build: new, cached, or missing because the server fails."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 
 Serve = Callable[..., EmbeddingsApi]
-LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {at} tells of " + "water and pumps " * 20 for at in range(9))
+LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {at} describes " + "water and pumps " * 20 for at in range(9))
 
 
-def tree(folder: Path) -> dict[str, bytes]:
+def read_tree(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_every_section_has_its_vectors(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
-    """The manifest says whose they are; the site is valid; a long section has several."""
+def test_build_publishes_vectors_of_all_sections(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
     report = build(configured, {"": "# Home\n\nHello.\n", "long/": LONG})
     manifest = load_manifest((build.site / "roaming/manifest.json").read_bytes())
     found = decode_vectors((build.site / "roaming/vectors.bin").read_bytes())
@@ -38,29 +37,29 @@ def test_every_section_has_its_vectors(build: Any, configured: EmbeddingsOptions
     assert f"vectors of toy: {len(api.texts)} windows, {len(api.texts)} of them new" in report.notes[-1]
 
 
-def test_what_takes_a_while_is_told_before(build: Any, api: EmbeddingsApi) -> None:
-    """Many windows take a model minutes: nobody should think that the build hangs. Few are asked for without a word."""
-    asked_before: list[tuple[str, int]] = []
-    told = parse_embeddings_options(
-        {"model": "toy", "base_url": api.url}, {}, "e", lambda line: asked_before.append((line, len(api.texts)))
+def test_large_request_is_announced_before_it_is_sent(build: Any, api: EmbeddingsApi) -> None:
+    announced: list[tuple[str, int]] = []
+    options = parse_embeddings_options(
+        {"model": "toy", "base_url": api.url}, {}, "e", lambda line: announced.append((line, len(api.texts)))
     )
     page = "# Home\n\n" + "".join(f"## Pump {at}\n\nIt has {at} valves.\n\n" for at in range(400))
-    build(told, {"": page})
-    assert asked_before == [("requesting 401 vectors of toy; this may take minutes", 0)]
-    build(told, {"": page, "a/": "# A\n\nText.\n"})
-    assert len(asked_before) == 1
+    build(options, {"": page})
+    assert announced == [("requesting 401 vectors of toy; this may take minutes", 0)]
+    build(options, {"": page, "a/": "# A\n\nText.\n"})
+    assert len(announced) == 1
 
 
-def test_two_builds_give_the_same_bytes(build: Any, configured: EmbeddingsOptions, tmp_path: Path) -> None:
-    """With a cache and without."""
+def test_builds_with_and_without_cache_publish_same_bytes(
+    build: Any, configured: EmbeddingsOptions, tmp_path: Path
+) -> None:
     build(configured)
     build(configured, site=tmp_path / "again")
-    build(configured, site=tmp_path / "apart", cache=None)
-    assert tree(build.site) == tree(tmp_path / "again") == tree(tmp_path / "apart")
+    build(configured, site=tmp_path / "uncached", cache=None)
+    assert read_tree(build.site) == read_tree(tmp_path / "again") == read_tree(tmp_path / "uncached")
 
 
-def test_a_rebuild_asks_for_new_windows_alone(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
-    """A page is edited and another one added: so many texts are asked for. Nothing new: no request, no client."""
+def test_rebuild_requests_only_new_windows(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+    """Without new windows no client is created."""
     build(configured)
     before = len(api.texts)
     pages = {"": "# Home\n\nHello.\n", "a/": "# A\n\nText.\n\n## B\n\nMore.\n"}
@@ -69,61 +68,59 @@ def test_a_rebuild_asks_for_new_windows_alone(build: Any, configured: Embeddings
     assert api.texts[before + 3 :] == ["A › B\n\nMuch more.", "C\n\nNew."]
     requests = len(api.requests)
 
-    def nobody() -> Any:
-        raise AssertionError("nothing is new")
+    def fail() -> Any:
+        raise AssertionError("no window is new")
 
     build(
-        EmbeddingsOptions("toy", nobody), {**pages, "a/": "# A\n\nText.\n\n## B\n\nMuch more.\n", "c/": "# C\n\nNew.\n"}
+        EmbeddingsOptions("toy", fail), {**pages, "a/": "# A\n\nText.\n\n## B\n\nMuch more.\n", "c/": "# C\n\nNew.\n"}
     )
     assert len(api.requests) == requests
     assert (build.site / "roaming/vectors.bin").exists()
 
 
-def test_without_a_cache_what_is_published_serves(
+def test_rebuild_without_cache_reuses_published_vectors(
     build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi
 ) -> None:
-    """`roaming index` on a folder that was published before."""
     build(configured, cache=None)
     before = len(api.texts)
     build(configured, cache=None)
     assert len(api.texts) == before
 
 
-def test_an_endpoint_that_is_away_costs_the_vectors_alone(build: Any, configured: EmbeddingsOptions, away: str) -> None:
-    """One warning; the site is published, claims no vectors, and those of the build before are gone."""
+def test_unreachable_server_causes_warning_and_site_without_vectors(
+    build: Any, configured: EmbeddingsOptions, unreachable_url: str
+) -> None:
     build(configured)
-    meaning = parse_embeddings_options({"model": "other", "base_url": away}, {}, "e")
-    slept = EmbeddingsOptions("other", lambda: _patient(meaning))
-    build(slept)
-    (warning,) = build.warned
-    assert warning.startswith(f"hybrid search: other: cannot connect to {away} (")
+    options = parse_embeddings_options({"model": "other", "base_url": unreachable_url}, {}, "e")
+    build(EmbeddingsOptions("other", lambda: _without_retries(options)))
+    (warning,) = build.warnings
+    assert warning.startswith(f"hybrid search: other: cannot connect to {unreachable_url} (")
     assert warning.endswith("no vectors are published, search uses words only")
     assert "vectors" not in json.loads((build.site / "roaming/manifest.json").read_bytes())
     assert not (build.site / "roaming/vectors.bin").exists()
     assert validate_site(open_library(build.site)).faults == ()
 
 
-def _patient(meaning: EmbeddingsOptions) -> Any:
+def _without_retries(options: EmbeddingsOptions) -> Any:
     from mkdocs_roaming.embeddings.client import EmbeddingsClient
 
-    made: Any = meaning.create_embedder()
-    return EmbeddingsClient(made.model, base_url=made.address, retries=0)
+    client: Any = options.create_embedder()
+    return EmbeddingsClient(client.model, base_url=client.address, retries=0)
 
 
-def test_what_came_before_a_failure_is_not_asked_for_again(build: Any, serve: Serve) -> None:
-    """The endpoint fails at the second batch; the next build asks for the rest."""
+def test_vectors_received_before_a_failure_are_cached(build: Any, serve: Serve) -> None:
     api = serve(key_expires_after=32)
-    meaning = parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e")
+    options = parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e")
     pages = {f"p{at}/": f"# Page {at}\n\nText {at}.\n" for at in range(40)}
-    build(meaning, pages)
-    assert (len(api.texts), len(build.warned)) == (32, 1)
+    build(options, pages)
+    assert (len(api.texts), len(build.warnings)) == (32, 1)
     api.key_expires_after = None
-    build(meaning, pages)
-    assert (len(api.texts), build.warned) == (40, [])
+    build(options, pages)
+    assert (len(api.texts), build.warnings) == (40, [])
 
 
-def test_another_model_is_asked_for_everything(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
-    """Vectors of two models cannot be compared; nor can those of a model that changed under its name."""
+def test_changed_model_recomputes_all_vectors(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+    """Also if a model returns vectors of another length under the same name."""
     build(configured)
     count = len(api.texts)
     build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"))
@@ -132,32 +129,29 @@ def test_another_model_is_asked_for_everything(build: Any, configured: Embedding
     pages = {"": "# Home\n\nHello.\n", "a/": "# A\n\nText.\n"}
     build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"), pages)
     build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"), {**pages, "b/": "# B\n\nMore.\n"})
-    assert build.warned == []
+    assert build.warnings == []
     assert decode_vectors((build.site / "roaming/vectors.bin").read_bytes()).dimensions == 32
     assert validate_site(open_library(build.site)).faults == ()
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_vectors_without_numbers_are_not_published(build: Any, serve: Serve, number: float) -> None:
-    """A model that fails like that is told of."""
+def test_vectors_with_nan_or_infinity_are_not_published(build: Any, serve: Serve, number: float) -> None:
     api = serve(transform={"vectors": lambda vectors: [[number, *vector[1:]] for vector in vectors]})
     build(parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e"))
-    assert "a vector that contains NaN or infinity" in build.warned[0]
+    assert "a vector that contains NaN or infinity" in build.warnings[0]
     assert not (build.site / "roaming/vectors.bin").exists()
 
 
-def test_a_cache_that_is_broken_is_made_anew(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
-    """Cut short, say, by a full disk."""
+def test_truncated_cache_is_recomputed(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
     build(configured)
     count = len(api.texts)
     (build.cache / "vectors.bin").write_bytes((build.cache / "vectors.bin").read_bytes()[:-5])
     (build.site / "roaming/vectors.bin").unlink()
     build(configured)
-    assert (len(api.texts), build.warned) == (2 * count, [])
+    assert (len(api.texts), build.warnings) == (2 * count, [])
 
 
-def test_validate_sees_vectors_that_do_not_fit(build: Any, configured: EmbeddingsOptions) -> None:
-    """Half a file, none at all."""
+def test_validate_reports_truncated_and_missing_vectors(build: Any, configured: EmbeddingsOptions) -> None:
     build(configured)
     file = build.site / "roaming/vectors.bin"
     file.write_bytes(file.read_bytes()[:-1])
@@ -168,7 +162,6 @@ def test_validate_sees_vectors_that_do_not_fit(build: Any, configured: Embedding
     assert len(validate_site(open_library(build.site)).faults) == 1
 
 
-def test_what_stands_before_texts_is_sent(build: Any, api: EmbeddingsApi) -> None:
-    """Some models want to be told that it is a text, and not a question."""
+def test_text_prefix_is_sent(build: Any, api: EmbeddingsApi) -> None:
     build(parse_embeddings_options({"model": "toy", "base_url": api.url, "text_prefix": "passage: "}, {}, "e"))
     assert all(text.startswith("passage: ") for text in api.texts)

@@ -1,8 +1,9 @@
-"""Vectors are asked for as OpenAI's embeddings API has it; nothing wrong is taken, and it is told in one line."""
+"""The client of the embeddings API: requests, retries, invalid responses, keys."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -27,36 +28,35 @@ Serve = Callable[..., EmbeddingsApi]
 TEXTS = [f"pump {at} and valve {at * 7}" for at in range(70)]
 
 
-def ask(api: EmbeddingsApi, texts: list[str] | None = None, **how: Any) -> list[list[float]]:
-    endpoint = EmbeddingsClient("toy", base_url=api.url, **{"sleep": lambda seconds: None, **how})
-    return [list(vector) for vector in endpoint.embed(TEXTS if texts is None else texts)]
+def embed(api: EmbeddingsApi, texts: list[str] | None = None, **options: Any) -> list[list[float]]:
+    client = EmbeddingsClient("toy", base_url=api.url, **{"sleep": lambda seconds: None, **options})
+    return [list(vector) for vector in client.embed(TEXTS if texts is None else texts)]
 
 
-@pytest.mark.parametrize("how", [{}, {"base64": True}, {"knows_format": False}, {"max_batch": 8}])
-def test_vectors_come_in_the_order_of_the_texts(serve: Serve, how: dict[str, Any]) -> None:
-    """As numbers or in base64, from servers that know no `encoding_format`, and from those that take few at once."""
-    api = serve(transform={"rows": lambda rows: rows[::-1]}, **how)
-    assert ask(api) == ToyEmbedder().embed(TEXTS)
+@pytest.mark.parametrize("options", [{}, {"base64": True}, {"knows_format": False}, {"max_batch": 8}])
+def test_embed_returns_vectors_in_text_order(serve: Serve, options: dict[str, Any]) -> None:
+    """Servers may return base64, reject `encoding_format` or accept only small batches."""
+    api = serve(transform={"rows": lambda rows: rows[::-1]}, **options)
+    assert embed(api) == ToyEmbedder().embed(TEXTS)
     assert sorted(api.texts) == sorted(TEXTS)
 
 
-def test_nothing_is_asked_for_nothing(serve: Serve) -> None:
-    """No texts, no request."""
+def test_embed_without_texts_sends_no_request(serve: Serve) -> None:
     api = serve()
-    assert ask(api, []) == []
+    assert embed(api, []) == []
     assert api.requests == []
 
 
-def test_a_server_that_is_busy_is_asked_again(serve: Serve) -> None:
-    """After as long as it asks for; other failures that pass, after growing pauses."""
+def test_embed_retries_after_temporary_failures(serve: Serve) -> None:
+    """The pause is the one of `Retry-After`, or grows."""
     api = serve(refusals=[(429, {"Retry-After": "7"}, "slow down"), (503, {}, ""), (500, {}, "")])
-    waited: list[float] = []
-    assert ask(api, ["a"], sleep=waited.append) == ToyEmbedder().embed(["a"])
-    assert waited == [7.0, 1.0, 2.0]
+    pauses: list[float] = []
+    assert embed(api, ["a"], sleep=pauses.append) == ToyEmbedder().embed(["a"])
+    assert pauses == [7.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
-    ("refusal", "says"),
+    ("refusal", "message"),
     [
         ((429, {"Retry-After": "3600"}, "quota"), "too many requests (quota); try again later"),
         ((401, {}, "no such key: secret-key"), "the key is not accepted (no such key: …); check MY_KEY"),
@@ -65,22 +65,21 @@ def test_a_server_that_is_busy_is_asked_again(serve: Serve) -> None:
         ((302, {"Location": "http://127.0.0.1:9/"}, ""), "redirects (302); set base_url"),
     ],
 )
-def test_a_refusal_is_one_line_that_names_the_cure(serve: Serve, refusal: Any, says: str) -> None:
-    """The key is not in it, even where the server repeats it."""
+def test_refusal_is_reported_in_one_line_without_key(serve: Serve, refusal: Any, message: str) -> None:
     api = serve(key="secret-key", refusals=[refusal])
     with pytest.raises(EmbeddingError) as caught:
-        ask(api, ["a"], key="secret-key", key_name="MY_KEY")
-    assert says in str(caught.value)
+        embed(api, ["a"], key="secret-key", key_name="MY_KEY")
+    assert message in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(api.requests) == 1
 
 
-def lengthen(vectors: list[list[float]]) -> list[list[float]]:
+def lengthen_first(vectors: list[list[float]]) -> list[list[float]]:
     return [[*vectors[0], 1.0], *vectors[1:]]
 
 
-def with_number(number: float) -> Callable[[list[list[float]]], list[list[float]]]:
+def replace_number(number: float) -> Callable[[list[list[float]]], list[list[float]]]:
     return lambda vectors: [[number, *vectors[0][1:]], *vectors[1:]]
 
 
@@ -88,30 +87,27 @@ def with_number(number: float) -> Callable[[list[list[float]]], list[list[float]
     ("transform", "message"),
     [
         ({"vectors": lambda vectors: vectors[:-1]}, "1 vectors for 2 texts"),
-        ({"vectors": lengthen}, "vectors of different lengths"),
+        ({"vectors": lengthen_first}, "vectors of different lengths"),
         ({"vectors": lambda vectors: [[] for _ in vectors]}, "vectors of different lengths, or not of 1 to 8192"),
-        ({"vectors": with_number(float("nan"))}, "contains NaN or infinity"),
-        ({"vectors": with_number(float("inf"))}, "contains NaN or infinity"),
+        ({"vectors": replace_number(float("nan"))}, "contains NaN or infinity"),
+        ({"vectors": replace_number(float("inf"))}, "contains NaN or infinity"),
         ({"rows": lambda rows: [{**row, "index": 0} for row in rows]}, "index does not match the texts"),
         ({"rows": lambda rows: [{**row, "embedding": "§"} for row in rows]}, "not of the embeddings API"),
         ({"rows": lambda rows: [{**row, "embedding": None} for row in rows]}, "not of the embeddings API"),
     ],
 )
-def test_wrong_vectors_are_refused(serve: Serve, transform: dict[str, Any], message: str) -> None:
-    """Too few, of different lengths, without numbers, numbered wrongly."""
+def test_embed_rejects_invalid_vectors(serve: Serve, transform: dict[str, Any], message: str) -> None:
     with pytest.raises(EmbeddingError, match=message):
-        ask(serve(transform=transform), ["a", "b"])
+        embed(serve(transform=transform), ["a", "b"])
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": 7}', b'{"data": [7, 7]}', b"[" * 100_000])
-def test_what_is_not_the_api_is_refused(serve: Serve, body: bytes) -> None:
-    """A web page, say."""
+def test_embed_rejects_responses_of_another_api(serve: Serve, body: bytes) -> None:
     with pytest.raises(EmbeddingError, match=r"not of the embeddings API|1 vectors|index does not match"):
-        ask(serve(body=body), ["a", "b"])
+        embed(serve(body=body), ["a", "b"])
 
 
-def test_vectors_of_two_batches_have_one_length(serve: Serve) -> None:
-    """A model that changes in between is none."""
+def test_embed_rejects_batches_with_different_lengths(serve: Serve) -> None:
     lengths = iter([3, 4, 4])
 
     def other(vectors: list[list[float]]) -> list[list[float]]:
@@ -119,72 +115,67 @@ def test_vectors_of_two_batches_have_one_length(serve: Serve) -> None:
         return [[1.0] * length for _ in vectors]
 
     with pytest.raises(EmbeddingError, match="different lengths"):
-        ask(serve(transform={"vectors": other}))
+        embed(serve(transform={"vectors": other}))
 
 
-def test_a_server_that_is_away_or_silent_is_told_of(serve: Serve, away: str) -> None:
-    """With its address, within the time that was given."""
+def test_unreachable_or_silent_server_raises_retryable_error(serve: Serve, unreachable_url: str) -> None:
     with pytest.raises(EmbeddingError, match="cannot connect to") as caught:
-        EmbeddingsClient("toy", base_url=away, retries=0).embed(["a"])
+        EmbeddingsClient("toy", base_url=unreachable_url, retries=0).embed(["a"])
     assert caught.value.retryable
     api = serve(stall=threading.Event())
     with pytest.raises(EmbeddingError, match=r"did not answer within 0\.2 seconds"):
-        ask(api, ["a"], timeout=0.2, retries=0)
+        embed(api, ["a"], timeout=0.2, retries=0)
 
 
 @pytest.mark.parametrize(
-    ("begins", "piece", "seconds", "says"),
+    ("head", "chunk", "timeout", "message"),
     [
         (*BODY, 0.5, r"did not answer within 0\.5 seconds"),
         (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"did not answer within 0\.5 seconds"),
         (BODY[0], b" " * 2**20, 20.0, "a response that is too large"),
     ],
 )
-def test_an_answer_that_never_ends_is_given_up(begins: bytes, piece: bytes, seconds: float, says: str) -> None:
-    """Drop by drop, be it header by header, it takes no longer than the time that was given and the server is left;
-    all at once, it takes no more memory than vectors need.
-    """
-    began = time.monotonic()
-    with dripping(begins, piece) as url, pytest.raises(EmbeddingError, match=says):
-        EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, timeout=seconds).embed(["a"])
-    assert time.monotonic() - began < 10
+def test_endless_response_is_aborted(head: bytes, chunk: bytes, timeout: float, message: str) -> None:
+    """Slow headers and bodies after the time limit, large bodies after the size limit."""
+    started = time.monotonic()
+    with dripping(head, chunk) as url, pytest.raises(EmbeddingError, match=message):
+        EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, timeout=timeout).embed(["a"])
+    assert time.monotonic() - started < 10
 
 
-def test_who_was_given_up_is_asked_again(serve: Serve) -> None:
-    """A server that is quick again answers as before."""
+def test_client_works_again_after_a_timeout(serve: Serve) -> None:
     stalled = threading.Event()
     api = serve(stall=stalled)
-    endpoint = EmbeddingsClient("toy", base_url=api.url, retries=0, timeout=1.0)
+    client = EmbeddingsClient("toy", base_url=api.url, retries=0, timeout=1.0)
     with pytest.raises(EmbeddingError, match="did not answer within"):
-        endpoint.embed(["a"])
+        client.embed(["a"])
     stalled.set()
-    assert endpoint.embed(["a"]) == ToyEmbedder().embed(["a"])
+    assert client.embed(["a"]) == ToyEmbedder().embed(["a"])
 
 
 # Keys
 
 
-def keys_sent(api: EmbeddingsApi, said: EmbeddingsConfig, environ: dict[str, str]) -> list[str]:
-    endpoint = create_embeddings_client(said, environ, retries=0)
+def sent_keys(api: EmbeddingsApi, config: EmbeddingsConfig, environ: dict[str, str]) -> list[str]:
+    client = create_embeddings_client(config, environ, retries=0)
     with suppress(EmbeddingError):
-        endpoint.embed(["a"])
+        client.embed(["a"])
     return api.keys
 
 
-def test_a_key_goes_where_it_is_meant_to_go(serve: Serve) -> None:
-    """The variable that `key_env` names, else ROAMING_EMBEDDINGS_KEY; OPENAI_API_KEY only to OpenAI itself."""
+def test_key_is_sent_only_to_its_server(serve: Serve) -> None:
+    """OPENAI_API_KEY is sent only to OpenAI."""
     environ = {"OPENAI_API_KEY": "sk-general", "ROAMING_EMBEDDINGS_KEY": "own", "MINE": "mine"}
     api = serve()
-    assert keys_sent(api, EmbeddingsConfig("toy", api.url), {"OPENAI_API_KEY": "sk-general"}) == [""]
+    assert sent_keys(api, EmbeddingsConfig("toy", api.url), {"OPENAI_API_KEY": "sk-general"}) == [""]
     api = serve()
-    assert keys_sent(api, EmbeddingsConfig("toy", api.url), environ) == ["Bearer own"]
+    assert sent_keys(api, EmbeddingsConfig("toy", api.url), environ) == ["Bearer own"]
     api = serve()
-    assert keys_sent(api, EmbeddingsConfig("toy", api.url, "MINE"), environ) == ["Bearer mine"]
+    assert sent_keys(api, EmbeddingsConfig("toy", api.url, "MINE"), environ) == ["Bearer mine"]
     assert create_embeddings_client(EmbeddingsConfig("m"), environ).address == BASE_URL
 
 
-def test_the_environment_says_where_the_server_is(serve: Serve) -> None:
-    """ROAMING_EMBEDDINGS_URL counts before what a file says."""
+def test_environment_overrides_configured_url(serve: Serve) -> None:
     api = serve()
     environ = {"ROAMING_EMBEDDINGS_URL": api.url.removesuffix("/v1")}
     assert create_embeddings_client(EmbeddingsConfig("toy", "http://127.0.0.1:9/v1"), environ).embed(
@@ -193,7 +184,7 @@ def test_the_environment_says_where_the_server_is(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "environ", "says"),
+    ("config", "environ", "message"),
     [
         (EmbeddingsConfig("m"), {}, "no server for m. Set base_url"),
         (EmbeddingsConfig("m", "localhost:1"), {}, "is not a server address"),
@@ -205,14 +196,15 @@ def test_the_environment_says_where_the_server_is(serve: Serve) -> None:
         ),
     ],
 )
-def test_what_is_missing_is_named(said: EmbeddingsConfig, environ: dict[str, str], says: str) -> None:
-    """One line."""
-    with pytest.raises(UsageError, match=says.replace("?", r"\?")):
-        create_embeddings_client(said, environ)
+def test_missing_or_invalid_url_and_key_are_reported(
+    config: EmbeddingsConfig, environ: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        create_embeddings_client(config, environ)
 
 
 @pytest.mark.parametrize(
-    ("said", "says"),
+    ("config", "message"),
     [
         ("toy", "e: expected a table such as"),
         ({}, "e: model is missing"),
@@ -222,16 +214,14 @@ def test_what_is_missing_is_named(said: EmbeddingsConfig, environ: dict[str, str
         ({"model": 7}, "e: model must be a string, not 7"),
     ],
 )
-def test_a_mistake_in_the_configuration_is_named(said: Any, says: str) -> None:
-    """With the place that it stands in."""
+def test_invalid_configuration_is_reported_with_location(config: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_embeddings_config(said, "e")
-    assert str(caught.value).startswith(says)
+        parse_embeddings_config(config, "e")
+    assert str(caught.value).startswith(message)
 
 
-def test_the_toy_knows_synonyms_and_nothing_else() -> None:
-    """Words said to mean the same lead the same way; the same text always gives the same vector."""
-    toy = ToyEmbedder(128, [("car", "automobile")])
-    one, other, third = toy.embed(["the cars", "an automobile", "a boat"])
+def test_toy_embedder_is_deterministic_and_knows_synonyms() -> None:
+    embedder = ToyEmbedder(128, [("car", "automobile")])
+    one, other, third = embedder.embed(["the cars", "an automobile", "a boat"])
     assert one == other != third
-    assert json.dumps(toy.embed(["x y"])) == json.dumps(ToyEmbedder(128).embed(["x y"]))
+    assert json.dumps(embedder.embed(["x y"])) == json.dumps(ToyEmbedder(128).embed(["x y"]))

@@ -1,4 +1,4 @@
-"""Search by meaning on the command line, in a MkDocs build, and over HTTP."""
+"""Hybrid search in MkDocs builds, on the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def roaming(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def settings(folder: Path, url: str, **more: str) -> Path:
-    """Write a settings file that names the server."""
-    lines = "".join(f'{name} = "{value}"\n' for name, value in {"model": "toy", "base_url": url, **more}.items())
+def write_settings(folder: Path, url: str, **options: str) -> Path:
+    """Write a settings file with the URL of the server."""
+    lines = "".join(f'{name} = "{value}"\n' for name, value in {"model": "toy", "base_url": url, **options}.items())
     (folder / "roaming.toml").write_text(f"[embeddings]\n{lines}", "utf-8")
     return folder / "roaming.toml"
 
@@ -44,7 +44,7 @@ def settings(folder: Path, url: str, **more: str) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Build a project with MkDocs as its author does; options are the plugin's."""
+    """Builds a project with MkDocs; keyword arguments are options of the plugin."""
 
     def build(*options: str, sources: dict[str, str] | None = None, code: str = "", **plugin: Any) -> Any:
         for name, text in (sources or {"index.md": HOME, "fleet.md": FLEET}).items():
@@ -65,17 +65,15 @@ def hybrid(api: EmbeddingsApi) -> dict[str, Any]:
     return {"search": "hybrid", "embeddings": {"model": "toy", "base_url": api.url}}
 
 
-def test_two_lines_of_mkdocs_yml_publish_vectors(project: Any, api: EmbeddingsApi, tmp_path: Path) -> None:
-    """What was built can be searched by meaning; the build says how many windows there are."""
+def test_mkdocs_build_publishes_vectors(project: Any, api: EmbeddingsApi, tmp_path: Path) -> None:
     done = project(**hybrid(api))
     assert done.returncode == 0, done.stderr
     assert "vectors of toy: 2 windows, 2 of them new" in done.stderr
-    found = roaming("search", tmp_path / "site", "car", "--json", "--config", settings(tmp_path, api.url))
+    found = roaming("search", tmp_path / "site", "car", "--json", "--config", write_settings(tmp_path, api.url))
     assert json.loads(found.stdout)[0]["title"] == "Fleet"
 
 
-def test_a_rebuild_without_news_asks_nobody(project: Any, api: EmbeddingsApi) -> None:
-    """Nor does it import what asks."""
+def test_rebuild_without_changes_sends_no_request_and_imports_no_client(project: Any, api: EmbeddingsApi) -> None:
     project(**hybrid(api))
     requests = len(api.requests)
     code = (
@@ -89,8 +87,7 @@ def test_a_rebuild_without_news_asks_nobody(project: Any, api: EmbeddingsApi) ->
     assert len(api.requests) == requests
 
 
-def test_a_build_goes_on_without_the_server(project: Any, serve: Serve) -> None:
-    """With a warning; `--strict` makes it an error."""
+def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: Serve) -> None:
     api = serve(key="another")
     done = project(**hybrid(api))
     assert done.returncode == 0, done.stderr
@@ -99,18 +96,17 @@ def test_a_build_goes_on_without_the_server(project: Any, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plugin", "says"),
+    ("plugin", "message"),
     [
         ({"search": "hybrid"}, "roaming: embeddings: model is missing. Add it"),
         ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: unknown key 'modle'"),
         ({"search": "both"}, "Expected one of: ('lexical', 'hybrid')"),
     ],
 )
-def test_a_mistake_in_mkdocs_yml_is_named(project: Any, plugin: dict[str, Any], says: str) -> None:
-    """Before anything is built."""
+def test_invalid_plugin_options_stop_build(project: Any, plugin: dict[str, Any], message: str) -> None:
     done = project(**plugin)
     assert done.returncode == 1
-    assert says in done.stderr
+    assert message in done.stderr
 
 
 # The command line
@@ -118,7 +114,7 @@ def test_a_mistake_in_mkdocs_yml_is_named(project: Any, plugin: dict[str, Any], 
 
 @pytest.fixture
 def html(tmp_path: Path) -> Path:
-    """A built site of somebody else's."""
+    """A built site of another generator."""
     for path, title, text in (
         ("", "Home", 'Welcome to <a href="fleet/">the fleet</a>.'),
         ("fleet/", "Fleet", "Each automobile is washed on Fridays."),
@@ -131,9 +127,8 @@ def html(tmp_path: Path) -> Path:
     return tmp_path / "html"
 
 
-def test_index_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi) -> None:
-    """With the model that the settings name; again, nothing is asked; without --search hybrid they are gone."""
-    config = settings(tmp_path, api.url)
+def test_index_publishes_and_removes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi) -> None:
+    config = write_settings(tmp_path, api.url)
     index = ("index", html, "--url", "https://docs.example/", "--config", config)
     done = roaming(*index, "--search", "hybrid")
     assert done.exit_code == 0, done.output
@@ -146,17 +141,16 @@ def test_index_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi)
     assert roaming("validate", html).exit_code == 0
 
 
-def test_index_names_what_is_missing(html: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without settings there is no model to ask."""
+def test_index_without_configured_model_fails(html: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = roaming("index", html, "--url", "https://docs.example/", "--search", "hybrid")
     assert done.exit_code == 1
     assert "roaming.toml names no model that makes vectors; add [embeddings]" in done.stderr
 
 
-def test_a_crawl_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi) -> None:
-    """Of a site that somebody else made, and of one that publishes a manifest itself."""
-    config = settings(tmp_path, api.url)
+def test_crawl_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi) -> None:
+    """Of an HTML site, and of a site with a manifest."""
+    config = write_settings(tmp_path, api.url)
     for out in ("one", "two"):
         options = ("--config", config, "--search", "hybrid", "--delay", 0, "--workers", 0)
         done = roaming("crawl", f"{html.as_uri()}/", "-o", tmp_path / out, *options)
@@ -166,41 +160,45 @@ def test_a_crawl_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsAp
         roaming("index", html, "--url", "https://docs.example/")
 
 
-def test_commands_say_when_they_go_by_words(html: Path, tmp_path: Path, api: EmbeddingsApi, away: str) -> None:
-    """One line on standard error, and in the trail."""
-    config = settings(tmp_path, api.url)
+def test_ask_warns_when_it_searches_by_words_only(
+    html: Path, tmp_path: Path, api: EmbeddingsApi, unreachable_url: str
+) -> None:
+    config = write_settings(tmp_path, api.url)
     roaming("index", html, "--url", "https://docs.example/", "--config", config, "--search", "hybrid")
-    asked = roaming("ask", html, "When is the car washed?", "--config", config, "--whole-site-tokens", 0)
-    assert "automobile is washed on Fridays" in asked.stdout
-    assert "alone" not in asked.stderr
-    config = settings(tmp_path, away)
-    asked = roaming("ask", html, "What is washed?", "--config", config, "--whole-site-tokens", 0)
-    assert asked.stderr.count("Warning: search uses words only: toy: ") == 1
-    assert "found, by words alone)" in asked.stderr
-    assert "automobile is washed" in asked.stdout
+    result = roaming("ask", html, "When is the car washed?", "--config", config, "--whole-site-tokens", 0)
+    assert "automobile is washed on Fridays" in result.stdout
+    assert "alone" not in result.stderr
+    assert "words only" not in result.stderr
+    config = write_settings(tmp_path, unreachable_url)
+    result = roaming("ask", html, "What is washed?", "--config", config, "--whole-site-tokens", 0)
+    assert result.stderr.count("Warning: search uses words only: toy: ") == 1
+    assert "found, by words alone)" in result.stderr
+    assert "automobile is washed" in result.stdout
     text = config.read_text() + '[search]\nmode = "lexical"\n'
     config.write_text(text)
     assert roaming("search", html, "washed", "--config", config).stderr == ""
 
 
-def test_an_evaluation_says_when_it_went_by_words(html: Path, tmp_path: Path, api: EmbeddingsApi, away: str) -> None:
-    """Its figures are not those of search by meaning: that is told, nothing is kept of them, no baseline is written."""
-    config = settings(tmp_path, api.url)
+def test_eval_without_server_fails_and_stores_nothing(
+    html: Path, tmp_path: Path, api: EmbeddingsApi, unreachable_url: str
+) -> None:
+    """Results of word search are neither cached nor written as a baseline."""
+    config = write_settings(tmp_path, api.url)
     roaming("index", html, "--url", "https://docs.example/", "--config", config, "--search", "hybrid")
-    asked, kept, baseline = tmp_path / "q.yml", tmp_path / "kept.jsonl", tmp_path / "b.json"
-    asked.write_text("questions:\n- ask: is there a car\n  answerable: false\n", "utf-8")
-    command = ["eval", html, asked, "--compare", "search,offline", "--keep", kept, "--write-baseline", baseline]
-    done = roaming(*command, "--config", settings(tmp_path, away))
+    questions, cache, baseline = tmp_path / "q.yml", tmp_path / "kept.jsonl", tmp_path / "b.json"
+    questions.write_text("questions:\n- ask: is there a car\n  answerable: false\n", "utf-8")
+    command = ["eval", html, questions, "--compare", "search,offline", "--keep", cache, "--write-baseline", baseline]
+    done = roaming(*command, "--config", write_settings(tmp_path, unreachable_url))
     assert (done.exit_code, baseline.exists()) == (1, False), done.stderr
     assert "1 questions were searched without embeddings" in done.stderr
-    assert len(kept.read_text("utf-8").splitlines()) == 1
-    done = roaming(*command, "--config", settings(tmp_path, api.url))
+    assert len(cache.read_text("utf-8").splitlines()) == 1
+    done = roaming(*command, "--config", write_settings(tmp_path, api.url))
     assert (done.exit_code, baseline.exists()) == (0, True), done.stderr
-    assert len(kept.read_text("utf-8").splitlines()) == 2
+    assert len(cache.read_text("utf-8").splitlines()) == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ('[search]\nmode = "both"\n', "[search] mode is lexical or hybrid, not 'both'"),
         ('[search]\nmode = "hybrid"\n', "[search] mode hybrid needs a model that makes vectors"),
@@ -208,12 +206,11 @@ def test_an_evaluation_says_when_it_went_by_words(html: Path, tmp_path: Path, ap
         ('[embeddings]\nkey = "sk"\n', "[embeddings] has no key 'key'"),
     ],
 )
-def test_a_mistake_in_the_settings_is_named(html: Path, tmp_path: Path, text: str, says: str) -> None:
-    """One line, with the file."""
+def test_invalid_settings_are_reported_with_file(html: Path, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "roaming.toml").write_text(text)
     done = roaming("search", html, "x", "--config", tmp_path / "roaming.toml")
     assert done.exit_code == 1
-    assert f"{tmp_path / 'roaming.toml'}: {says}" in done.stderr
+    assert f"{tmp_path / 'roaming.toml'}: {message}" in done.stderr
 
 
 # Over HTTP
@@ -221,9 +218,9 @@ def test_a_mistake_in_the_settings_is_named(html: Path, tmp_path: Path, text: st
 
 @contextmanager
 def endpoint(
-    site: Path, api: EmbeddingsApi, tell: Callable[[str], None], patience: float, pause: float = 60.0
+    site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], timeout: float, pause: float = 60.0
 ) -> Iterator[str]:
-    """Serve a site in a thread of its own; give its address."""
+    """Serve a site in a thread; yield its URL."""
     import uvicorn
 
     from mkdocs_roaming.answer.budget import Budget
@@ -236,11 +233,11 @@ def endpoint(
     from mkdocs_roaming.serve.service import AnswerConfig
 
     queries = QueryEmbedder(
-        EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=tell, timeout=patience, pause=pause
+        EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, timeout=timeout, pause=pause
     )
-    way = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(Search(library), queries))
+    config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(Search(library), queries))
     listening = bind_socket("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(AppConfig(str(site), way)), lifespan="on", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(create_app(AppConfig(str(site), config)), lifespan="on", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -260,32 +257,30 @@ def endpoint(
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=20) as answer:
-        text: str = answer.read().decode("utf-8")
+    with urllib.request.urlopen(url, timeout=20) as response:
+        text: str = response.read().decode("utf-8")
         return text
 
 
 def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        told: dict[str, Any] = json.load(answer)
-        return told
+    with urllib.request.urlopen(request, timeout=20) as response:
+        data: dict[str, Any] = json.load(response)
+        return data
 
 
-def test_the_endpoint_finds_by_meaning(build: Any, configured: Any, api: EmbeddingsApi) -> None:
-    """Its search, its answers, its counters."""
+def test_endpoint_searches_by_vectors_and_counts_requests(build: Any, configured: Any, api: EmbeddingsApi) -> None:
     build(configured)
     with endpoint(build.site, api, print, 2.0) as url:
         assert json.loads(get(f"{url}/v1/search?q=car"))["hits"][0]["title"] == "Fleet"
         assert "automobile is washed" in get(f"{url}/ask?q={quote('When is the car washed?')}")
-        counted = get(f"{url}/metrics")
-    assert "roaming_search_by_meaning 1\n" in counted
-    assert "roaming_embeddings_failures_total 0\n" in counted
+        metrics = get(f"{url}/metrics")
+    assert "roaming_search_by_meaning 1\n" in metrics
+    assert "roaming_embeddings_failures_total 0\n" in metrics
 
 
-def test_an_answer_without_meaning_is_not_kept(build: Any, configured: Any, api: EmbeddingsApi) -> None:
-    """Once the server is back, the same question is answered anew; that answer is kept."""
+def test_answer_without_vectors_is_not_cached(build: Any, configured: Any, api: EmbeddingsApi) -> None:
     build(configured)
     question = {"question": "When is the car washed?"}
     with endpoint(build.site, api, print, 2.0, pause=0.2) as url:
@@ -296,31 +291,31 @@ def test_an_answer_without_meaning_is_not_kept(build: Any, configured: Any, api:
         assert post(f"{url}/v1/ask", question)["status"]["cached"]
 
 
-def test_a_question_that_waits_keeps_no_other_waiting(build: Any, configured: Any, serve: Serve) -> None:
-    """While the server of vectors is silent, sections are opened and outlines read; search then goes by words."""
+def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, configured: Any, serve: Serve) -> None:
     build(configured)
     api = serve(embedder=ToyEmbedder(256, SYNONYMS), stall=threading.Event())
-    said: list[str] = []
-    with endpoint(build.site, api, said.append, 1.5) as url, ThreadPoolExecutor(8) as several:
-        waiting = [several.submit(get, f"{url}/v1/search?q=autumn+{at}") for at in range(4)]
+    warnings: list[str] = []
+    with endpoint(build.site, api, warnings.append, 1.5) as url, ThreadPoolExecutor(8) as several:
+        pending = [several.submit(get, f"{url}/v1/search?q=autumn+{at}") for at in range(4)]
         while not api.requests:
             time.sleep(0.01)
         for _ in range(5):
             get(f"{url}/v1/outline")
-        assert not any(one.done() for one in waiting)
-        found = [json.loads(one.result())["hits"][0]["title"] for one in waiting]
-        counted = get(f"{url}/metrics")
+        assert not any(one.done() for one in pending)
+        found = [json.loads(one.result())["hits"][0]["title"] for one in pending]
+        metrics = get(f"{url}/metrics")
     assert found == ["Tyres"] * 4
-    assert len(said) == 1
-    assert "roaming_search_by_meaning 0\n" in counted
+    assert len(warnings) == 1
+    assert "roaming_search_by_meaning 0\n" in metrics
 
 
-def test_the_endpoint_shows_how_it_searches(build: Any, configured: Any, tmp_path: Path, api: EmbeddingsApi) -> None:
-    """`--check-config` names the model, and whether its key is set."""
+def test_check_config_shows_embedding_model_and_key(
+    build: Any, configured: Any, tmp_path: Path, api: EmbeddingsApi
+) -> None:
     build(configured)
     os.environ["TOY_KEY"] = "k"
     try:
-        config = settings(tmp_path, api.url, key_env="TOY_KEY")
+        config = write_settings(tmp_path, api.url, key_env="TOY_KEY")
         done = roaming("serve", build.site, "--config", config, "--check-config")
     finally:
         del os.environ["TOY_KEY"]

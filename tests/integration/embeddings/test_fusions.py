@@ -1,4 +1,4 @@
-"""The measure of how words and meaning are put together measures what readers get."""
+"""The benchmark of fusions ranks like hybrid search."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mkdocs_roaming.library.search import Search
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
-import fusions  # noqa: E402  # a script: it is found once its folder is
+import fusions  # noqa: E402  # a script, found after the change of sys.path
 from search_quality import Question  # noqa: E402  # as above
 
-ASKED = ("car on fridays", "price of tyres", "how long are receipts kept", "does anybody work on sundays here")
+QUERIES = ("car on fridays", "price of tyres", "how long are receipts kept", "does anybody work on sundays here")
 
 
 @pytest.fixture
@@ -32,11 +32,10 @@ def site(build: Any, configured: EmbeddingsOptions) -> Path:
     return build.site
 
 
-def test_the_way_that_is_called_built_ranks_as_search_does(site: Path, api: EmbeddingsApi) -> None:
-    """Each section of each ranking stands where a reader's search puts it."""
+def test_benchmark_ranks_like_hybrid_search(site: Path, api: EmbeddingsApi) -> None:
     library = open_library(site)
     queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url))
-    questions = [Question(ask, frozenset()) for ask in ASKED]
+    questions = [Question(ask, frozenset()) for ask in QUERIES]
     found = fusions.answers(library, queries, {"asked": questions})["asked"]
     hybrid = HybridSearch(Search(library), queries)
     for one in found:
@@ -45,10 +44,10 @@ def test_the_way_that_is_called_built_ranks_as_search_does(site: Path, api: Embe
         assert order == [hit.place.id for hit in hybrid.find(one.question.ask, limit=200)]
 
 
-def test_the_tables_tell_the_ways_apart(
+def test_benchmark_tables_compare_fusions(
     site: Path, api: EmbeddingsApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What says it in other words is found by meaning alone; the ways are set beside words and what is built."""
+    """Paraphrases are found only by vectors."""
     questions = tmp_path / "q.yml"
     questions.write_text("questions:\n- ask: car\n  sections: [fleet/]\n- ask: price\n  sections: [money/]\n")
     config = tmp_path / "roaming.toml"
@@ -64,8 +63,7 @@ def test_the_tables_tell_the_ways_apart(
 
 
 @pytest.mark.parametrize("file", sorted((BENCHMARKS / "asked").glob("*.yml")), ids=lambda file: file.stem)
-def test_each_question_to_a_real_site_has_its_sections(file: Path) -> None:
-    """Nothing is asked twice, and everything has an answer."""
+def test_benchmark_questions_are_unique_and_answerable(file: Path) -> None:
     questions = yaml.safe_load(file.read_text("utf-8"))["questions"]
     assert len(questions) >= 20
     assert len({question["ask"].lower() for question in questions}) == len(questions)
