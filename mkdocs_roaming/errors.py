@@ -1,29 +1,29 @@
-"""The exceptions that mkdocs-roaming raises; every message names the place and the cure.
+"""Exceptions of mkdocs-roaming. Every message is one line that names the place and the fix.
 
 RoamingError
-├── UsageError          what the caller asked for cannot be done as asked
-├── PublishError        a site cannot be published
-│   └── ConversionError     one page's HTML cannot become Markdown
-├── PluginError         an entry point of another package cannot be loaded
-├── ManifestError       a manifest is not one, is broken, or is from a newer version
-├── ModelError          a language model cannot reply
-└── LibraryError        a published site cannot be opened or read
-    ├── NoManifest          there is a site, but it publishes no manifest
-    └── WrongSlice          a section's text does not fit its digest
+├── UsageError              an invalid request: option, argument or target
+├── PublishError            a site cannot be published
+│   └── ConversionError         the HTML of a page cannot be converted
+├── PluginError             an entry point of another package cannot be loaded
+├── ManifestError           a manifest is invalid or has a higher version
+├── ModelError              a language model cannot reply
+└── LibraryError            a published site cannot be opened or read
+    ├── ManifestNotFoundError   the site publishes no manifest
+    └── DigestMismatchError     the text of a section does not match its digest
 """
 
 from __future__ import annotations
 
 
 class RoamingError(Exception):
-    """Anything that goes wrong here and that its user can mend; the message is one line."""
+    """Base class of all errors that a user can fix."""
 
     public_message = ""
-    """What may be told of it to visitors, who are to know no files and no reasons; empty where nothing may."""
+    """Message for visitors of a site, without file names and reasons; empty if they see a generic message."""
 
 
 class UsageError(RoamingError):
-    """What the caller asked for cannot be done as asked."""
+    """An option, an argument or the target of a request is invalid."""
 
 
 class PublishError(RoamingError):
@@ -31,7 +31,7 @@ class PublishError(RoamingError):
 
 
 class ConversionError(PublishError):
-    """One page's HTML cannot become Markdown."""
+    """The HTML of a page cannot be converted to Markdown."""
 
 
 class PluginError(RoamingError):
@@ -39,7 +39,7 @@ class PluginError(RoamingError):
 
 
 class ManifestError(RoamingError):
-    """A manifest is not one, is broken, or is from a newer version."""
+    """A manifest is invalid or has a higher version."""
 
 
 class ModelError(RoamingError):
@@ -65,8 +65,8 @@ class LibraryError(RoamingError):
 
 
 class ManifestNotFoundError(LibraryError):
-    """There is a site, but it publishes no manifest."""
+    """A site exists, but publishes no manifest."""
 
 
 class DigestMismatchError(LibraryError):
-    """A section's text does not fit its digest, even after a second look."""
+    """The text of a section does not match its digest, even after it was read again."""

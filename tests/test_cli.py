@@ -184,9 +184,9 @@ def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
     (tmp_path / "site/roaming/manifest.json").write_text(dump_manifest(replace(manifest, rules=(lost,))))
     result = roaming("validate", tmp_path / "site")
     assert result.exit_code == FAULTS_FOUND
-    assert "pumps/index.md: does not fit its digest" in result.stdout
+    assert "pumps/index.md: does not match its digest" in result.stdout
     assert ".md: missing" in result.stdout
-    assert "rule lost: opens 00000000, no section" in result.stdout
+    assert "rule lost: opens 00000000, which is no section" in result.stdout
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
 
 

@@ -46,7 +46,7 @@ def diff(before: str, after: str, questions: Path | None, as_json: bool) -> None
         print_json(_as_json(comparison, found if questions is not None else None))
     else:
         _show(comparison, found if questions is not None else None)
-    if found if questions is not None else not comparison.same:
+    if found if questions is not None else not comparison.is_empty:
         sys.exit(FAULTS_FOUND)
 
 
@@ -61,10 +61,10 @@ def _show(comparison: SiteDiff, touched: Sequence[AffectedQuestion] | None) -> N
 def _lines(comparison: SiteDiff, touched: Sequence[AffectedQuestion] | None) -> Iterator[str]:
     one, other = comparison.before, comparison.after
     yield f"{other.site}: {one.pages} pages, {one.sections} sections before; {other.pages}, {other.sections} now"
-    if comparison.same:
+    if comparison.is_empty:
         yield "Nothing changed."
-    if comparison.apart:
-        yield f"Only {comparison.kept} of {one.sections} sections are still there: are these two versions of one site?"
+    if comparison.is_unrelated:
+        yield f"Only {comparison.common} of {one.sections} sections are still there: are these two versions of one site?"
     if comparison.pages:
         yield f"\nPages: {_counted(comparison.pages)}"
         yield from (f"  {_page_line(change)}" for change in comparison.pages)
@@ -170,7 +170,7 @@ def _as_json(comparison: SiteDiff, touched: Sequence[AffectedQuestion] | None) -
         "sections": [asdict(change) for change in comparison.sections],
         "aliases": dict(comparison.aliases),
         "unpublished": [old for old in comparison.aliases if old not in comparison.published],
-        "kept": comparison.kept,
+        "kept": comparison.common,
         "notes": list(comparison.notes),
     }
     if touched is not None:

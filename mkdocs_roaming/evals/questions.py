@@ -214,7 +214,7 @@ def find_affected_questions(
         for address in question.sections:
             old, new = before.sections.resolve(address.text), after.sections.resolve(address.text)
             if old is not None:
-                change = diff.became(old.id)
+                change = diff.find_change(old.id)
             elif new is not None:
                 change = changes_by_new_id.get(new.id)
             else:

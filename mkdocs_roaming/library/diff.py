@@ -1,7 +1,7 @@
-"""What changed from one version of a site to the next: pages and sections added, changed, renamed, moved, removed.
+"""Compare two versions of a site: pages and sections that were added, changed, renamed, moved or removed.
 
-A section is the same one as long as its id lives on, itself or as an alias; sections whose ids are gone are known again
-by the digests of their texts and by their words, as a build with `previous` does it.
+A section is the same as long as its id exists, itself or as an alias. Sections whose ids are gone are recognized by their
+text, as in a build that knows the previous one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry
 
 ChangeKind = Literal["added", "changed", "renamed", "moved", "removed"]
-"""`moved` is on another page or, of a page, at another path; `renamed` has another title."""
+"""A section is moved if it is on another page, a page if its path is another; renamed if the title is another."""
+
+_MIN_COMMON_PERCENT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SectionLocation:
-    """A page or section in one version: its id, title, page and address."""
+    """A page or section in one version."""
 
     id: str
     title: str
@@ -34,7 +36,10 @@ class SectionLocation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a page or section. `text` tells whether its text changed too; `sections` are a page's."""
+    """Change of a page or section.
+
+    `text` is True if its text changed, `sections` is the number of sections of a page.
+    """
 
     kind: ChangeKind
     before: SectionLocation | None
@@ -45,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """A version as a whole."""
+    """One of the two versions."""
 
     where: str
     site: str
@@ -56,11 +61,18 @@ class DiffSide:
 
 @dataclass(frozen=True, slots=True)
 class SiteDiff:
-    """What changed, in the order of the newer version, what was removed last.
+    """Changes in the order of the newer version; removed pages and sections are last.
 
-    `aliases` are old ids with what answers to them; `published` of them stand in the newer manifest, the others are
-    what a build with `previous` would write. `kept` counts the older sections that are still there, changed or not.
-    `notes` tell of ids that were given to other sections.
+    Attributes:
+        before: Older version.
+        after: Newer version.
+        pages: Changes of pages.
+        sections: Changes of sections.
+        aliases: Former ids and the ids of the same sections in the newer version.
+        published: Former ids that are aliases in the newer manifest; the others are what a build with the previous
+            manifest would write.
+        common: Number of sections that are in both versions, changed or not.
+        notes: Former ids that are now the ids of other sections.
     """
 
     before: DiffSide
@@ -69,143 +81,143 @@ class SiteDiff:
     sections: tuple[Change, ...]
     aliases: Mapping[str, str]
     published: frozenset[str]
-    kept: int
+    common: int
     notes: tuple[str, ...] = ()
 
     @property
-    def same(self) -> bool:
-        """Whether nothing changed that readers could see."""
+    def is_empty(self) -> bool:
+        """Whether there are no changes that readers can see."""
         return not (self.pages or self.sections)
 
     @property
-    def apart(self) -> bool:
-        """Whether so little is in both that they are hardly two versions of one site."""
-        return 10 * self.kept < min(self.before.sections, self.after.sections)
+    def is_unrelated(self) -> bool:
+        """Whether the two have so few sections in common that they are hardly versions of one site."""
+        return 100 * self.common < _MIN_COMMON_PERCENT * min(self.before.sections, self.after.sections)
 
-    def became(self, id_: str) -> Change | None:
-        """Give what became of a section of the older version; None where it is as it was."""
-        return next((one for one in self.sections if one.before is not None and one.before.id == id_), None)
+    def find_change(self, id_: str) -> Change | None:
+        """Return the change of a section of the older version, or None if it is unchanged."""
+        return next((change for change in self.sections if change.before is not None and change.before.id == id_), None)
 
 
 def diff_sites(before: Library, after: Library) -> SiteDiff:
     """Compare two versions of a site."""
     notes: list[str] = []
-    heirs = dict(_heirs(before, after, notes.append))
-    sections = tuple(_sections(before, after, heirs))
+    successors = dict(_match_sections(before, after, notes.append))
     return SiteDiff(
-        before=_side(before),
-        after=_side(after),
-        pages=tuple(_pages(before, after, heirs)),
-        sections=sections,
-        aliases={old: new for old, new in heirs.items() if old != new},
+        before=_make_side(before),
+        after=_make_side(after),
+        pages=tuple(_diff_pages(before, after, successors)),
+        sections=tuple(_diff_sections(before, after, successors)),
+        aliases={old: new for old, new in successors.items() if old != new},
         published=frozenset(alias for section in after.manifest.sections() for alias in section.aliases),
-        kept=len(heirs),
+        common=len(successors),
         notes=tuple(notes),
     )
 
 
-def _heirs(before: Library, after: Library, note: Callable[[str], None]) -> Iterator[tuple[str, str]]:
-    """Give for each section of the older version the id that it has in the newer one."""
-    living = {section.id for section in after.manifest.sections()}
-    aliased = {alias: section.id for section in after.manifest.sections() for alias in section.aliases}
+def _match_sections(before: Library, after: Library, warn: Callable[[str], None]) -> Iterator[tuple[str, str]]:
+    """Yield the id of each section of the older version that is in the newer one, and its id there."""
+    current = {section.id for section in after.manifest.sections()}
+    aliases = {alias: section.id for section in after.manifest.sections() for alias in section.aliases}
     for library in (before, after):
         library.prefetch()
-
-    def text(page: PageEntry, section: SectionEntry) -> str | None:
-        try:
-            return before.text(SectionRef(page, page.sections.index(section)))
-        except LibraryError:
-            return None
-
-    found: dict[str, str] = {}
-    if any(section.id not in living and section.id not in aliased for section in before.manifest.sections()):
+    matched: dict[str, str] = {}
+    if any(section.id not in current and section.id not in aliases for section in before.manifest.sections()):
+        previous = PreviousSite(before.manifest, lambda page, section: _read_text(before, page, section))
         pages = after.manifest.pages
-        data = [_bytes_of(after, page) for page in pages]
-        for heir, old in find_aliases(PreviousSite(before.manifest, text), pages, data, note).items():
-            found |= dict.fromkeys(old, heir)
+        data = [_read_page(after, page) for page in pages]
+        for id_, former in find_aliases(previous, pages, data, warn).items():
+            matched |= dict.fromkeys(former, id_)
     taken: set[str] = set()
     for section in before.manifest.sections():
-        now = section.id if section.id in living else aliased.get(section.id) or found.get(section.id)
-        if now is not None and now not in taken:
-            taken.add(now)
-            yield section.id, now
+        id_ = section.id if section.id in current else aliases.get(section.id) or matched.get(section.id, "")
+        if id_ and id_ not in taken:
+            taken.add(id_)
+            yield section.id, id_
 
 
-def _bytes_of(library: Library, page: PageEntry) -> bytes:
-    """Give a page's Markdown out of its sections, which come in one request; of one that cannot be read, blanks."""
+def _read_text(library: Library, page: PageEntry, section: SectionEntry) -> str | None:
+    try:
+        return library.text(SectionRef(page, page.sections.index(section)))
+    except LibraryError:
+        return None
+
+
+def _read_page(library: Library, page: PageEntry) -> bytes:
+    """Join a page's Markdown from its sections; one that cannot be read is replaced by spaces."""
     data = bytearray(b" " * max(section.end for section in page.sections))
-    for at, section in enumerate(page.sections):
+    for position, section in enumerate(page.sections):
         size = section.end - section.start
         with suppress(LibraryError):
-            data[section.start : section.end] = library.text(SectionRef(page, at)).encode()[:size].ljust(size)
+            data[section.start : section.end] = library.text(SectionRef(page, position)).encode()[:size].ljust(size)
     return bytes(data)
 
 
-def _sections(before: Library, after: Library, heirs: Mapping[str, str]) -> Iterator[Change]:
-    came = {new: old for old, new in heirs.items()}
-    for place in after.sections:
-        old = before.sections.get(came[place.id]) if place.id in came else None
+def _diff_sections(before: Library, after: Library, successors: Mapping[str, str]) -> Iterator[Change]:
+    predecessors = {new: old for old, new in successors.items()}
+    for ref in after.sections:
+        old = before.sections.get(predecessors[ref.id]) if ref.id in predecessors else None
         if old is None:
-            yield Change("added", None, _seat(after, place))
-        elif (kind := _kind(old, place)) is not None:
-            yield Change(kind, _seat(before, old), _seat(after, place), text=_text_changed(old, place))
-    for place in before.sections:
-        if place.id not in heirs:
-            yield Change("removed", _seat(before, place), None)
+            yield Change("added", None, _locate(after, ref))
+        elif (kind := _classify(old, ref)) is not None:
+            yield Change(kind, _locate(before, old), _locate(after, ref), text=_is_text_changed(old, ref))
+    for ref in before.sections:
+        if ref.id not in successors:
+            yield Change("removed", _locate(before, ref), None)
 
 
-def _pages(before: Library, after: Library, heirs: Mapping[str, str]) -> Iterator[Change]:
-    came = {new: old for old, new in heirs.items()}
+def _diff_pages(before: Library, after: Library, successors: Mapping[str, str]) -> Iterator[Change]:
+    predecessors = {new: old for old, new in successors.items()}
     paths = {page.path for page in after.manifest.pages}
-    stayed: set[str] = set()
+    matched: set[str] = set()
     for page in after.manifest.pages:
         own = SectionRef(page, 0)
-        earlier = before.sections.get_page(page.path) or _moved_from(before, came.get(own.id), paths)
+        old = before.sections.get_page(page.path) or _find_moved_page(before, predecessors.get(own.id), paths)
         count = len(page.sections)
-        if earlier is None:
-            yield Change("added", None, _seat(after, own), sections=count)
+        if old is None:
+            yield Change("added", None, _locate(after, own), sections=count)
             continue
-        stayed.add(earlier.path)
-        changed = _said(earlier) != _said(page)
-        if earlier.path != page.path:
+        matched.add(old.path)
+        changed = _page_texts(old) != _page_texts(page)
+        if old.path != page.path:
             kind: ChangeKind | None = "moved"
         else:
-            kind = "renamed" if earlier.title != page.title else "changed" if changed else None
+            kind = "renamed" if old.title != page.title else "changed" if changed else None
         if kind:
-            yield Change(kind, _seat(before, SectionRef(earlier, 0)), _seat(after, own), text=changed, sections=count)
+            yield Change(kind, _locate(before, SectionRef(old, 0)), _locate(after, own), text=changed, sections=count)
     for page in before.manifest.pages:
-        if page.path not in stayed:
-            yield Change("removed", _seat(before, SectionRef(page, 0)), None, sections=len(page.sections))
+        if page.path not in matched:
+            yield Change("removed", _locate(before, SectionRef(page, 0)), None, sections=len(page.sections))
 
 
-def _moved_from(before: Library, id_: str | None, paths: set[str]) -> PageEntry | None:
-    """Give the page whose own section a page's own one was, where that page itself is gone."""
-    place = before.sections.get(id_) if id_ else None
-    return place.page if place is not None and place.position == 0 and place.page.path not in paths else None
+def _find_moved_page(before: Library, id_: str | None, paths: set[str]) -> PageEntry | None:
+    """Return the older version's page with this id, if its path is gone."""
+    ref = before.sections.get(id_) if id_ else None
+    return ref.page if ref is not None and ref.position == 0 and ref.page.path not in paths else None
 
 
-def _said(page: PageEntry) -> list[tuple[str, str]]:
-    """Give what a page says, section by section: its file also holds addresses that no author changes."""
+def _page_texts(page: PageEntry) -> list[tuple[str, str]]:
+    """Return titles and digests of the sections; the digest of the file includes links that no author changes."""
     return [(section.title, section.body) for section in page.sections]
 
 
-def _kind(old: SectionRef, new: SectionRef) -> ChangeKind | None:
+def _classify(old: SectionRef, new: SectionRef) -> ChangeKind | None:
     if old.page.path != new.page.path:
         return "moved"
     if old.section.title != new.section.title:
         return "renamed"
-    return "changed" if _text_changed(old, new) else None
+    return "changed" if _is_text_changed(old, new) else None
 
 
-def _text_changed(old: SectionRef, new: SectionRef) -> bool:
+def _is_text_changed(old: SectionRef, new: SectionRef) -> bool:
     return old.section.body != new.section.body
 
 
-def _seat(library: Library, place: SectionRef) -> SectionLocation:
-    places = library.sections
-    return SectionLocation(place.id, place.section.title, places.breadcrumb(place), place.page.path, places.url(place))
+def _locate(library: Library, ref: SectionRef) -> SectionLocation:
+    sections = library.sections
+    return SectionLocation(ref.id, ref.section.title, sections.breadcrumb(ref), ref.page.path, sections.url(ref))
 
 
-def _side(library: Library) -> DiffSide:
+def _make_side(library: Library) -> DiffSide:
     manifest = library.manifest
     return DiffSide(library.where, manifest.site.name, manifest.digest, len(manifest.pages), len(library.sections))

@@ -1,4 +1,4 @@
-"""Whether a published site keeps the contract: schema, digests, slices, ids, and every link within it."""
+"""Validate a published site: manifest, digests, slices, ids, listings, and every link within the site."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
@@ -14,17 +14,17 @@ from markdown_it import MarkdownIt
 from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, validate_manifest
-from mkdocs_roaming.manifest.io import VECTORS_PATH as VECTORS
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry, short_markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import slice_digest, split_sections
 
-MAX_LISTING_CHARS = 50_000
+_MAX_LISTING_CHARS = 50_000
+_HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """What was found. `faults` break the contract; `notes` are links that the site itself has broken."""
+    """Result of a validation. `faults` violate the format, `notes` are links that are broken on the site itself."""
 
     pages: int
     sections: int
@@ -34,231 +34,224 @@ class ValidationReport:
 
     def __str__(self) -> str:
         faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
-        links = "1 link that leads" if len(self.notes) == 1 else f"{len(self.notes)} links that lead"
-        broken = f", {links} nowhere on the site itself" if self.notes else ""
-        return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{broken}"
+        broken = "1 broken link" if len(self.notes) == 1 else f"{len(self.notes)} broken links"
+        notes = f", {broken} on the site itself" if self.notes else ""
+        return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{notes}"
 
 
 def validate_site(
-    library: Library, steps: Callable[[int], Callable[[], None]] = lambda count: lambda: None
+    library: Library, start_progress: Callable[[int], Callable[[], None]] = lambda count: lambda: None
 ) -> ValidationReport:
-    """Check a published site; `steps` is told how many pages there are and gives what is called after each."""
-    state = _State(library)
-    state.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(library.file(MANIFEST_PATH))]
-    step = steps(len(library.manifest.pages))
-    _ids(state)
+    """Validate a published site.
+
+    Args:
+        library: Site to validate.
+        start_progress: Called with the number of pages; returns a function that is called after each page.
+    """
+    validator = _Validator(library)
+    advance = start_progress(len(library.manifest.pages))
+    validator.check_manifest()
     for page in library.manifest.pages:
-        _page(state, page)
-        step()
-    _full(state)
-    _vectors(state)
-    _lists(state)
+        validator.check_page(page)
+        advance()
+    validator.check_llms_full()
+    validator.check_vectors()
+    validator.check_llms_txt()
+    validator.check_outline()
+    validator.check_section_files()
     return ValidationReport(
-        len(library.manifest.pages), len(library.sections), state.links, tuple(state.faults), tuple(state.notes)
+        len(library.manifest.pages),
+        len(library.sections),
+        validator.links,
+        tuple(validator.faults),
+        tuple(validator.notes),
     )
 
 
-@dataclass(slots=True)
-class _State:
-    library: Library
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    links: int = 0
-    anchors: dict[str, frozenset[str]] = field(default_factory=dict)
-    by_file: dict[str, PageEntry] = field(default_factory=dict)
-    markdown: MarkdownIt = field(default_factory=lambda: MarkdownIt("commonmark").enable("table"))
+class _Validator:
+    """Faults and notes of a site, found by one method per kind of file."""
 
-    def read(self, path: str) -> bytes | None:
+    def __init__(self, library: Library) -> None:
+        self.faults: list[str] = []
+        self.notes: list[str] = []
+        self.links = 0
+        self._library = library
+        self._manifest = library.manifest
+        self._anchors: dict[str, frozenset[str]] = {}
+        self._pages_by_file: dict[str, PageEntry] = {}
+        for page in self._manifest.pages:
+            self._pages_by_file[page.markdown] = page
+            self._pages_by_file.setdefault(short_markdown_path(page.path) or page.markdown, page)
+        self._markdown = MarkdownIt("commonmark").enable("table")
+
+    def _read(self, path: str) -> bytes | None:
         try:
-            return self.library.file(path)
+            return self._library.file(path)
         except LibraryError:
             return None
 
+    def check_manifest(self) -> None:
+        data = self._library.file(MANIFEST_PATH)
+        self.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(data)]
+        ids = Counter(section.id for section in self._manifest.sections())
+        ids.update(entry.id for entry in _iter_nav(self._manifest.nav) if entry.page is None and entry.id)
+        self.faults += [f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1]
+        for section in self._manifest.sections():
+            where = f"section {section.id}"
+            self.faults += [
+                f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids
+            ]
+            self.faults += [
+                f"{where}: links to {link}, which is no section" for link in section.links if link not in ids
+            ]
+        for number, rule in enumerate(self._manifest.rules, 1):
+            where = f"rule {rule.name or number}"
+            self.faults += [f"{where}: opens {id_}, which is no section" for id_ in rule.open if id_ not in ids]
+        page_ids = {page.path: page.id for page in self._manifest.pages}
+        for entry in _iter_nav(self._manifest.nav):
+            if entry.page is not None and page_ids.get(entry.page) != entry.id:
+                self.faults.append(f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}")
 
-# Ids and nav
+    # Pages
 
+    def check_page(self, page: PageEntry) -> None:
+        data = self._read(page.markdown)
+        if data is None:
+            self.faults.append(f"{page.markdown}: cannot be read")
+            return
+        if not _matches(data, page.digest) or len(data) != page.bytes:
+            self.faults.append(f"{page.markdown}: does not match its digest")
+        copy = short_markdown_path(page.path)
+        if copy and self._read(copy) != data:
+            self.faults.append(f"{copy}: differs from {page.markdown}")
+        self._check_slices(page, data)
+        if page.origin == "html":
+            self._check_links(page, data)
 
-def _ids(state: _State) -> None:
-    manifest = state.library.manifest
-    living = Counter(section.id for section in manifest.sections())
-    groups = [entry.id for entry in _entries(manifest.nav) if entry.page is None and entry.id]
-    living.update(groups)
-    state.faults += [f"id {id_}: given {times} times" for id_, times in living.items() if times > 1]
-    for section in manifest.sections():
-        state.faults += [
-            f"section {section.id}: alias {old} is a living id" for old in section.aliases if old in living
+    def _check_slices(self, page: PageEntry, data: bytes) -> None:
+        end = page.sections[0].start
+        if page.sections[0].id != page.id:
+            self.faults.append(f"{page.markdown}: the page and its first section have different ids")
+        for section in page.sections:
+            where = f"{page.markdown}: section {section.id}"
+            if section.start != end:
+                self.faults.append(f"{where} starts at byte {section.start}, not at {end}")
+            end = section.end
+            if slice_digest(data[section.start : section.end]) != section.digest:
+                self.faults.append(f"{where} does not match its digest")
+        if end != len(data):
+            self.faults.append(f"{page.markdown}: the sections end at byte {end}, the file at {len(data)}")
+        sections = split_sections(data.decode("utf-8", "replace"), title=page.title)
+        if [section.level for section in sections] != [section.level for section in page.sections]:
+            self.faults.append(f"{page.markdown}: its headings do not match its sections")
+
+    def _check_links(self, page: PageEntry, data: bytes) -> None:
+        # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
+        text = re.sub(r"^(\s*)\[\^", r"\1\\[^", data.decode("utf-8", "replace"), flags=re.MULTILINE)
+        for token in self._markdown.parse(text):
+            for child in token.children or ():
+                if child.type == "link_open":
+                    self.links += 1
+                    self._check_link(page, str(child.attrs.get("href", "")))
+                elif child.type == "image" and not re.match(r"https?:", str(child.attrs.get("src", ""))):
+                    self.faults.append(f"{page.markdown}: image {child.attrs.get('src')} is not absolute")
+
+    def _check_link(self, page: PageEntry, href: str) -> None:
+        if not re.match(r"[a-z][a-z0-9+.-]*:", href, re.IGNORECASE):
+            self.faults.append(f"{page.markdown}: link {href!r} is not absolute")
+            return
+        url, _, fragment = href.partition("#")
+        path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
+        if path is None:
+            return
+        # The file first: `url_to_path` removes `index.html`, so the home page's Markdown is known by its file only.
+        if target := self._pages_by_file.get(path):
+            if fragment and unquote(fragment) not in self._find_anchors(target):
+                self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
+        elif self._library.sections.get_page(path):
+            self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
+        elif self._read(path or "index.html") is None and self._read(path.rstrip("/") + "/index.html") is None:
+            self.notes.append(f"{page.markdown}: {href} does not exist")
+
+    def _find_anchors(self, page: PageEntry) -> frozenset[str]:
+        """Return the anchors of a page: of its sections, and all other ids in its HTML."""
+        if page.path not in self._anchors:
+            html = self._read(page.path or "index.html") or self._read(page.path.rstrip("/") + "/index.html") or b""
+            text = html.decode("utf-8", "replace").replace("&amp;", "&")
+            anchors = {section.anchor for section in page.sections if section.anchor}
+            anchors |= {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
+            self._anchors[page.path] = frozenset(anchors)
+        return self._anchors[page.path]
+
+    # Other files
+
+    def check_llms_full(self) -> None:
+        pages = [(page, page.full) for page in self._manifest.pages if page.full is not None]
+        data = (self._read("llms-full.txt") or b"") if pages else b""
+        for page, start in pages:
+            if not _matches(data[start : start + page.bytes], page.digest):
+                self.faults.append(f"llms-full.txt: {page.markdown} is not at byte {start}")
+
+    def check_vectors(self) -> None:
+        entry = self._manifest.vectors
+        if entry is None:
+            return
+        data = self._read(VECTORS_PATH) or b""
+        if not _matches(data, entry.digest):
+            self.faults.append(f"{VECTORS_PATH}: missing, or does not match its digest")
+            return
+        try:
+            vectors = decode_vectors(data)
+        except VectorsError as error:
+            self.faults.append(str(error))
+            return
+        if (vectors.model, vectors.dimensions, len(vectors.scales)) != (entry.model, entry.dimensions, entry.windows):
+            self.faults.append(f"{VECTORS_PATH}: differs from its description in the manifest")
+        if {id_ for id_, _ in vectors.sections} != {section.id for section in self._manifest.sections()}:
+            self.faults.append(f"{VECTORS_PATH}: has other sections than the manifest")
+
+    def check_llms_txt(self) -> None:
+        """Check llms.txt and the lists that it links to."""
+        listed: set[str] = set()
+        pending, seen = ["llms.txt"], {"llms.txt"}
+        while pending:
+            path = pending.pop()
+            text = (self._read(path) or b"").decode("utf-8", "replace")
+            if not text:
+                self.faults.append(f"{path}: cannot be read")
+            if len(text) >= _MAX_LISTING_CHARS:
+                self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
+            for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
+                target = url_to_path(self._manifest.site.url, url)
+                if target is None:
+                    continue
+                listed.add(target)
+                if target.endswith(".txt") and target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        self.faults += [
+            f"llms.txt: {page.markdown} is not listed" for page in self._manifest.pages if page.markdown not in listed
         ]
-        state.faults += [f"section {section.id}: links to {to}, no section" for to in section.links if to not in living]
-    for at, rule in enumerate(manifest.rules, 1):
-        name = rule.name or str(at)
-        state.faults += [f"rule {name}: opens {id_}, no section" for id_ in rule.open if id_ not in living]
-    paths = {page.path: page.id for page in manifest.pages}
-    for entry in _entries(manifest.nav):
-        if entry.page is not None and paths.get(entry.page) != entry.id:
-            state.faults.append(f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}")
+
+    def check_outline(self) -> None:
+        outline = self._read("roaming/outline.md")
+        if outline is None or len(outline.decode("utf-8", "replace")) >= _MAX_LISTING_CHARS:
+            self.faults.append(f"roaming/outline.md: missing, or not below {_MAX_LISTING_CHARS} characters")
+
+    def check_section_files(self) -> None:
+        """Check that there is a file for each section and alias, if the site publishes section files."""
+        if self._read(f"roaming/sections/{self._manifest.pages[0].id}.md") is None:
+            return
+        ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
+        files = (f"roaming/sections/{id_}.md" for id_ in ids)
+        self.faults += [f"{file}: missing" for file in files if self._read(file) is None]
 
 
-def _entries(nav: tuple[NavEntry, ...]) -> Iterator[NavEntry]:
+def _iter_nav(nav: tuple[NavEntry, ...]) -> Iterator[NavEntry]:
     for entry in nav:
         yield entry
-        yield from _entries(entry.children)
+        yield from _iter_nav(entry.children)
 
 
-# Pages
-
-
-def _page(state: _State, page: PageEntry) -> None:
-    data = state.read(page.markdown)
-    if data is None:
-        state.faults.append(f"{page.markdown}: cannot be read")
-        return
-    if "sha256:" + hashlib.sha256(data).hexdigest() != page.digest or len(data) != page.bytes:
-        state.faults.append(f"{page.markdown}: does not fit its digest")
-    twin = short_markdown_path(page.path)
-    if twin and state.read(twin) != data:
-        state.faults.append(f"{twin}: is not the same as {page.markdown}")
-    _slices(state, page, data)
-    if page.origin == "html":
-        _links(state, page, data)
-
-
-def _slices(state: _State, page: PageEntry, data: bytes) -> None:
-    at = page.sections[0].start
-    if page.sections[0].id != page.id:
-        state.faults.append(f"{page.markdown}: page and title have two ids")
-    for section in page.sections:
-        if section.start != at:
-            state.faults.append(f"{page.markdown}: section {section.id} begins at byte {section.start}, not at {at}")
-        at = section.end
-        if slice_digest(data[section.start : section.end]) != section.digest:
-            state.faults.append(f"{page.markdown}: section {section.id} does not fit its digest")
-    if at != len(data):
-        state.faults.append(f"{page.markdown}: the sections end at byte {at}, the file at {len(data)}")
-    read = split_sections(data.decode("utf-8", "replace"), title=page.title)
-    if [section.level for section in read] != [section.level for section in page.sections]:
-        state.faults.append(f"{page.markdown}: its headings are not its sections")
-
-
-def _links(state: _State, page: PageEntry, data: bytes) -> None:
-    # CommonMark knows no footnotes and takes `[^1]: Word.` for the address of a link.
-    text = re.sub(r"^(\s*)\[\^", r"\1\\[^", data.decode("utf-8", "replace"), flags=re.MULTILINE)
-    for token in state.markdown.parse(text):
-        for child in token.children or ():
-            if child.type == "link_open":
-                state.links += 1
-                _link(state, page, str(child.attrs.get("href", "")))
-            elif child.type == "image" and not re.match(r"https?:", str(child.attrs.get("src", ""))):
-                state.faults.append(f"{page.markdown}: image {child.attrs.get('src')} is not absolute")
-
-
-def _link(state: _State, page: PageEntry, href: str) -> None:
-    if not re.match(r"[a-z][a-z0-9+.-]*:", href, re.IGNORECASE):
-        state.faults.append(f"{page.markdown}: link {href!r} is not absolute")
-        return
-    address, _, fragment = href.partition("#")
-    path = url_to_path(state.library.manifest.site.url, address) if "?" not in address else None
-    if path is None:
-        return
-    target = _target(state, path)
-    if isinstance(target, PageEntry):
-        if fragment and unquote(fragment) not in _anchors(state, target):
-            state.notes.append(f"{page.markdown}: {href} names no anchor of its page")
-    elif target:
-        state.faults.append(f"{page.markdown}: {href} leads to HTML, though the page has Markdown")
-    elif state.read(path or "index.html") is None and state.read(path.rstrip("/") + "/index.html") is None:
-        state.notes.append(f"{page.markdown}: {href} leads nowhere")
-
-
-def _target(state: _State, path: str) -> PageEntry | bool:
-    """Give the page whose Markdown is at a path, True where the path is a page's HTML, else False."""
-    if not state.by_file:
-        for page in state.library.manifest.pages:
-            state.by_file[page.markdown] = page
-            state.by_file.setdefault(short_markdown_path(page.path) or page.markdown, page)
-    # `path_of` takes `index.html` away, so the home page's Markdown is told by its own name
-    return state.by_file.get(path) or state.library.sections.get_page(path) is not None
-
-
-def _anchors(state: _State, page: PageEntry) -> frozenset[str]:
-    """Give the anchors of a page: its sections', and whatever else has an id in its HTML."""
-    if page.path not in state.anchors:
-        found = {section.anchor for section in page.sections if section.anchor}
-        html = state.read(page.path or "index.html") or state.read(page.path.rstrip("/") + "/index.html") or b""
-        found |= {
-            unquote(one or two or three)
-            for one, two, three in _ID.findall(html.decode("utf-8", "replace").replace("&amp;", "&"))
-        }
-        state.anchors[page.path] = frozenset(found)
-    return state.anchors[page.path]
-
-
-_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-
-
-# Lists
-
-
-def _full(state: _State) -> None:
-    pages = [page for page in state.library.manifest.pages if page.full is not None]
-    if not pages:
-        return
-    data = state.read("llms-full.txt") or b""
-    for page in pages:
-        start = page.full or 0
-        if "sha256:" + hashlib.sha256(data[start : start + page.bytes]).hexdigest() != page.digest:
-            state.faults.append(f"llms-full.txt: byte {start} does not begin {page.markdown}")
-
-
-def _vectors(state: _State) -> None:
-    entry = state.library.manifest.vectors
-    if entry is None:
-        return
-    data = state.read(VECTORS) or b""
-    if "sha256:" + hashlib.sha256(data).hexdigest() != entry.digest:
-        state.faults.append(f"{VECTORS}: missing, or does not fit its digest")
-        return
-    try:
-        found = decode_vectors(data)
-    except VectorsError as error:
-        state.faults.append(str(error))
-        return
-    if (found.model, found.dimensions, len(found.scales)) != (entry.model, entry.dimensions, entry.windows):
-        state.faults.append(f"{VECTORS}: is not what the manifest says of it")
-    ids = {section.id for section in state.library.manifest.sections()}
-    if {id_ for id_, _ in found.sections} != ids:
-        state.faults.append(f"{VECTORS}: is of other sections than the manifest")
-
-
-def _lists(state: _State) -> None:
-    listed: set[str] = set()
-    waiting, seen = ["llms.txt"], {"llms.txt"}
-    while waiting:
-        path = waiting.pop()
-        text = (state.read(path) or b"").decode("utf-8", "replace")
-        if not text:
-            state.faults.append(f"{path}: cannot be read")
-        if len(text) >= MAX_LISTING_CHARS:
-            state.faults.append(f"{path}: {len(text)} characters, not below {MAX_LISTING_CHARS}")
-        for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
-            target = url_to_path(state.library.manifest.site.url, url)
-            if target is None:
-                continue
-            listed.add(target)
-            if target.endswith(".txt") and target not in seen:
-                seen.add(target)
-                waiting.append(target)
-    state.faults += [
-        f"llms.txt: {page.markdown} is not listed"
-        for page in state.library.manifest.pages
-        if page.markdown not in listed
-    ]
-    outline = state.read("roaming/outline.md")
-    if outline is None or len(outline.decode("utf-8", "replace")) >= MAX_LISTING_CHARS:
-        state.faults.append(f"roaming/outline.md: missing, or not below {MAX_LISTING_CHARS} characters")
-    if state.read(f"roaming/sections/{state.library.manifest.pages[0].id}.md") is not None:
-        state.faults += [
-            f"roaming/sections/{id_}.md: missing"
-            for section in state.library.manifest.sections()
-            for id_ in (section.id, *section.aliases)
-            if state.read(f"roaming/sections/{id_}.md") is None
-        ]
+def _matches(data: bytes, digest: str) -> bool:
+    return "sha256:" + hashlib.sha256(data).hexdigest() == digest

@@ -275,7 +275,7 @@ def validate_manifest(text: str | bytes) -> list[str]:
         return ["not a roaming manifest: expected an object"]
     faults = [f"{place}: {fault}" for place, fault in _find_faults(data)]
     if not faults and data["digest"] != compute_manifest_digest(data):
-        faults.append("digest: does not fit the rest of the manifest")
+        faults.append("digest: does not match the rest of the manifest")
     return faults
 
 

@@ -70,7 +70,7 @@ def test_the_digest_counts_everything() -> None:
     data = json.loads(dump_manifest(made({"guide/": GUIDE})))
     assert data["digest"] == compute_manifest_digest(data)
     data["pages"][0]["title"] = "Other"
-    assert validate_manifest(json.dumps(data)) == ["digest: does not fit the rest of the manifest"]
+    assert validate_manifest(json.dumps(data)) == ["digest: does not match the rest of the manifest"]
 
 
 def test_unknown_fields_are_ignored_and_higher_versions_refused() -> None:
@@ -215,7 +215,7 @@ def test_validate_manifest_agrees_with_published_schema() -> None:
         else:
             parent[path[-1]] = value
         faults = [
-            fault for fault in validate_manifest(json.dumps(data)) if not fault.startswith("digest: does not fit")
+            fault for fault in validate_manifest(json.dumps(data)) if not fault.startswith("digest: does not match")
         ]
         assert bool(faults) is not validator.is_valid(data), (path, value, faults)
 
