@@ -49,7 +49,7 @@ DEEP = {
     "definitions": "<dl><dt>a<dd>",
     "quotes": "<blockquote>",
     "tables": "<table><tr><td>",
-    "folds": "<details><summary>s</summary>",
+    "details": "<details><summary>s</summary>",
     "admonitions": "<div class=admonition>",
     "links": "<a href=x>y",
     "code": "<pre><code>",
@@ -71,32 +71,32 @@ def test_convert_deeply_nested_page_keeps_its_text(kind: str, depth: int) -> Non
 
 LARGE = {
     "attributes": "<p " + " ".join(f"a{at}={at}" for at in range(100_000)) + ">text</p>",
-    "attributes with signs": "<p " + " ".join(f"a{at}='>'" for at in range(30_000)) + ">text</p>",
+    "attributes with angle brackets": "<p " + " ".join(f"a{at}='>'" for at in range(30_000)) + ">text</p>",
     "classes of one element": f'<p class="{" ".join(f"c{at}" for at in range(100_000))}">text</p>',
     "classes of many elements": "".join(f"<p class=c{at}>text</p>" for at in range(20_000)),
-    "spans of cells": "<table><tr><td rowspan=99999999>text<td colspan=99999999>b<tr><td rowspan=-1>c</table>",
+    "huge row and column spans": "<table><tr><td rowspan=99999999>text<td colspan=99999999>b<tr><td rowspan=-1>c</table>",
     "a ragged table": "<table><tr>" + "<td>text" * 2000 + "<tr><td>y" * 2000 + "</table>",
-    "code that touches": "<p>text" + "<code>a</code>" * MANY,
-    "emphasis that touches": "<p>text" + "<b>a</b><i>b</i>" * MANY,
-    "emphasis before nothing": "<p>text" + "<b>a.</b><span></span>" * 3000,
-    "pictures for the dark": "<p>text" + "<img src=a.png#only-dark alt=x>" * MANY,
+    "adjacent code": "<p>text" + "<code>a</code>" * MANY,
+    "adjacent emphasis": "<p>text" + "<b>a</b><i>b</i>" * MANY,
+    "emphasis before empty spans": "<p>text" + "<b>a.</b><span></span>" * 3000,
+    "dark images": "<p>text" + "<img src=a.png#only-dark alt=x>" * MANY,
     "icons": "<p>text" + "<a href=/x><svg></svg></a>" * MANY,
-    "openings of formulas": "<p>text</p><span class=arithmatex>" + "\\[a" * 50_000 + "</span>",
+    "unclosed formulas": "<p>text</p><span class=arithmatex>" + "\\[a" * 50_000 + "</span>",
     "backticks": "<p>text</p><pre>" + "`" * 100_000 + "</pre><code>" + " ".join("`" * at for at in range(1, 500)),
     "breaks": "<p>text" + "<br>" * 50_000 + "x" + "<br> " * 50_000,
     "dollars": "<p>text " + "$ a" * 50_000 + "$a " * 50_000,
-    "signs of lines": "<p>text<br>" + "= " * 50_000 + "a<br>" + "- " * 50_000 + "a<br>" + "#" * 50_000,
+    "line starters": "<p>text<br>" + "= " * 50_000 + "a<br>" + "- " * 50_000 + "a<br>" + "#" * 50_000,
     "terms": "<dl><dt>text" + "<dt>a" * MANY + "<dd>b",
-    "notes": "<p>text"
+    "footnotes": "<p>text"
     + "".join(f"<a class=footnote-ref href='#f{at}'>1</a>" for at in range(3000))
     + "<div class=footnote><ol>"
     + "".join(f"<li id=f{at}>x" for at in range(3000)),
     "tabs": "<p>text<div class=tabbed-set>" + "<label>a</label><div class=tabbed-content>b</div>" * 2000,
-    "an address": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
+    "a long URL": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
     "entities": "<p>text " + "&amp;lt;" * 100_000 + "&" * 100_000,
-    "openings of tags": "<p>text</p>" + "< " * 100_000,
+    "less-than signs": "<p>text</p>" + "< " * 100_000,
     "comments": "<p>text</p>" + "<!-- " * 100_000,
-    "invisible signs": "<p>text" + "\u200b" * 100_000 + "\xa0" * 100_000,
+    "invisible characters": "<p>text" + "\u200b" * 100_000 + "\xa0" * 100_000,
 }
 
 
@@ -112,15 +112,15 @@ def test_convert_page_with_many_elements_takes_bounded_time(kind: str) -> None:
 ENTITIES = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10 if at else "aaaaaaaaaa"}">' for at in range(10))
 
 BROKEN = {
-    "entities that grow": f"<!DOCTYPE html [{ENTITIES}]><p>&e9;</p>",
-    "entities of files": "<!DOCTYPE html [<!ENTITY e SYSTEM 'file:///etc/hostname'>]><p>[&e;]</p>",
+    "entities that expand exponentially": f"<!DOCTYPE html [{ENTITIES}]><p>&e9;</p>",
+    "file entities": "<!DOCTYPE html [<!ENTITY e SYSTEM 'file:///etc/hostname'>]><p>[&e;]</p>",
     "nul bytes": "<p>a\0b</p><pre>c\0d</pre><h2 id='\0'>e\0</h2><a href='\0'>f</a>",
-    "numbers of no character": "<p>&#0;&#1;&#xD800;&#x110000;&#99999999999;&#x80;</p><pre>&#xDFFF;</pre>",
+    "invalid character references": "<p>&#0;&#1;&#xD800;&#x110000;&#99999999999;&#x80;</p><pre>&#xDFFF;</pre>",
     "lone surrogates": "<p>\ud800 a \udfff</p><pre>\udc80</pre><a href='\ud800'>x</a><h2>\ud801</h2>",
     "control characters": "".join(map(chr, range(1, 32))) + "<p>" + "".join(map(chr, range(127, 160))) + "</p>",
     "unclosed everything": "<h2>a<ul><li>b<table><tr><td>c<pre>d<blockquote>e<a href='x'>f<b>g<i>h<code>i",
-    "closed but never opened": "</p></li></ul></td></table></b></pre></blockquote></div></body></html>text",
-    "crossed": "<b>a<i>b</b>c</i><p><a href=x>d<p>e</a>f<h2>g<h3>h</h2>i</h3>",
+    "closing tags only": "</p></li></ul></td></table></b></pre></blockquote></div></body></html>text",
+    "crossed tags": "<b>a<i>b</b>c</i><p><a href=x>d<p>e</a>f<h2>g<h3>h</h2>i</h3>",
     "a table in a link in a heading": "<h2><a href=x><table><tr><td>a<td>b</table></a></h2>",
     "rows without tables": "<tr><td>a</td></tr><li>b</li><dd>c</dd><td>d<th>e<caption>f",
     "tables in rows": "<table>a<tr>b<table><td>c</table><td><table><tr><th>d</table><caption>e<li>f</table>",
@@ -129,11 +129,11 @@ BROKEN = {
     "an unclosed comment": "<p>a</p><!-- b <p>c</p>",
     "cdata": "<p>a<![CDATA[b]]>c</p><?php echo 1 ?><p>d</p>",
     "a declaration of another encoding": "<?xml version='1.0' encoding='utf-16'?><meta charset=utf-7><p>+ADw-</p>",
-    "an end within a script": "<script>var a = '</p></script><p>a</p>';</script><style></p></style>b",
+    "closing tag in a script": "<script>var a = '</p></script><p>a</p>';</script><style></p></style>b",
     "foreign tags": "<foo-bar><p>a</p></foo-bar><svg><p>b</p></svg><math><p>c</p></math><template><p>d</p></template>",
-    "wrong notes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
-    "a note in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
-    "lists of no items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
+    "invalid footnotes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
+    "a footnote in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
+    "lists without items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
     "empty admonitions": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
 }
 
@@ -218,7 +218,7 @@ POSITIONS = {
     "a definition": "<dl><dt>x</dt><dd>{}</dd></dl>",
     "a label": "<div class=tabbed-set><label>{}</label><div class=tabbed-content>x</div></div>",
     "a caption": "<figure><img src=x alt=x><figcaption>{}</figcaption></figure>",
-    "a key": "<p><kbd>{}</kbd></p>",
+    "a keyboard key": "<p><kbd>{}</kbd></p>",
 }
 
 
