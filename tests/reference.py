@@ -1,4 +1,4 @@
-"""The pages of docs/reference/, made of the code that they describe; tests/test_docs.py compares them."""
+"""Generated pages of docs/reference/; the documentation tests compare them with the files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,29 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import render_schema
 
 
-def commands() -> str:
-    """Give what every command says of itself."""
-    parts = [
-        "# Command line",
-        f"What `roaming --help` says, and each command.\n\n{_fenced(_help(main, 'roaming'))}",
-    ]
-    named = sorted((f"roaming {name}", command) for name, command in main.commands.items())
-    parts.extend(f"## {name}\n\n{_fenced(_help(command, name))}" for name, command in named)
+def load_commands() -> dict[str, click.Command]:
+    """Return all commands by name."""
+    context = click.Context(main)
+    commands = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in commands.items() if command is not None}
+
+
+def commands_page() -> str:
+    """Return the help texts of all commands."""
+    overview = f"The output of `roaming --help`, and of each command's `--help`.\n\n{_fenced(_help(main, 'roaming'))}"
+    parts = ["# Command line", overview]
+    for name, command in load_commands().items():
+        parts.append(f"## roaming {name}\n\n{_fenced(_help(command, f'roaming {name}'))}")
     return "\n\n".join(parts) + "\n"
 
 
-def what_happens() -> str:
-    """Return all events of an answer, in the order of the union, and the complete answer."""
+def events_page() -> str:
+    """Return the events of an answer, in the order of the union, and the complete answer."""
     parts = [
         "# Events",
-        "The events that `mkdocs_roaming.answer.loop.answer` yields. They are defined in `mkdocs_roaming.answer.events`.\n"
-        "Sections come as `Reference`, with title, breadcrumb and URL. The last event is `Finished`.",
+        "The events of an answer, as `mkdocs_roaming.stream` yields them. They are defined in\n"
+        "`mkdocs_roaming.answer.events`. Sections are `Reference` objects with title, breadcrumb and URL. The last event is\n"
+        "`Finished`.",
         *(_class(kind) for kind in get_args(events.Event)),
         "## Data in events, and the complete answer",
         *(_class(kind, "###") for kind in (events.Reference, Usage, events.NotFound, events.Answer)),
@@ -40,24 +46,24 @@ def what_happens() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def manifest() -> str:
-    """Give the fields of the manifest, object by object."""
+def manifest_page() -> str:
+    """Return the fields of the manifest by object."""
     schema = json.loads(render_schema())
     parts = [
         "# Manifest",
-        "The fields of `roaming/manifest.json`, from the JSON Schema that is published beside it.\n"
+        "The fields of `roaming/manifest.json`, generated from its JSON Schema.\n"
         "[Published files](published-files.md#manifest) explains how they work together. Fields in bold are always present.",
-        _object("The whole", schema),
+        _object("Manifest", schema),
     ]
-    for name, one in _objects(schema):
-        parts.append(_object(name, one))
+    for name, definition in _objects(schema):
+        parts.append(_object(name, definition))
     return "\n\n".join(parts) + "\n"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "docs/reference/commands.md": commands,
-    "docs/reference/events.md": what_happens,
-    "docs/reference/manifest.md": manifest,
+    "docs/reference/commands.md": commands_page,
+    "docs/reference/events.md": events_page,
+    "docs/reference/manifest.md": manifest_page,
 }
 
 
@@ -101,8 +107,8 @@ def _object_name(name: str) -> str:
 
 
 def _object(name: str, one: Mapping[str, Any]) -> str:
-    said = _sentence(one.get("description", "")).removesuffix(".")
-    lines = [f"## {name[0].upper()}{name[1:]}", "", *([f"{said}.", ""] if said else [])]
+    text = _sentence(one.get("description", "")).removesuffix(".")
+    lines = [f"## {name[0].upper()}{name[1:]}", "", *([f"{text}.", ""] if text else [])]
     lines += ["| field | type | meaning |", "| --- | --- | --- |", *_rows(one)]
     return "\n".join(lines)
 

@@ -17,8 +17,7 @@ from click.core import ParameterSource
 from roaming_fleet.buckets.base import is_bucket_url
 from roaming_fleet.cli import crawl_sites, many_options
 
-from mkdocs_roaming.cli.ask import CONFIG
-from mkdocs_roaming.cli.common import NOTHING_FOUND, SEARCH_OPTION, embeddings_options, warn
+from mkdocs_roaming.cli.common import CONFIG, NOTHING_FOUND, SEARCH_OPTION, embeddings_options, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:

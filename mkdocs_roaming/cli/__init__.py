@@ -1,53 +1,88 @@
-"""`roaming …`: the only package that knows all the others; heavy ones are imported inside the commands."""
+"""The `roaming` command.
+
+A command module is imported when its command is used. Packages add commands with entry points of the group
+`roaming.commands`.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
-from roaming_crawler.cli import crawl
-from roaming_fleet.cli import sites
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.cli.ask import ask, replay
-from mkdocs_roaming.cli.chat import chat
-from mkdocs_roaming.cli.common import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, Commands
-from mkdocs_roaming.cli.diff import diff
-from mkdocs_roaming.cli.evaluate import evaluate
-from mkdocs_roaming.cli.explain import explain
-from mkdocs_roaming.cli.index import index, validate
-from mkdocs_roaming.cli.lint import lint
-from mkdocs_roaming.cli.mcp import mcp
-from mkdocs_roaming.cli.navigate import expand, outline, search
-from mkdocs_roaming.cli.serve import serve
+from mkdocs_roaming.cli.common import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, ErrorReportingGroup
+from mkdocs_roaming.errors import PluginError, RoamingError
+from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 
 __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 
+COMMANDS = {
+    "ask": "ask:ask",
+    "chat": "chat:chat",
+    "diff": "diff:diff",
+    "eval": "evaluate:evaluate",
+    "expand": "navigate:expand",
+    "explain": "explain:explain",
+    "index": "index:index",
+    "lint": "lint:lint",
+    "mcp": "mcp:mcp",
+    "outline": "navigate:outline",
+    "replay": "ask:replay",
+    "search": "navigate:search",
+    "serve": "serve:serve",
+    "validate": "index:validate",
+}
+"""Built-in commands: module and attribute below `mkdocs_roaming.cli`."""
 
-@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+COMMAND_GROUP = "roaming.commands"
+
+
+class CommandGroup(ErrorReportingGroup):
+    """The built-in commands and those of plugins, imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*COMMANDS, *entry_point_names(COMMAND_GROUP)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command.
+
+        Returns:
+            The command; None if there is no such command. A plugin that cannot be loaded becomes a command that
+            reports the error, so that `roaming --help` still lists the others.
+        """
+        if cmd_name in COMMANDS:
+            module, attribute = COMMANDS[cmd_name].split(":")
+            command: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
+            return command
+        if cmd_name not in entry_point_names(COMMAND_GROUP):
+            return None
+        try:
+            plugin = load_entry_point(COMMAND_GROUP, cmd_name)
+            if not isinstance(plugin, click.Command):
+                raise PluginError(
+                    f"the plugin {cmd_name!r} ({COMMAND_GROUP}) is not a click command; update its package"
+                )
+        except PluginError as error:
+            return _failed_command(cmd_name, error)
+        return plugin
+
+
+def _failed_command(name: str, error: RoamingError) -> click.Command:
+    def fail(arguments: tuple[str, ...]) -> None:
+        raise error
+
+    arguments = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
+    settings = {"ignore_unknown_options": True}
+    return click.Command(name, callback=fail, params=[arguments], help=f"{error}.", context_settings=settings)
+
+
+@click.group(cls=CommandGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="roaming")
 def main() -> None:
-    """Publish a documentation site so that it can be walked, walk it, and ask it questions.
+    """Publish a documentation site for language models, navigate it, and ask it questions.
 
-    LIB is a published site: its folder, its address, or its manifest's address. A single Markdown file, or its
-    address, is one too: somebody's llms-full.txt, for one.
+    LIB is a published site: its folder, its URL, or the URL of its manifest. A single Markdown file or its URL, such
+    as an llms-full.txt, works as well.
     """
-
-
-for command in (
-    index,
-    crawl,
-    sites,
-    outline,
-    expand,
-    search,
-    ask,
-    chat,
-    explain,
-    replay,
-    evaluate,
-    diff,
-    mcp,
-    serve,
-    validate,
-    lint,
-):
-    main.add_command(command)

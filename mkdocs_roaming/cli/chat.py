@@ -1,4 +1,4 @@
-"""A conversation as Markdown: questions as headings, answers with footnotes that lead to their sources."""
+"""`roaming chat`: a conversation in the terminal."""
 
 from __future__ import annotations
 
@@ -22,15 +22,22 @@ from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Model
 from mkdocs_roaming.answer.replay import Recording
 from mkdocs_roaming.answer.trace import Trace, check_writable, write_atomically, write_trace
-from mkdocs_roaming.cli.ask import model_options, resolve_options
-from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, open_lib, warn
+from mkdocs_roaming.cli.common import (
+    LIBRARY,
+    TRUST_RULES,
+    ResolvedOptions,
+    model_options,
+    one_line,
+    open_lib,
+    sanitize,
+    warn,
+)
 from mkdocs_roaming.cli.output import (
     NOT_FROM_THE_DOCS,
     answer_lines,
     format_money,
     no_answer_line,
-    one_line,
-    sanitize,
+    print_line,
     source_lines,
     status_line,
     trail_line,
@@ -42,88 +49,109 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 
-
-def to_markdown(traces: Sequence[Trace]) -> str:
-    """Give the conversation; every cited section is one footnote, however often it is cited."""
-    first = traces[0]
-    pieces = [f"# {one_line(first.site)}", f"Questions about <{one_line(first.url)}>."]
-    cited: dict[str, Reference] = {}
-    for trace in traces:
-        answer = trace.answer
-        cited |= {section.id: section for section in answer.citations}
-        pieces.append(f"## {one_line(trace.question)}")
-        if not answer.docs:
-            pieces.append(f"> {NOT_FROM_THE_DOCS}")
-        pieces.append(sanitize(answer.text).strip() or one_line(answer.error) or no_answer_line(answer))
-        pieces.append(f"*{one_line(status_line(answer))}*")
-    if cited:
-        pieces.append("\n".join(map(_footnote, cited.values())))
-    return "\n\n".join(pieces) + "\n"
-
-
-def _footnote(section: Reference) -> str:
-    title = one_line(" › ".join(section.breadcrumb)).replace("[", "\\[").replace("]", "\\]")
-    return f"[^{section.id}]: [{title}](<{one_line(section.url)}>)"
-
-
-# MERGED mkdocs_roaming.chat:
-# A conversation on a terminal: questions with follow-ups, and commands that begin with a slash.
-#
-# What it reads and prints passes through three seams, so it runs as well on a pipe or in a test as on a
-# terminal.
-
-
 PROMPT = "? "
+HELP = """\
+Each line is a question and may refer to earlier ones.
+/model [NAME]  show or change the model
+/docs          ask the last question again
+/nodocs        ask it again without the documentation, for comparison
+/open ID…      show sections
+/sources       list the sources of the last answer
+/cost          show the cost of the conversation
+/save FILE     save the conversation: a trace if the name ends in .json, otherwise Markdown
+/help          show this list
+/quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
+COMMANDS = ("/cost", "/docs", "/help", "/model", "/nodocs", "/open", "/quit", "/save", "/sources")
+
+ModelFactory = Callable[[str | None], tuple[Model, Budget]]
+"""Creates a model by name, the configured one for None, and the budget of its answers."""
+
+_COMMAND = re.compile(r"/([a-z]+)(?![^\s])(.*)", re.DOTALL)
+_MAX_EXCHANGES = 6
 
 
-Models = Callable[[str | None], tuple[Model, Budget]]
+@click.command()
+@LIBRARY
+@model_options
+@click.option("--page", help="Path or URL of the page that the reader is on.")
+@TRUST_RULES
+def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
+    """Ask questions in a conversation.
 
-
-"""Gives a model by its name, the one that is configured for None, and the budget for its answers."""
+    Follow-up questions may refer to earlier questions, answers and opened sections. /help lists the commands. Lines
+    can come from a pipe.
+    """
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # input in another encoding
+    options = ResolvedOptions.from_options(given)
+    options.create_model()  # report an unusable model before opening the library
+    library = open_lib(lib, trust_rules=trust_rules)
+    _enable_completion([section.id for section in library.sections])
+    conversation = Chat(
+        library,
+        options.create_model,
+        read=_read_line,
+        write=click.echo,
+        notify=print_line,
+        page=page,
+        whole_site_tokens=options.whole_site,
+        search=options.settings.finding(os.environ, warn)(library),
+    )
+    conversation.run()
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """What a question follows on: earlier questions and answers, and the sections that they opened."""
+class Context:
+    """What a question may refer to: earlier exchanges, and the ids of the sections that they opened."""
 
     history: tuple[Exchange, ...] = ()
     opened: tuple[str, ...] = ()
 
 
 class Chat:
-    """One conversation about a library.
+    """A conversation about a library.
 
-    `read` gives the next line for a prompt; it raises EOFError at the end, KeyboardInterrupt for Ctrl-C. `out` prints
-    answers, `aside` what happens beside them. A model is made for each question, so none outlives its answer.
+    Input and output are functions, so that it runs in a terminal, with a pipe and in tests. A model is created for
+    each question and does not outlive its answer.
+
+    Args:
+        library: The library.
+        create_model: Creates the model of an answer.
+        read: Returns the next line for a prompt. Raises EOFError at the end, KeyboardInterrupt for Ctrl-C.
+        write: Prints a line of an answer.
+        notify: Prints a line about the progress.
+        page: Path or URL of the page that the reader is on.
+        whole_site_tokens: Size below which a site is read whole, in estimated tokens.
+        search: The search; lexical by default.
     """
 
     def __init__(
         self,
         library: Library,
-        models: Models,
+        create_model: ModelFactory,
         *,
         read: Callable[[str], str],
-        out: Callable[[str], None],
-        aside: Callable[[str], None],
+        write: Callable[[str], None],
+        notify: Callable[[str], None],
         page: str | None = None,
         whole_site_tokens: int = SMALL_SITE_TOKENS,
         search: Finder | None = None,
     ) -> None:
         self.traces: list[Trace] = []
-        """All answers so far, in order."""
-        self._library, self._models = library, models
-        self._read, self._out, self._aside = read, out, aside
+        """All answers in order."""
+        self._library, self._create_model = library, create_model
+        self._read, self._write, self._notify = read, write, notify
         self._page, self._whole_site_tokens = page, whole_site_tokens
         self._search = search or Search(library)
         self._model: str | None = None
         self._question = ""
-        self._before = self._now = Turns()
+        self._before = self._now = Context()
 
     def run(self) -> None:
-        """Talk until the lines end, `/quit` is said, or Ctrl-C is pressed twice at the prompt."""
-        model, _ = self._models(self._model)
+        """Read lines until the input ends, `/quit`, or Ctrl-C pressed twice at the prompt."""
+        model, _ = self._create_model(self._model)
         name = sanitize(self._library.manifest.site.name)
-        self._aside(f"{name}: ask, or /help. {sanitize(model.name)} answers.")
+        self._notify(f"{name}: type a question or /help. Model: {sanitize(model.name)}.")
         interrupted = False
         while True:
             try:
@@ -134,24 +162,24 @@ class Chat:
                 if interrupted:
                     return
                 interrupted = True
-                self._aside("\nCtrl-C again leaves, and so does /quit.")
+                self._notify("\nPress Ctrl-C again to exit, or type /quit.")
                 continue
             interrupted = False
-            if not self._heard(line):
+            if not self._handle(line):
                 return
 
-    def _heard(self, line: str) -> bool:
-        """Do what a line says; give whether the conversation goes on."""
+    def _handle(self, line: str) -> bool:
+        """Run a line and report errors; return False to end the conversation."""
         try:
             return self.say(line)
         except KeyboardInterrupt:
-            self._aside("\nCancelled.")
+            self._notify("\nCancelled.")
         except RoamingError as error:
-            self._aside(f"roaming: {one_line(str(error))}")
+            self._notify(f"roaming: {one_line(str(error))}")
         return True
 
     def say(self, line: str) -> bool:
-        """Answer a question or obey a command; give whether the conversation goes on."""
+        """Answer a question or run a command; return False to end the conversation."""
         command = _COMMAND.match(line)
         if command is None:
             if line.strip():
@@ -160,26 +188,24 @@ class Chat:
         name, words = command[1], command[2].split()
         if name in ("quit", "exit"):
             return False
-        if name not in _DO:
-            raise UsageError(f"there is no /{name}; /help lists the commands, a space before it makes it a question")
-        _DO[name](self, words)
+        if name not in _HANDLERS:
+            raise UsageError(f"no command /{name}; /help lists the commands. Start a question about it with a space.")
+        _HANDLERS[name](self, words)
         return True
-
-    # Questions
 
     def _ask(self, question: str) -> None:
         self._before = self._now
         self._question = question
         self._answer(docs=True)
 
-    def _again(self, *, docs: bool) -> None:
-        """Ask the last question again, as it was asked: it follows on what stood before it."""
+    def _repeat(self, *, docs: bool) -> None:
+        """Ask the last question again in its original context."""
         if not self._question:
-            raise UsageError("nothing was asked yet")
+            raise UsageError("no question was asked yet")
         self._answer(docs=docs)
 
     def _answer(self, *, docs: bool) -> None:
-        model, budget = self._models(self._model)
+        model, budget = self._create_model(self._model)
         recording = Recording(
             self._question,
             Navigator(self._library, search=self._search),
@@ -192,169 +218,134 @@ class Chat:
             whole_site_tokens=self._whole_site_tokens,
         )
 
-        async def walk() -> None:
+        async def run() -> None:
             async with aclosing(recording.events()) as events:
                 async for event in events:
                     if line := trail_line(event):
-                        self._aside(line)
+                        self._notify(line)
 
-        anyio.run(walk)
+        anyio.run(run)
         trace = recording.trace()
         self.traces.append(trace)
         for line in answer_lines(trace.answer):
-            self._out(line)
+            self._write(line)
         if trace.answer.error:
-            self._aside(f"roaming: {one_line(trace.answer.error)}")
-        self._aside(f"\n{status_line(trace.answer)}")
+            self._notify(f"roaming: {one_line(trace.answer.error)}")
+        self._notify(f"\n{status_line(trace.answer)}")
         if docs and trace.answer.state != "error":
-            self._now = _followed(self._before, trace)
+            self._now = _extend_context(self._before, trace)
 
-    # Commands
-
-    def _do_model(self, words: Sequence[str]) -> None:
+    def _change_model(self, words: Sequence[str]) -> None:
         if words:
-            self._models(words[0])
+            self._create_model(words[0])
             self._model = words[0]
-        model, _ = self._models(self._model)
-        self._aside(f"{sanitize(model.name)} answers.")
+        model, _ = self._create_model(self._model)
+        self._notify(f"Model: {sanitize(model.name)}.")
 
-    def _do_docs(self, _: Sequence[str]) -> None:
-        self._again(docs=True)
+    def _repeat_with_docs(self, _: Sequence[str]) -> None:
+        self._repeat(docs=True)
 
-    def _do_nodocs(self, _: Sequence[str]) -> None:
-        self._again(docs=False)
+    def _repeat_without_docs(self, _: Sequence[str]) -> None:
+        self._repeat(docs=False)
 
-    def _do_open(self, words: Sequence[str]) -> None:
+    def _open(self, words: Sequence[str]) -> None:
         if not words:
-            raise UsageError("/open needs an id or an address, such as the trail shows")
+            raise UsageError("/open needs an id, as shown in the trail, or a URL")
+        sections = self._library.sections
         for word in words:
-            place = self._library.sections.resolve(word.strip("[],"))
-            if place is None:
+            section = sections.resolve(word.strip("[],"))
+            if section is None:
                 raise UsageError(f"no section {word!r}")
-            self._out(sanitize(render_expansion(expand_section(self._library.sections, place, self._library.text))))
+            self._write(sanitize(render_expansion(expand_section(sections, section, self._library.text))))
 
-    def _do_sources(self, _: Sequence[str]) -> None:
+    def _list_sources(self, _: Sequence[str]) -> None:
         answers = [trace.answer for trace in self.traces if trace.docs]
         if not answers or not answers[-1].citations:
-            raise UsageError("the last answer has no sources" if answers else "nothing was answered yet")
+            raise UsageError("the last answer has no sources" if answers else "there is no answer yet")
         for line in source_lines(answers[-1].citations):
-            self._out(line)
+            self._write(line)
 
-    def _do_cost(self, _: Sequence[str]) -> None:
+    def _show_cost(self, _: Sequence[str]) -> None:
         if not self.traces:
-            raise UsageError("nothing was answered yet")
-        usage = sum((trace.answer.usage for trace in self.traces), NO_USAGE)
-        count = len(self.traces)
-        self._out(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
-        for currency in dict.fromkeys(trace.answer.currency for trace in self.traces if trace.answer.cost is not None):
-            costs = [one.cost for one in (trace.answer for trace in self.traces) if one.currency == currency]
-            known = [cost for cost in costs if cost is not None]
-            of_all = "" if len(known) == count else f" for {len(known)} of them"
-            self._out(f"{format_money(sum(known))} {sanitize(currency)}{of_all}")
+            raise UsageError("there is no answer yet")
+        answers = [trace.answer for trace in self.traces]
+        usage = sum((answer.usage for answer in answers), NO_USAGE)
+        count = len(answers)
+        self._write(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
+        for currency in dict.fromkeys(answer.currency for answer in answers if answer.cost is not None):
+            known = [answer.cost for answer in answers if answer.currency == currency and answer.cost is not None]
+            partial = "" if len(known) == count else f" for {len(known)} of them"
+            self._write(f"{format_money(sum(known))} {sanitize(currency)}{partial}")
 
-    def _do_save(self, words: Sequence[str]) -> None:
+    def _save(self, words: Sequence[str]) -> None:
         if len(words) != 1:
-            raise UsageError("/save needs a file: a trace where its name ends in .json, else Markdown")
+            raise UsageError("/save needs one file name; a name ending in .json saves a trace, others Markdown")
         if not self.traces:
-            raise UsageError("nothing was answered yet")
+            raise UsageError("there is no answer yet")
         path = Path(words[0])
         check_writable(path)
         if path.suffix.lower() == ".json":
             write_trace(path, self.traces)
         else:
             write_atomically(path, to_markdown(self.traces))
-        self._aside(f"Saved {sanitize(str(path))}.")
+        self._notify(f"Saved {sanitize(str(path))}.")
 
-    def _do_help(self, _: Sequence[str]) -> None:
-        self._out(HELP)
-
-
-HELP = """\
-Any line is a question; it may follow on the one before.
-/model [NAME]  tell or choose the model
-/docs          ask the last question again
-/nodocs        ask it again without the docs, for comparison
-/open ID…      show sections
-/sources       the last answer's sources
-/cost          what the conversation cost so far
-/save FILE     keep the conversation: a trace as .json, else Markdown
-/help          this list
-/quit          leave; so do Ctrl-D and Ctrl-C twice. Ctrl-C cancels an answer"""
+    def _show_help(self, _: Sequence[str]) -> None:
+        self._write(HELP)
 
 
-COMMANDS = ("/cost", "/docs", "/help", "/model", "/nodocs", "/open", "/quit", "/save", "/sources")
-
-
-_COMMAND = re.compile(r"/([a-z]+)(?![^\s])(.*)", re.DOTALL)
-
-
-_DO: dict[str, Callable[[Chat, Sequence[str]], Any]] = {
-    "cost": Chat._do_cost,
-    "docs": Chat._do_docs,
-    "help": Chat._do_help,
-    "mode": Chat._do_model,
-    "model": Chat._do_model,
-    "nodocs": Chat._do_nodocs,
-    "open": Chat._do_open,
-    "save": Chat._do_save,
-    "sources": Chat._do_sources,
+_HANDLERS: dict[str, Callable[[Chat, Sequence[str]], Any]] = {
+    "cost": Chat._show_cost,
+    "docs": Chat._repeat_with_docs,
+    "help": Chat._show_help,
+    "mode": Chat._change_model,
+    "model": Chat._change_model,
+    "nodocs": Chat._repeat_without_docs,
+    "open": Chat._open,
+    "save": Chat._save,
+    "sources": Chat._list_sources,
 }
 
 
-def _followed(before: Turns, trace: Trace) -> Turns:
-    """Give what the next question follows on: no answer that was refused or broken off before it began."""
-    nothing = f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if trace.answer.state == "not_found" else ""
-    said = trace.answer.text or nothing
-    history = (*before.history, Exchange(trace.question, said))[-_REMEMBERED:] if said else before.history
-    opened = dict.fromkeys((*before.opened, *(section.id for section in trace.answer.trail)))
-    return Turns(history, tuple(opened))
+def _extend_context(before: Context, trace: Trace) -> Context:
+    """Return the context of the next question; an answer without text adds only its opened sections."""
+    answer = trace.answer
+    text = answer.text or (f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if answer.state == "not_found" else "")
+    history = (*before.history, Exchange(trace.question, text))[-_MAX_EXCHANGES:] if text else before.history
+    opened = dict.fromkeys((*before.opened, *(section.id for section in answer.trail)))
+    return Context(history, tuple(opened))
 
 
-_REMEMBERED = 6
+def to_markdown(traces: Sequence[Trace]) -> str:
+    """Return a conversation as Markdown: questions as headings, one footnote per cited section."""
+    first = traces[0]
+    parts = [f"# {one_line(first.site)}", f"Questions about <{one_line(first.url)}>."]
+    cited: dict[str, Reference] = {}
+    for trace in traces:
+        answer = trace.answer
+        cited |= {section.id: section for section in answer.citations}
+        parts.append(f"## {one_line(trace.question)}")
+        if not answer.docs:
+            parts.append(f"> {NOT_FROM_THE_DOCS}")
+        parts.append(sanitize(answer.text).strip() or one_line(answer.error) or no_answer_line(answer))
+        parts.append(f"*{one_line(status_line(answer))}*")
+    if cited:
+        parts.append("\n".join(map(_format_footnote, cited.values())))
+    return "\n\n".join(parts) + "\n"
 
 
-# MERGED mkdocs_roaming.cli.chatting:
-# `roaming chat`: a conversation on a terminal.
+def _format_footnote(section: Reference) -> str:
+    title = one_line(" › ".join(section.breadcrumb)).replace("[", "\\[").replace("]", "\\]")
+    return f"[^{section.id}]: [{title}](<{one_line(section.url)}>)"
 
 
-@click.command()
-@LIBRARY
-@model_options
-@click.option("--page", help="The page that the reader is on: its path or address.")
-@TRUST_RULES
-def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
-    """Talk about a site.
-
-    Follow-ups know what was said and opened before. /help lists the commands; lines may come from a pipe, too.
-    """
-    from mkdocs_roaming.cli.output import print_line
-
-    if isinstance(sys.stdin, io.TextIOWrapper):  # a line in some other encoding is no reason to stop
-        sys.stdin.reconfigure(errors="replace")
-    options = resolve_options(given)
-    options.answering()  # what is wrong with the model is told before anything is opened
-    library = open_lib(lib, trust_rules=trust_rules)
-    _complete([place.id for place in library.sections])
-    talk = Chat(
-        library,
-        options.answering,
-        read=_line,
-        out=click.echo,
-        aside=print_line,
-        page=page,
-        whole_site_tokens=options.whole_site,
-        search=options.settings.finding(os.environ, warn)(library),
-    )
-    talk.run()
-
-
-def _line(prompt: str) -> str:
-    """Read a line; the prompt is for people: it stands neither in a pipe nor in a file."""
+def _read_line(prompt: str) -> str:
+    """Read a line from standard input, with a prompt on a terminal."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         try:
             return input(prompt)
         except EOFError:
-            click.echo()  # the shell's prompt begins a line of its own
+            click.echo()  # end the line of the prompt
             raise
     if sys.stdin.isatty():
         click.echo(prompt, err=True, nl=False)
@@ -364,8 +355,8 @@ def _line(prompt: str) -> str:
     return line.rstrip("\n")
 
 
-def _complete(ids: list[str]) -> None:
-    """Complete commands and ids with the Tab key, and bring earlier lines back, where the terminal can."""
+def _enable_completion(ids: list[str]) -> None:
+    """Enable history, and completion of commands and ids with Tab, if the terminal supports it."""
     if not sys.stdin.isatty():
         return
     with suppress(ImportError):
@@ -373,7 +364,8 @@ def _complete(ids: list[str]) -> None:
 
         def complete(text: str, state: int) -> str | None:
             words = COMMANDS if readline.get_begidx() == 0 else ids
-            return next((word for at, word in enumerate(w for w in words if w.startswith(text)) if at == state), None)
+            matches = [word for word in words if word.startswith(text)]
+            return matches[state] if state < len(matches) else None
 
         readline.set_completer_delims(" ")
         readline.set_completer(complete)

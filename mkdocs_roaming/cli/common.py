@@ -1,4 +1,4 @@
-"""What the commands share: arguments, exit codes, errors in one line, JSON, progress."""
+"""Options, exit codes, error reporting and output that several commands share."""
 
 from __future__ import annotations
 
@@ -6,97 +6,199 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.answer.models.base import Model
+    from mkdocs_roaming.config import Settings
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.library.library import Library
+    from mkdocs_roaming.library.navigator import Navigator
     from mkdocs_roaming.library.search import Finder
     from mkdocs_roaming.library.targets import SiteInfo
     from mkdocs_roaming.manifest.lookup import SectionRef
 
+F = TypeVar("F", bound=Callable[..., Any])
 
 NOTHING_FOUND = 3
-
-
 FAULTS_FOUND = 4
-
-
 EXIT_CODES = """\b
 Exit codes:
-  0  done
-  1  it could not be done; the reason is on standard error
-  2  the command line is wrong
-  3  nothing found: no hit, no answer
-  4  validate or a strict lint found faults, replay or diff a difference, eval what was found before and no longer is
+  0  success
+  1  error; the reason is on standard error
+  2  invalid command line
+  3  nothing found: no search result, no answer
+  4  faults found: by validate or a strict lint; a difference in replay or diff; a regression in eval
 """
 
-
-FREE_TEXT = {"ignore_unknown_options": True}  # questions begin with flags at times: `--drain-window default`
-
-
+FREE_TEXT = {"ignore_unknown_options": True}  # a question may start with a flag: `--drain-window default`
 LIBRARY = click.argument("lib", metavar="LIB")
-
-
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
+CONFIG = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="ROAMING_CONFIG",
+    show_envvar=True,
+    help="Configuration file (default: roaming.toml, if it exists).",
+)
+WHOLE_SITE_TOKENS = click.option(
+    "--whole-site-tokens",
+    type=click.IntRange(min=0),
+    envvar="ROAMING_WHOLE_SITE_TOKENS",
+    show_envvar=True,
+    help="Read sites below this size whole; 0 disables it (default: 8000).",
+)
+SEARCH_OPTION = click.option(
+    "--search",
+    type=click.Choice(["lexical", "hybrid"]),
+    default="lexical",
+    show_default=True,
+    help="hybrid: also publish embeddings of the model configured in [embeddings].",
+)
+
+# Text of a page could move the terminal's cursor, change its title, or hide what follows.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Follow the rules of a site that is somebody else's.")
-
-
-class Commands(click.Group):
-    """A group whose commands end in one line where a user's mistake or a broken site stops them."""
+class ErrorReportingGroup(click.Group):
+    """A command group that reports expected errors on one line instead of a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(
-                stream, io.TextIOWrapper
-            ):  # what it has no bytes for, half a character say, is no reason to stop
-                stream.reconfigure(errors="replace")
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # lone surrogates cannot be encoded
         try:
             return super().invoke(ctx)
         except RoamingError as error:
-            _tell(str(error))
+            print_error(str(error))
             ctx.exit(1)
         except BrokenPipeError:  # `roaming outline … | head`
             sys.stderr.close()
             ctx.exit(0)
         except OSError as error:
-            if error.errno not in _NO_ROOM:
+            if error.errno not in _OUTPUT_ERRORS:
                 raise
-            _tell(f"cannot write the output ({error.strerror}); make room, or write elsewhere")
+            print_error(f"cannot write the output: {error.strerror}. Free disk space, or write to another place.")
             _discard_output()
             ctx.exit(1)
 
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+def sanitize(text: str) -> str:
+    """Return text without control characters and direction overrides, except tabs and line feeds."""
+    return _CONTROL.sub("", text)
 
 
-def _tell(error: str) -> None:
-    """Print an error on one line; it may quote what a site or a file holds, which must not steer the terminal."""
-    from mkdocs_roaming.cli.output import one_line
-
-    click.echo(f"roaming: {one_line(error)}", err=True)
+def one_line(text: str) -> str:
+    """Return sanitized text on one line, so that it cannot imitate other lines of the output."""
+    return sanitize(" ".join(text.split()))
 
 
-def _discard_output() -> None:
-    """Keep Python from writing at its end what could not be written before."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def print_error(message: str) -> None:
+    """Print an error on one line of standard error, without control characters of quoted text."""
+    click.echo(f"roaming: {one_line(message)}", err=True)
+
+
+def warn(message: str) -> None:
+    """Print a warning on one line of standard error."""
+    click.echo(f"Warning: {one_line(message)}", err=True)
+
+
+def print_json(data: Any) -> None:
+    """Print indented JSON."""
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def model_options(command: F) -> F:
+    """Add the options for the model and its budget to a command."""
+    options = (
+        click.option(
+            "--model",
+            metavar="MODEL",
+            help="claude, claude:MODEL, openai:MODEL (any compatible server), offline, scripted:FILE, or "
+            "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
+        ),
+        click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
+        click.option(
+            "--rounds",
+            type=click.IntRange(min=1),
+            envvar="ROAMING_ROUNDS",
+            show_envvar=True,
+            help="Maximum number of model calls (default: 4).",
+        ),
+        click.option(
+            "--seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            envvar="ROAMING_SECONDS",
+            show_envvar=True,
+            help="Maximum time in seconds (default: 45).",
+        ),
+        WHOLE_SITE_TOKENS,
+        CONFIG,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOptions:
+    """The options of `model_options`, combined with environment and configuration file."""
+
+    settings: Settings
+    model: str | None = None
+    base_url: str | None = None
+    rounds: int | None = None
+    seconds: float | None = None
+    whole_site_tokens: int | None = None
+
+    @classmethod
+    def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
+        """Load the configuration file that the options name and combine it with them."""
+        from mkdocs_roaming.config import load_settings
+
+        return cls(load_settings(given.pop("config")), **given)
+
+    @property
+    def whole_site(self) -> int:
+        """Size below which a site is read whole, in estimated tokens."""
+        return self.settings.whole_site_tokens if self.whole_site_tokens is None else self.whole_site_tokens
+
+    def navigator(self, library: Library) -> Navigator:
+        """Return a navigator with the configured search."""
+        from mkdocs_roaming.library.navigator import Navigator
+
+        return Navigator(library, search=self.settings.finding(os.environ, warn)(library))
+
+    def create_model(self, name: str | None = None) -> tuple[Model, Budget]:
+        """Create a model and the budget of its answers.
+
+        Args:
+            name: The model; None for the selected one.
+        """
+        model = self.settings.choose(name or self.model, self.base_url, os.environ)
+        budget = self.settings.budget_of(model)
+        if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
+            warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
+        return model, replace(budget, rounds=self.rounds or budget.rounds, seconds=self.seconds or budget.seconds)
 
 
 def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
-    """Open the one site that LIB names."""
+    """Open the single site that LIB names."""
     from mkdocs_roaming.library.library import open_library
 
     library = open_library(lib)
@@ -105,20 +207,24 @@ def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
 
 
 def find_section(library: Library, address: str) -> SectionRef:
-    """Give the section that an id, an alias, a path or a URL names; raises UsageError where there is none."""
-    place = library.sections.resolve(address)
-    if place is None:
-        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` give ids")
-    return place
+    """Return the section with an id, alias, path or URL.
+
+    Raises:
+        UsageError: There is no such section.
+    """
+    section = library.sections.resolve(address)
+    if section is None:
+        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
+    return section
 
 
-def hit_as_json(library: Library, place: SectionRef, score: float, snippet: str) -> dict[str, Any]:
-    """Give a hit as JSON has it."""
+def hit_as_json(library: Library, section: SectionRef, score: float, snippet: str) -> dict[str, Any]:
+    """Return the JSON of a search result."""
     return {
-        "id": place.id,
-        "title": place.section.title,
-        "breadcrumb": library.sections.breadcrumb(place),
-        "url": library.sections.url(place),
+        "id": section.id,
+        "title": section.section.title,
+        "breadcrumb": library.sections.breadcrumb(section),
+        "url": library.sections.url(section),
         "score": round(score, 4),
         "snippet": snippet,
     }
@@ -129,24 +235,15 @@ def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
     return {"site": site.key, "crawled": site.crawled} if site else {}
 
 
-def print_json(data: Any) -> None:
-    """Print JSON, as people and programs read it."""
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
-
-
-def warn(message: str) -> None:
-    """Print a warning on standard error."""
-    from mkdocs_roaming.cli.output import one_line
-
-    click.echo(f"Warning: {one_line(message)}", err=True)
-
-
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
-    """Give what shows a progress bar on a terminal, and nothing where standard error is none."""
+    """Yield a function that starts a progress bar of N steps and returns a function to advance it.
+
+    The bar is shown if standard error is a terminal.
+    """
     bars: list[Any] = []
 
-    def steps(count: int) -> Callable[[], None]:
+    def start(count: int) -> Callable[[], None]:
         if not sys.stderr.isatty():
             return lambda: None
         bar = click.progressbar(length=count, label=label, file=sys.stderr)
@@ -155,27 +252,18 @@ def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
         return lambda: bar.update(1)
 
     try:
-        yield steps
+        yield start
     finally:
         for bar in bars:
             bar.__exit__(None, None, None)
 
 
-# MERGED mkdocs_roaming.cli.meaning:
-# What the commands share of search by meaning: whose vectors are published, and how is searched.
-
-
-SEARCH_OPTION = click.option(
-    "--search",
-    type=click.Choice(["lexical", "hybrid"]),
-    default="lexical",
-    show_default=True,
-    help="hybrid: publish vectors too, made by the model that [embeddings] of the settings names.",
-)
-
-
 def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
-    """Give whose vectors are published, as the options `--search` and `--config` say."""
+    """Return the embeddings to publish, from the options `--search` and `--config`; None for lexical search.
+
+    Raises:
+        UsageError: The configuration names no embedding model.
+    """
     if given["search"] == "lexical":
         return None
     from mkdocs_roaming.config import load_settings
@@ -186,17 +274,23 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
     embeddings = settings.embeddings
     if embeddings is None:
         raise UsageError(
-            f"--search hybrid: {settings.where or 'roaming.toml'} names no model that makes vectors; "
+            f"--search hybrid: {settings.where or 'roaming.toml'} configures no embedding model; "
             "add [embeddings] with model and base_url"
         )
-    tell = partial(click.echo, err=True)
+    report = partial(click.echo, err=True)
     return EmbeddingsOptions(
-        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, tell
+        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, report
     )
 
 
 def search_factory(config: Path | None) -> Callable[[Library], Finder]:
-    """Give what makes the search of a library, as the settings say; once it goes by words alone, a warning says why."""
+    """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
     from mkdocs_roaming.config import load_settings
 
     return load_settings(config).finding(os.environ, warn)
+
+
+def _discard_output() -> None:
+    """Redirect standard output to the null device: Python flushes it again at exit and would fail again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

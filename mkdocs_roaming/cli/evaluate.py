@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.ask import model_options, resolve_options
-from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, LIBRARY, TRUST_RULES, open_lib, print_json, progress, warn
+from mkdocs_roaming.cli.common import (
+    AS_JSON,
+    FAULTS_FOUND,
+    LIBRARY,
+    TRUST_RULES,
+    ResolvedOptions,
+    model_options,
+    open_lib,
+    print_json,
+    progress,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.cli.ask import ResolvedOptions
+    from mkdocs_roaming.cli.common import ResolvedOptions
     from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
     from mkdocs_roaming.evals.systems import Ranking, System
     from mkdocs_roaming.library.library import Library
@@ -56,7 +66,7 @@ def evaluate(
     --generate, a model writes a first question file.
     """
     own = {name: given.pop(name) for name in _OWN}
-    options = resolve_options(given)
+    options = ResolvedOptions.from_options(given)
     library = open_lib(lib, trust_rules=trust_rules)
     if generate is not None:
         if questions is not None or output is None:
@@ -159,7 +169,7 @@ def _systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) ->
         elif name == OUTLINE:
             found.append(OutlineSystem(ranking))
         else:
-            model, budget = options.answering(name)
+            model, budget = options.create_model(name)
             found.append(
                 ModelSystem(
                     name or model.name,
@@ -208,7 +218,7 @@ def _generate(
     from mkdocs_roaming.evals.generate import generate_questions
 
     check_writable(output)
-    model, budget = options.answering()
+    model, budget = options.create_model()
     generated = anyio.run(
         lambda: generate_questions(library, count, model, budget, seed=seed, max_cost=own["max_cost"])
     )

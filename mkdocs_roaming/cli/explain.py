@@ -1,4 +1,4 @@
-"""`roaming explain`: what a question sets off before a model is asked, and how that looks on a terminal."""
+"""`roaming explain`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.cli.ask import CONFIG, WHOLE_SITE_TOKENS, ResolvedOptions
-from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, LIBRARY, TRUST_RULES, open_lib, print_json, warn
+from mkdocs_roaming.cli.common import (
+    AS_JSON,
+    CONFIG,
+    FREE_TEXT,
+    LIBRARY,
+    TRUST_RULES,
+    WHOLE_SITE_TOKENS,
+    ResolvedOptions,
+    one_line,
+    open_lib,
+    print_json,
+    sanitize,
+    warn,
+)
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.events import Reference
@@ -21,8 +33,10 @@ if TYPE_CHECKING:
 @click.command(context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("question")
-@click.option("--page", help="The page that the reader is on: its path or address.")
-@click.option("--limit", type=click.IntRange(min=1, max=10), default=3, show_default=True, help="Hits of the search.")
+@click.option("--page", help="Path or URL of the page that the reader is on.")
+@click.option(
+    "--limit", type=click.IntRange(min=1, max=10), default=3, show_default=True, help="Number of search results."
+)
 @WHOLE_SITE_TOKENS
 @CONFIG
 @TRUST_RULES
@@ -37,26 +51,24 @@ def explain(
     trust_rules: bool,
     as_json: bool,
 ) -> None:
-    """Show what a question sets off, before a model is asked.
+    """Show the retrieval for a question without calling a model.
 
-    Which rules fire, by which words, and what they open; what search finds; what the outline shows and hides; how
-    many tokens a model would read first.
+    Lists the matching rules and the sections that they open, the search results, the visible part of the outline, and
+    the size of the first prompt.
     """
     from mkdocs_roaming.answer.explain import explain_question
     from mkdocs_roaming.config import load_settings
 
-    chosen = ResolvedOptions(load_settings(config), whole_site_tokens=whole_site_tokens)
-    navigator = chosen.navigator(open_lib(lib, trust_rules=trust_rules))
+    options = ResolvedOptions(load_settings(config), whole_site_tokens=whole_site_tokens)
+    navigator = options.navigator(open_lib(lib, trust_rules=trust_rules))
     explanation = explain_question(
-        navigator, question, page, hits=limit, budget=chosen.settings.budget, whole_site_tokens=chosen.whole_site
+        navigator, question, page, hits=limit, budget=options.settings.budget, whole_site_tokens=options.whole_site
     )
     if page and explanation.page is None:
-        warn(f"no page {page!r} on this site: rules and outlines are those of no page")
+        warn(f"no page {page!r} on this site; rules and outlines ignore --page")
     if as_json:
         print_json(asdict(explanation))
         return
-    from mkdocs_roaming.cli.output import one_line, sanitize
-
     for title, lines in _parts(explanation):
         click.echo(click.style(one_line(title), bold=True))
         for line in lines:
@@ -64,26 +76,27 @@ def explain(
 
 
 _Part = tuple[str, Iterable[str]]
+"""A title and its lines."""
 
 
-def _parts(told: Explanation) -> Iterator[_Part]:
-    """Give the parts of an explanation, each a title and its lines."""
-    if told.page:
-        yield f"Page: {_crumbs(told.page)}", ()
-    yield _rules(told)
+def _parts(explanation: Explanation) -> Iterator[_Part]:
+    if explanation.page:
+        yield f"Page: {_crumbs(explanation.page)}", ()
+    yield _rules(explanation)
     yield (
-        f"Search: {len(told.hits)} best" if told.hits else "Search: nothing found",
+        f"Search: {len(explanation.hits)} best" if explanation.hits else "Search: nothing found",
         [
             line
-            for rank, hit in enumerate(told.hits, 1)
-            for line in (f"{rank}. {_named(hit.section)} ({hit.score:.1f})", f"   {hit.snippet}")
+            for rank, hit in enumerate(explanation.hits, 1)
+            for line in (f"{rank}. {_labelled(hit.section)} ({hit.score:.1f})", f"   {hit.snippet}")
         ],
     )
-    prompt = told.prompt
-    if told.whole:
+    prompt = explanation.prompt
+    if explanation.whole:
         yield (
-            f"The site has ~{told.site_tokens} tokens, fewer than {told.whole_site_tokens}: a model reads it whole",
-            ["Rules, search and outlines are told as for a larger site."],
+            f"The site has ~{explanation.site_tokens} tokens, fewer than {explanation.whole_site_tokens}: "
+            "a model reads it whole",
+            ["Rules, search and outlines are shown as for a larger site."],
         )
         yield (
             f"Prompt: ~{prompt.total} tokens",
@@ -91,10 +104,13 @@ def _parts(told: Explanation) -> Iterator[_Part]:
         )
         return
     yield (
-        "Outlines of pages beside the question",
-        [f"[{page.id}] {' › '.join(page.breadcrumb)}: {page.shown} of {page.sections} sections" for page in told.hints],
+        "Outlines of pages with the question",
+        [
+            f"[{page.id}] {' › '.join(page.breadcrumb)}: {page.shown} of {page.sections} sections"
+            for page in explanation.hints
+        ],
     )
-    outline = told.outline
+    outline = explanation.outline
     closed = outline.sections - outline.shown
     shown = f"{outline.shown} of {outline.sections} sections shown, {closed} closed"
     yield f"Outline: {shown}, ~{outline.tokens} tokens", ()
@@ -102,38 +118,41 @@ def _parts(told: Explanation) -> Iterator[_Part]:
         f"instructions ~{prompt.instructions}, tools ~{prompt.tools}, outline ~{prompt.outline}, "
         f"question and page outlines ~{prompt.question}, rules ~{prompt.rules}"
     )
-    why = f"The site has ~{told.site_tokens}, not fewer than {told.whole_site_tokens}, so it is not read whole."
+    size, limit = explanation.site_tokens, explanation.whole_site_tokens
+    why = f"The site has ~{size} tokens, not fewer than {limit}, so it is not read whole."
     yield f"Prompt: ~{prompt.total} tokens", [parts, why]
 
 
-def _rules(told: Explanation) -> _Part:
-    firing = told.firing
+def _rules(explanation: Explanation) -> _Part:
+    firing = explanation.firing
     if firing.ignored:
-        number = f"{firing.ignored} rule{'' if firing.ignored == 1 else 's'}"
-        return f"Rules: {number} of somebody else's site, left alone; --trust-rules follows them", ()
+        rules, verb = ("rule", "is") if firing.ignored == 1 else ("rules", "are")
+        note = f"{firing.ignored} {rules} of a site that is not yours {verb} ignored; --trust-rules applies them"
+        return f"Rules: {note}", ()
     if not firing.fired and not firing.nearly:
         return "Rules: none fires", ()
     count = len(firing.fired)
-    return f"Rules: {f'{count} fires' if count == 1 else f'{count} fire' if count else 'none fires'}", _rule_lines(told)
+    number = f"{count} fires" if count == 1 else f"{count} fire" if count else "none fires"
+    return f"Rules: {number}", _rule_lines(explanation)
 
 
-def _rule_lines(told: Explanation) -> Iterator[str]:
-    for rule in told.firing.fired:
+def _rule_lines(explanation: Explanation) -> Iterator[str]:
+    for rule in explanation.firing.fired:
         yield f"{_label(rule)} fires{_reasons(rule)}"
-        yield from (f"  opens {_named(told.sections[id_])}" for id_ in rule.opens)
+        yield from (f"  opens {_labelled(explanation.sections[id_])}" for id_ in rule.opens)
         if not rule.opens:
             yield "  opens nothing"
-        for dropped in told.firing.dropped:
+        for dropped in explanation.firing.dropped:
             if dropped.rule == rule.number:
-                yield f"  drops {_named(told.sections[dropped.id])}: {_WHY[dropped.why]}"
-    for near in told.firing.nearly:
-        yield f"{_label(near)} nearly fires: {_lacks(near)}"
+                yield f"  drops {_labelled(explanation.sections[dropped.id])}: {_WHY[dropped.why]}"
+    for near in explanation.firing.nearly:
+        yield f"{_label(near)} nearly fires: {_missing(near)}"
 
 
 _WHY = {
-    "room": "no room for it",
+    "room": "exceeds the budget",
     "count": "more sections than one call opens",
-    "rank": "search finds others and not this one",
+    "rank": "ranked lower than the others",
     "absent": "not on this site, or out of scope",
 }
 
@@ -143,28 +162,27 @@ def _label(rule: FiredRule | NearMiss) -> str:
 
 
 def _reasons(rule: FiredRule) -> str:
-    reasons = [*_found(rule.found)]
+    reasons = [*_quote_matches(rule.found)]
     if rule.on_page is not None:
         reasons.append(f"the page /{rule.on_page}")
     return f" by {', '.join(reasons)}" if reasons else " on every question"
 
 
-def _found(found: Iterable[PhraseMatch]) -> Iterator[str]:
+def _quote_matches(found: Iterable[PhraseMatch]) -> Iterator[str]:
     for match in found:
-        same = match.phrase == match.words
-        yield f"“{match.words}”" if same else f"“{match.words}” ({match.phrase})"
+        yield f"“{match.words}”" if match.phrase == match.words else f"“{match.words}” ({match.phrase})"
 
 
-def _lacks(rule: NearMiss) -> str:
+def _missing(rule: NearMiss) -> str:
     lacks = [f"“{phrase}”" for phrase in rule.missing]
     if rule.elsewhere:
         lacks.append("the reader on one of its pages")
-    has = [*_found(rule.found), *(f"“{word}”" for word in rule.words)]
-    told = f"lacks {', '.join(lacks)}"
-    return f"has {', '.join(has)}; {told}" if has else told
+    has = [*_quote_matches(rule.found), *(f"“{word}”" for word in rule.words)]
+    lacking = f"lacks {', '.join(lacks)}"
+    return f"has {', '.join(has)}; {lacking}" if has else lacking
 
 
-def _named(section: Reference) -> str:
+def _labelled(section: Reference) -> str:
     return f"[{section.id}] {_crumbs(section)}"
 
 

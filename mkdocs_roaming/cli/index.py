@@ -1,4 +1,4 @@
-"""`roaming index` and `roaming validate`: publish a site, check a published one."""
+"""`roaming index` and `roaming validate`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.ask import CONFIG
 from mkdocs_roaming.cli.common import (
     AS_JSON,
+    CONFIG,
     FAULTS_FOUND,
     LIBRARY,
     SEARCH_OPTION,
@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     open_lib,
     print_json,
     progress,
+    sanitize,
     warn,
 )
 from mkdocs_roaming.errors import UsageError
@@ -26,34 +27,36 @@ from mkdocs_roaming.errors import UsageError
 
 @click.command()
 @click.argument("site_dir", type=click.Path(path_type=Path))
-@click.option("--url", help="The site's address. Else its home page's canonical link says.")
-@click.option("--name", help="The site's name. Else its home page's title says.")
-@click.option("--description", help="One sentence on the site, for llms.txt.")
-@click.option(
-    "--include", multiple=True, metavar="GLOB", help="Publish only pages whose path matches. May be repeated."
-)
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out pages whose path matches. May be repeated.")
-@click.option(
-    "--previous", metavar="PATH_OR_URL", help="The last manifest: ids of renamed sections live on as aliases."
-)
+@click.option("--url", help="URL of the site (default: the home page's canonical link).")
+@click.option("--name", help="Name of the site (default: the home page's title).")
+@click.option("--description", help="One sentence about the site, for llms.txt.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Publish only pages with a matching path. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Exclude pages with a matching path. Repeatable.")
+@click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid.")
 @click.option(
     "--rules",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Publish the rules in this YAML file: which sections a question opens first.",
+    help="YAML file with rules: sections to open for certain questions.",
 )
-@click.option("--widget", is_flag=True, help="Put the widget on every page; without an endpoint it finds sections.")
-@click.option("--endpoint", metavar="URL", help="Where the widget asks its questions; implies --widget.")
-@click.option("--outline-tokens", type=click.IntRange(min=200), default=8000, show_default=True)
+@click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections.")
+@click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget.")
+@click.option(
+    "--outline-tokens",
+    type=click.IntRange(min=200),
+    default=8000,
+    show_default=True,
+    help="Size of the outline in estimated tokens.",
+)
 @click.option(
     "--section-files",
     type=click.Choice(["auto", "yes", "no"]),
     default="auto",
     show_default=True,
-    help="Write a file for each section; auto: up to 5,000.",
+    help="Write one file per section; auto: for up to 5,000 sections.",
 )
-@click.option("--no-full", is_flag=True, help="Write no llms-full.txt.")
-@click.option("--no-html", is_flag=True, help="Leave the built pages as they are: no <link> pair, no pointer.")
+@click.option("--no-full", is_flag=True, help="Do not write llms-full.txt.")
+@click.option("--no-html", is_flag=True, help="Do not change the built pages.")
 @SEARCH_OPTION
 @CONFIG
 @click.option(
@@ -61,12 +64,12 @@ from mkdocs_roaming.errors import UsageError
     "classes",
     multiple=True,
     metavar="CLASS=ROLE",
-    help="Convert elements with this CSS class as the role, such as my-note=admonition. May be repeated.",
+    help="Convert elements with this CSS class as the role, such as my-note=admonition. Repeatable.",
 )
-@click.option("--cache", type=click.Path(path_type=Path), help="Keep conversions in this folder for the next time.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions.")
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
-    """Publish any built site in place: Markdown, llms.txt, manifest."""
+    """Publish a built site: Markdown, llms.txt and manifest, in place."""
     from mkdocs_roaming.html.themes import parse_class_options
     from mkdocs_roaming.publish.widget import parse_widget_options
     from mkdocs_roaming.publish.writer import PublishOptions
@@ -101,16 +104,15 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
 @LIBRARY
 @AS_JSON
 def validate(lib: str, as_json: bool) -> None:
-    """Check a published site.
+    """Validate a published site.
 
-    Schema, digests, slices, ids, and every link within the site.
+    Checks schema, digests, slices, ids and internal links.
     """
-    from mkdocs_roaming.cli.output import sanitize
     from mkdocs_roaming.library.validate import validate_site
 
     library = open_lib(lib)
     if not library.is_published:
-        raise UsageError(f"{lib}: a Markdown file, not a published site; name a site's folder or address")
+        raise UsageError(f"{lib}: a Markdown file, not a published site; pass the site's folder or URL")
     with progress("Checking") as steps:
         result = validate_site(library, steps)
     if as_json:

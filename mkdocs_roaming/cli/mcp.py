@@ -1,4 +1,4 @@
-"""`roaming mcp`: a site as tools for an agent."""
+"""`roaming mcp`."""
 
 from __future__ import annotations
 
@@ -10,48 +10,49 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.cli.ask import CONFIG
-from mkdocs_roaming.cli.common import LIBRARY
+from mkdocs_roaming.cli.common import CONFIG, LIBRARY, search_factory
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Finder
     from mkdocs_roaming.library.targets import Store
 
+_OPEN_SITES = 8
+"""Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
+
 
 @click.command()
 @LIBRARY
 @CONFIG
 def mcp(lib: str, config: Path | None) -> None:
-    """Offer a site, or a store of many, to an agent: an MCP server on standard input and output.
+    """Serve a site or a store to an agent over MCP.
 
-    The agent starts it, with this very command, and has three tools: read_outline, search_sections, expand_sections.
-    A new deployment, or a new crawl, is noticed within a minute. `roaming serve` offers the same over HTTP.
+    The server uses standard input and output. The agent starts it and gets three tools: read_outline,
+    search_sections, expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the same tools over HTTP.
     """
     import anyio
 
-    from mkdocs_roaming.cli.common import search_factory
     from mkdocs_roaming.library.targets import open_target
 
-    search_of = search_factory(config)
-    store = open_target(lib, search=search_of, open_sites=_OPEN).store
-    serve = partial(_offer_site, lib, search_of) if store is None else partial(_offer_sites, store)
-    # A thread waits for the next line of input, and Python would wait for that thread: Ctrl-C has to end it outright.
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    create_search = search_factory(config)
+    store = open_target(lib, search=create_search, open_sites=_OPEN_SITES).store
+    serve = partial(_serve_site, lib, create_search) if store is None else partial(_serve_store, store)
+    # A thread is blocked reading standard input, and Python would wait for it at exit: let Ctrl-C end the process.
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         anyio.run(serve)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
-async def _offer_site(lib: str, search_of: Callable[[Library], Finder]) -> None:
+async def _serve_site(lib: str, create_search: Callable[[Library], Finder]) -> None:
     import anyio
 
     from mkdocs_roaming.errors import LibraryError
     from mkdocs_roaming.serve.deployments import SiteWatcher
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-    deployments = SiteWatcher(lib, finding=search_of)
+    deployments = SiteWatcher(lib, finding=create_search)
     server = make_server(lambda: deployments.now().navigator())
     if not await deployments.look(again=False):
         raise LibraryError(deployments.problem)
@@ -61,11 +62,7 @@ async def _offer_site(lib: str, search_of: Callable[[Library], Finder]) -> None:
         group.cancel_scope.cancel()
 
 
-async def _offer_sites(store: Store) -> None:
+async def _serve_store(store: Store) -> None:
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
     await serve_stdio(make_server(store.toolset, instructions=store.instructions))
-
-
-_OPEN = 8
-"""Sites whose search stays in memory: an agent goes back and forth between a few."""

@@ -1,4 +1,4 @@
-"""`roaming outline`, `expand` and `search`: walk a site by hand; no model is asked."""
+"""`roaming outline`, `roaming expand` and `roaming search`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.ask import CONFIG
 from mkdocs_roaming.cli.common import (
     AS_JSON,
+    CONFIG,
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
     find_section,
     hit_as_json,
     print_json,
+    sanitize,
+    search_factory,
     site_as_json,
 )
 
@@ -25,67 +27,79 @@ from mkdocs_roaming.cli.common import (
 @click.command()
 @LIBRARY
 @click.argument("branch", required=False)
-@click.option("--budget", type=click.IntRange(min=200), default=8000, show_default=True, help="Estimated tokens.")
-@click.option("--style", type=click.Choice(["compact", "comment"]), default="compact", show_default=True)
+@click.option(
+    "--budget", type=click.IntRange(min=200), default=8000, show_default=True, help="Maximum size in estimated tokens."
+)
+@click.option(
+    "--style", type=click.Choice(["compact", "comment"]), default="compact", show_default=True, help="Line format."
+)
 @AS_JSON
 def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
-    """Print the collapsed outline, or a branch of it.
+    """Print the collapsed outline, or one branch of it.
 
-    A BRANCH is the id of a nav group, a page or a section, or `<id>+` as the outline shows it; or an address of a
-    page or a section. Of many sites it is a site, `<site>:<id>`, or an address; `roaming sites` lists them.
+    BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
+    section. For a store it is a site, `<site>:<id>`, or a URL; `roaming sites` lists the sites.
     """
-    from mkdocs_roaming.cli.output import freshness_line, sanitize
+    from mkdocs_roaming.cli.output import freshness_line
     from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.manifest.outline import render_outline as draw
+    from mkdocs_roaming.manifest.outline import render_outline
     from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-    meant = open_target(lib).resolve_branch(branch)
-    text = draw(meant.library.sections, budget=budget, branch=meant.address or None, style=style)
+    resolved = open_target(lib).resolve_branch(branch)
+    library = resolved.library
+    text = render_outline(library.sections, budget=budget, branch=resolved.address or None, style=style)
     if as_json:
-        told = {"digest": meant.library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
-        print_json({**told, **site_as_json(meant.site)})
+        data = {"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
+        print_json({**data, **site_as_json(resolved.site)})
     else:
-        click.echo(sanitize(freshness_line(meant.site) + text), nl=False)
+        click.echo(sanitize(freshness_line(resolved.site) + text), nl=False)
 
 
 @click.command()
 @LIBRARY
 @click.argument("addresses", nargs=-1, required=True, metavar="SECTION...")
-@click.option("--part", type=click.IntRange(min=1), default=1, help="Which part of a section that is too long for one.")
+@click.option("--part", type=click.IntRange(min=1), default=1, help="Number of the part of a long section.")
 @AS_JSON
 def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
-    """Open sections.
+    """Print sections.
 
-    A SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or an address on the site. Of many sites, an
-    address, or `<site>:` and any of the others.
+    SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL on the site. For a store it is a URL, or
+    `<site>:` followed by one of the others.
     """
-    from mkdocs_roaming.cli.output import freshness_line, sanitize
+    from mkdocs_roaming.cli.output import freshness_line
     from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.manifest.expand import expand_section as open_section
-    from mkdocs_roaming.manifest.expand import render_expansion
+    from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 
-    places = [(one, find_section(one.library, one.address)) for one in open_target(lib).resolve(addresses)]
-    found = [
-        (one.site, open_section(one.library.sections, place, one.library.text, part=part)) for one, place in places
+    resolved = open_target(lib).resolve(addresses)
+    sections = [find_section(one.library, one.address) for one in resolved]
+    opened = [
+        (one.site, expand_section(one.library.sections, section, one.library.text, part=part))
+        for one, section in zip(resolved, sections, strict=True)
     ]
     if as_json:
-        print_json([{**asdict(opened), "text": opened.text, **site_as_json(site)} for site, opened in found])
-    else:
-        click.echo(
-            sanitize("\n---\n\n".join(freshness_line(site) + render_expansion(opened) for site, opened in found)),
-            nl=False,
-        )
+        print_json([{**asdict(expansion), "text": expansion.text, **site_as_json(site)} for site, expansion in opened])
+        return
+    texts = [freshness_line(site) + render_expansion(expansion) for site, expansion in opened]
+    click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
 
 
 @click.command(context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(min=1, max=100), default=10, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1, max=100),
+    default=10,
+    show_default=True,
+    help="Maximum number of results.",
+)
 @CONFIG
 @AS_JSON
 def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool) -> None:
-    """Search the sections; no model is asked, but for the question's vector where the settings name [embeddings]."""
-    from mkdocs_roaming.cli.common import search_factory
+    """Search the sections of a site.
+
+    No model is called, except for the embedding of the query if the configuration has [embeddings].
+    """
     from mkdocs_roaming.cli.output import print_hits
     from mkdocs_roaming.library.targets import open_target
 

@@ -1,4 +1,4 @@
-"""How answers, trails and hits look on a terminal."""
+"""Answers, trails and search results on a terminal."""
 
 from __future__ import annotations
 
@@ -26,34 +26,39 @@ from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
-from mkdocs_roaming.library.rules import RULES_CALL_ID as PINNED
+from mkdocs_roaming.cli.common import one_line as one_line
+from mkdocs_roaming.cli.common import sanitize as sanitize
+from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
 
-NOT_FROM_THE_DOCS = "Not from the docs: what the model says by itself, unchecked and uncited."
+NOT_FROM_THE_DOCS = "Not from the documentation: answered by the model alone, unchecked and without sources."
 
-_OPENED = {REOPEN_CALL_ID: "Still open", PINNED: "Opened by a rule"}
+_OPEN_LABELS = {REOPEN_CALL_ID: "Still open", RULES_CALL_ID: "Opened by a rule"}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
-# What a page's text could do to a terminal: move its cursor, change its title, hide what follows.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(slots=True)
 class Trail:
-    """Shows on standard error what is read, while it happens; ids name the `site` where it is one of several."""
+    """Prints the steps of an answer on standard error while they happen.
+
+    Attributes:
+        quiet: Print nothing.
+        site: Name of the site, as a prefix of section ids; empty for a single site.
+    """
 
     quiet: bool = False
     site: str = ""
 
     def show(self, event: Event) -> None:
-        """Show one event, if it is one that readers follow."""
+        """Print an event if it is part of the trail."""
         line = trail_line(event, f"{self.site}:" if self.site else "")
         if line and not self.quiet:
             print_line(line)
 
 
-def trail_line(event: Event, before: str = "") -> str:
-    """Give the line of an event that readers follow, with what stands `before` its ids; empty for any other."""
+def trail_line(event: Event, prefix: str = "") -> str:
+    """Return the trail's line for an event, section ids with a prefix; empty for other events."""
     match event:
         case OutlineRead():
             return f"Reading the outline: {event.sections} sections, ~{event.tokens} tokens"
@@ -64,184 +69,146 @@ def trail_line(event: Event, before: str = "") -> str:
             return f"Searched: {one_line(event.query)} ({len(event.sections)} found{how})"
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
-            how = _OPENED.get(event.call, "Opened")
-            return f"{how} {breadcrumb_line(event.section)} [{before}{event.section.id}] ~{event.tokens} tokens{inside}"
+            label = _OPEN_LABELS.get(event.call, "Opened")
+            section = f"{breadcrumb_line(event.section)} [{prefix}{event.section.id}]"
+            return f"{label} {section} ~{event.tokens} tokens{inside}"
         case SectionMissing():
             return f"No section {one_line(event.id)[:40]}"
         case SectionsDropped():
-            return f"Closed again to make room: {', '.join(map(breadcrumb_line, event.sections))}"
+            return f"Closed to free space: {', '.join(map(breadcrumb_line, event.sections))}"
         case _:
             return ""
 
 
+def print_line(line: str) -> None:
+    """Print a line on standard error, dimmed on a terminal."""
+    click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)
+
+
 def print_answer(answer: Answer) -> None:
-    """Print an answer with numbered sources, or what there is to say where there is none."""
-    for line in answer_lines(answer):
+    """Print an answer with numbered sources on standard output, and its status on standard error."""
+    text, *lines = answer_lines(answer) if answer.text and answer.docs else ("", *answer_lines(answer))
+    if text:
+        print_markdown(text)
+    for line in lines:
         click.echo(line)
     if answer.error:
         click.echo(f"roaming: {one_line(answer.error)}", err=True)
     print_line(f"\n{status_line(answer)}")
 
 
+def print_markdown(text: str) -> None:
+    """Print Markdown: rendered on a terminal, as it is elsewhere."""
+    if not sys.stdout.isatty():
+        click.echo(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(click.unstyle(text)))
+
+
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """Give what stands on standard output of an answer."""
+    """Yield the parts of an answer on standard output: text, sources, unsupported statements, notes."""
     if not answer.docs:
         yield f"{NOT_FROM_THE_DOCS}\n"
     if answer.text:
-        yield _text(answer)
+        yield _numbered_text(answer)
     if answer.citations:
         yield "\nSources"
         yield from source_lines(answer.citations)
     if answer.support is not None:
-        yield from _not_supported(answer.support)
+        yield from _unsupported_lines(answer.support)
     elif answer.support_skipped:
-        yield f"\nNot held against its sources: {sanitize(answer.support_skipped)}."
+        yield f"\nNot compared with its sources: {sanitize(answer.support_skipped)}."
     if not answer.text and answer.state != "error":
         yield no_answer_line(answer)
     if answer.not_found is not None:
-        seen = answer.not_found.looked_at or answer.not_found.nearest
-        if seen:
-            yield "\nLooked at" if answer.not_found.looked_at else "\nNearest"
-            for section in seen[:5]:
+        searched = answer.not_found.looked_at
+        sections = searched or answer.not_found.nearest
+        if sections:
+            yield "\nLooked at" if searched else "\nNearest"
+            for section in sections[:5]:
                 yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
     if answer.state == "partial":
-        yield "\nThe docs answer only a part of this."
+        yield "\nThe documentation answers only a part of this."
     if answer.state == "refused" and answer.text:
-        yield "\nThe model does not go on with this."
+        yield "\nThe model stopped here and refused to continue."
     if answer.state == "budget" and answer.text:
         yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
 
 
 def no_answer_line(answer: Answer) -> str:
-    """Give what is said in place of an answer without text: that the docs lack it only where it was looked for."""
+    """Return the line for an answer without text."""
     if answer.state == "refused":
-        return "The model does not answer this."
+        return "The model refused to answer."
     if answer.state == "budget":
         return f"Stopped before there was an answer: the budget of {answer.spent} is spent."
-    return prompts.NO_ANSWER if answer.docs else "The model said nothing."
-
-
-def _text(answer: Answer) -> str:
-    """Give the text with numbered citations, and with what no section supports between marks."""
-    numbers = {section.id: f"[{at}]" for at, section in enumerate(answer.citations, 1)}
-    if answer.support is None:
-        return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
-    notes: list[tuple[int, str]] = []
-    taken = 0
-    for found in _CITATION.finditer(answer.text):
-        notes.append((_utf16(answer.text[: found.start()]) - taken, numbers.get(found[1], found[0])))
-        taken += len(found[0])
-    return _marked(answer.support, notes)
-
-
-def _utf16(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return prompts.NO_ANSWER if answer.docs else "The model returned no text."
 
 
 def support_lines(support: Support) -> Iterator[str]:
-    """Give an answer's text with what no section supports in colour and between marks, and under it what is said there.
-
-    Marks are numbered: `⟦8001⟧1`. So it can be read without colour.
-    """
-    yield _marked(support, ())
-    yield from _not_supported(support)
-
-
-def _marked(support: Support, notes: Sequence[tuple[int, str]]) -> str:
-    """Give the text with its marks, and with notes put in at their offsets, none of them inside a mark."""
-    text = support.text.encode("utf-16-le", "surrogatepass")
-    shown, waiting, edge = list[str](), list(notes), 0
-
-    def plain(end: int) -> None:
-        nonlocal edge
-        while waiting and waiting[0][0] <= end:
-            at, note = waiting.pop(0)
-            shown.extend((_between(text, edge, at), note))
-            edge = max(edge, at)
-        shown.append(_between(text, edge, end))
-
-    for number, mark in enumerate(_numbered(support), 1):
-        plain(mark.start)
-        part = _between(text, mark.start, mark.end)
-        shown.append(click.style(f"⟦{part}⟧{number}", fg="red", underline=True))
-        edge = mark.end
-    plain(len(text) // 2)
-    return "".join(shown).strip()
-
-
-def _not_supported(support: Support) -> Iterator[str]:
-    """Give what is said under a text of its marks, and of sentences that no section says."""
-    text = support.text.encode("utf-16-le", "surrogatepass")
-    told = [
-        f"  {number}  {' '.join(_between(text, mark.start, mark.end).split())}: {sanitize(describe_mark(mark))}"
-        for number, mark in enumerate(_numbered(support), 1)
-    ]
-    for sentence in support.sentences:
-        if sentence.section is None:
-            part = " ".join(_between(text, sentence.start, sentence.end).split())
-            told.append(f"  -  {truncate_at_word(part, 60)}: no section says this")
-    if told:
-        yield "\nNot supported"
-        yield from told
-
-
-def _numbered(support: Support) -> list[Mark]:
-    return [mark for mark in support.unsupported if mark.kind != "sentence"]
+    """Yield a text with numbered, coloured marks such as `⟦8001⟧1`, and the list of unsupported statements."""
+    yield _mark_text(support, ())
+    yield from _unsupported_lines(support)
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
-    """Give numbered sections with their addresses."""
-    for at, section in enumerate(sections, 1):
-        yield f"  [{at}] {breadcrumb_line(section)}\n      {one_line(section.url)}"
+    """Yield numbered sections with their URLs."""
+    for number, section in enumerate(sections, 1):
+        yield f"  [{number}] {breadcrumb_line(section)}\n      {one_line(section.url)}"
 
 
 def status_line(answer: Answer) -> str:
-    """Give how an answer ended, by whom, what was read and what it cost."""
+    """Return state, model, number of sections, tokens and cost of an answer."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
     opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
-    told = [answer.state, one_line(answer.model)]
+    parts = [answer.state, one_line(answer.model)]
     if answer.docs:
-        told.append(("whole site read" if answer.whole_site else opened) + cited)
-        told.append(f"~{answer.tokens_read} tokens read")
+        parts.append(("whole site read" if answer.whole_site else opened) + cited)
+        parts.append(f"~{answer.tokens_read} tokens read")
     else:
-        told.append("without the docs")
+        parts.append("without the docs")
     if answer.model != ExtractiveModel.name:
-        told.append(usage_line(answer.usage, answer.cost, answer.currency))
-    return " · ".join(told)
+        parts.append(usage_line(answer.usage, answer.cost, answer.currency))
+    return " · ".join(parts)
 
 
 def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
-    """Give tokens as the provider counts them, and what they cost where prices are known."""
+    """Return the token usage reported by the provider, with the cost if prices are known."""
     if usage == NO_USAGE:
         return "no tokens counted"
-    told = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
-    return told if cost is None else f"{told} · {format_money(cost)} {sanitize(currency)}"
+    line = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
+    return line if cost is None else f"{line} · {format_money(cost)} {sanitize(currency)}"
 
 
 def format_money(amount: float) -> str:
-    """Give an amount with two digits that tell."""
-    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.{1 - _exponent(amount)}f}"
+    """Return an amount with two significant digits, at least two decimals."""
+    if amount >= 1 or not amount:
+        return f"{amount:.2f}"
+    exponent = min(int(f"{amount:e}".partition("e")[2]), -1)
+    return f"{amount:.{1 - exponent}f}"
 
 
 def print_hits(hits: Sequence[TargetHit]) -> None:
-    """Print hits: id and breadcrumb, address, snippet; the age of the crawl if they are of a store."""
+    """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
     for found in hits:
-        sections, place = found.library.sections, found.hit.place
-        title = one_line(" › ".join(sections.breadcrumb(place)))
+        sections, section = found.library.sections, found.hit.place
+        title = one_line(" › ".join(sections.breadcrumb(section)))
         age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
-        click.echo(f"[{place.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {one_line(sections.url(place))}{age}")
+        click.echo(f"[{section.id}] {click.style(title, bold=True)}")
+        click.echo(f"  {one_line(sections.url(section))}{age}")
         if found.hit.snippet:
             click.echo(f"  {one_line(found.hit.snippet)}")
 
 
 def freshness_line(site: SiteInfo | None) -> str:
-    """Return the line above the text of a store's site that says when it was crawled; empty for a single site."""
+    """Return the line with the age of a store's site; empty for a single site."""
     return f"{site.key}, crawled {format_age(site.crawled)}\n" if site else ""
 
 
 def format_age(then: float, now: float | None = None) -> str:
-    """Return how long ago a time was: `3 hours ago`."""
+    """Return the time since `then`, in Unix seconds, as `3 hours ago`."""
     seconds = max(0.0, (time.time() if now is None else now) - then)
     for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
@@ -250,30 +217,68 @@ def format_age(then: float, now: float | None = None) -> str:
     return "just now"
 
 
-def sanitize(text: str) -> str:
-    """Give text without what could steer a terminal."""
-    return _CONTROL.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """Give text on one line, as `clean` does: nothing in it can look like a line of ours."""
-    return sanitize(" ".join(text.split()))
-
-
 def breadcrumb_line(section: Reference) -> str:
-    """Give a section's place in the docs."""
+    """Return a section's breadcrumb on one line."""
     return one_line(" › ".join(section.breadcrumb))
 
 
-def print_line(line: str) -> None:
-    """Print a line beside the answer, on standard error."""
-    click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)
+def _numbered_text(answer: Answer) -> str:
+    """Return the text with numbered citations and with marks on unsupported text."""
+    numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
+    if answer.support is None:
+        return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
+    notes: list[tuple[int, str]] = []
+    removed = 0
+    for found in _CITATION.finditer(answer.text):
+        notes.append((_utf16_length(answer.text[: found.start()]) - removed, numbers.get(found[1], found[0])))
+        removed += len(found[0])
+    return _mark_text(answer.support, notes)
 
 
-def _between(text: bytes, start: int, end: int) -> str:
-    """Give a slice of a text by its UTF-16 offsets, fit for a terminal."""
+def _mark_text(support: Support, notes: Sequence[tuple[int, str]]) -> str:
+    """Return the text with its marks, and with notes inserted at their UTF-16 offsets, never inside a mark."""
+    text = support.text.encode("utf-16-le", "surrogatepass")
+    output, pending, edge = list[str](), list(notes), 0
+
+    def copy_until(end: int) -> None:
+        nonlocal edge
+        while pending and pending[0][0] <= end:
+            offset, note = pending.pop(0)
+            output.extend((_slice_utf16(text, edge, offset), note))
+            edge = max(edge, offset)
+        output.append(_slice_utf16(text, edge, end))
+
+    for number, mark in enumerate(_numbered_marks(support), 1):
+        copy_until(mark.start)
+        part = _slice_utf16(text, mark.start, mark.end)
+        output.append(click.style(f"⟦{part}⟧{number}", fg="red", underline=True))
+        edge = mark.end
+    copy_until(len(text) // 2)
+    return "".join(output).strip()
+
+
+def _unsupported_lines(support: Support) -> Iterator[str]:
+    text = support.text.encode("utf-16-le", "surrogatepass")
+    lines = [
+        f"  {number}  {' '.join(_slice_utf16(text, mark.start, mark.end).split())}: {sanitize(describe_mark(mark))}"
+        for number, mark in enumerate(_numbered_marks(support), 1)
+    ]
+    for sentence in support.sentences:
+        if sentence.section is None:
+            part = " ".join(_slice_utf16(text, sentence.start, sentence.end).split())
+            lines.append(f"  -  {truncate_at_word(part, 60)}: no section says this")
+    if lines:
+        yield "\nNot supported"
+        yield from lines
+
+
+def _numbered_marks(support: Support) -> list[Mark]:
+    return [mark for mark in support.unsupported if mark.kind != "sentence"]
+
+
+def _utf16_length(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _slice_utf16(text: bytes, start: int, end: int) -> str:
     return sanitize(text[2 * start : 2 * end].decode("utf-16-le", "replace"))
-
-
-def _exponent(amount: float) -> int:
-    return min(int(f"{amount:e}".partition("e")[2]), -1)

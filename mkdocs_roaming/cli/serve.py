@@ -1,4 +1,4 @@
-"""`roaming serve`: the answer endpoint."""
+"""`roaming serve`."""
 
 from __future__ import annotations
 
@@ -13,47 +13,52 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.ask import model_options, resolve_options
-from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES
+from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, ResolvedOptions, model_options
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.serve.middleware import ASGIApp
 
-_OPEN = 16
-"""Sites of a store whose search stays in memory."""
-_OF_ONE_SITE = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
+_OPEN_SITES = 16
+"""Number of sites of a store whose search index stays in memory."""
+_SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
 
 
 @click.command()
 @LIBRARY
-@click.option("--host", envvar="ROAMING_HOST", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", envvar="ROAMING_HOST", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", envvar="ROAMING_PORT", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any."
+    "--port",
+    envvar="ROAMING_PORT",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port; 0 selects a free one.",
 )
 @click.option(
     "--site",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Serve this built site, too; with `Accept: text/markdown` its Markdown.",
+    help="Also serve this built site; with `Accept: text/markdown` its Markdown.",
+)
+@click.option("--allow-host", "hosts", multiple=True, envvar="ROAMING_HOSTS", help="Additional host name. Repeatable.")
+@click.option(
+    "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Origin whose pages may ask. Repeatable."
 )
 @click.option(
-    "--allow-host", "hosts", multiple=True, envvar="ROAMING_HOSTS", help="Answer to this name, too. May be repeated."
-)
-@click.option(
-    "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Pages of this site may ask, too."
-)
-@click.option(
-    "--proxies", type=click.IntRange(min=0), envvar="ROAMING_PROXIES", help="How many servers of ours stand in front."
+    "--proxies",
+    type=click.IntRange(min=0),
+    envvar="ROAMING_PROXIES",
+    help="Number of trusted reverse proxies (default: 0).",
 )
 @model_options
 @TRUST_RULES
-@click.option("--check-config", is_flag=True, help="Print what is configured, without secrets, and end.")
+@click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
 def serve(lib: str, check_config: bool, **given: Any) -> None:
     """Answer questions over HTTP.
 
-    LIB may be the address of a published site; nothing else of it is needed. A new deployment is noticed within a
-    minute. Keys are taken from the environment alone; ROAMING_KEY signs what follow-ups refer to. A store of many
-    sites is listed, searched and opened, by agents too; questions are answered from one site.
+    LIB can be the URL of a published site. A new deployment is noticed within a minute. API keys are read from the
+    environment; ROAMING_KEY signs the context of follow-up questions. For a store, sites are listed, searched and
+    opened, also by agents; questions are answered for single sites only.
     """
     _check_packages()
     from mkdocs_roaming.library.targets import open_target
@@ -63,12 +68,12 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     from mkdocs_roaming.serve.service import AnswerConfig
 
     own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
-    options = resolve_options(given)
-    model, budget = options.answering()
+    options = ResolvedOptions.from_options(given)
+    model, budget = options.create_model()
     _check_path(lib)
-    way = AnswerConfig(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
-    configured = build_config(ServeOptions(lib, **own), way, options.settings, os.environ)
-    target = open_target(lib, search=way.finding, open_sites=_OPEN, refresh_seconds=configured.serving.every)
+    answers = AnswerConfig(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
+    configured = build_config(ServeOptions(lib, **own), answers, options.settings, os.environ)
+    target = open_target(lib, search=answers.finding, open_sites=_OPEN_SITES, refresh_seconds=configured.serving.every)
     app: ASGIApp
     if target.store is None:
         app = create_app(replace(configured.serving, taken=freeze_objects))
@@ -85,33 +90,33 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
 
 
 def _refuse_site_options(lib: str) -> None:
-    """Raise UsageError for options on the command line that configure the answers of one site.
+    """Raise UsageError for command-line options that configure answers of a single site.
 
-    In settings and environment they may be meant for other endpoints that read the same.
+    Configuration file and environment are shared with other endpoints and are not checked.
     """
     context = click.get_current_context()
-    for name in _OF_ONE_SITE:
+    for name in _SINGLE_SITE_OPTIONS:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
-            raise UsageError(f"--{option}: is about answers from one site; serve {lib}/SITE with it")
+            raise UsageError(f"--{option}: applies to a single site; serve {lib}/SITE instead")
 
 
 def _check_packages() -> None:
     missing = [name for name in ("limits", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
-        raise UsageError(f"serving needs the package {missing[0]}; pip install 'mkdocs-roaming[serve]'")
+        raise UsageError(f"roaming serve needs the package {missing[0]}: pip install 'mkdocs-roaming[serve]'")
 
 
 def _check_path(lib: str) -> None:
-    """Refuse a folder that isn't there: an address may come up later, a mistyped path will not."""
+    """Raise UsageError for a missing folder; a URL may become available later."""
     from mkdocs_roaming.serve.redaction import strip_passwords
 
     try:
         urlsplit(lib)
     except ValueError as error:
-        raise UsageError(f"{strip_passwords(lib)}: no address ({error})") from None
+        raise UsageError(f"{strip_passwords(lib)}: invalid URL ({error})") from None
     if "://" not in lib and not Path(lib).exists():
-        raise UsageError(f"{lib}: no such folder or file; check the path; an address begins with https://")
+        raise UsageError(f"{lib}: no such folder or file; check the path (a URL starts with https://)")
 
 
 def _warn(line: str) -> None:

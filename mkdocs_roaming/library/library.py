@@ -416,7 +416,7 @@ def _open_path(path: Path) -> Library:
     except (OSError, ValueError):
         is_file = False
     if not is_file:
-        raise LibraryError(f"{path}: no such folder or file; check the path; an address begins with https://")
+        raise LibraryError(f"{path}: no such folder or file; check the path; a URL starts with https://")
     if path.suffix == ".json":
         root = path.resolve().parent
         return _open_folder(root.parent if root.name == "roaming" else root, path)

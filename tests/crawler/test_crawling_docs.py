@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from reference import load_commands
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -51,7 +52,7 @@ def test_every_option_is_documented() -> None:
     """docs/guides/crawl.md names every option of `crawl`, and no other; those for many sites stand in docs/guides/many-sites.md."""
     text = FILE.read_text("utf-8")
     fleet = (FILE.parent / "many-sites.md").read_text("utf-8")
-    known = {option for one in main.commands["crawl"].params for option in one.opts if option.startswith("--")}
+    known = {option for one in load_commands()["crawl"].params for option in one.opts if option.startswith("--")}
     settled = {"--output", "--name", "--description", "--workers"}  # told by --help alone
     settled |= {"--search", "--config"}  # told where search by meaning is
     others = {"--scrapy"}  # the benchmark's

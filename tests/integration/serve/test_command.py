@@ -333,7 +333,7 @@ def test_a_mistyped_folder_is_told_at_once() -> None:
     result = roaming("nowhere")
     assert result.exit_code == 1
     assert (
-        result.stderr == "roaming: nowhere: no such folder or file; check the path; an address begins with https://\n"
+        result.stderr == "roaming: nowhere: no such folder or file; check the path; a URL starts with https://\n"
     )
     assert roaming("ftp://x.example/").exit_code == 1
 

@@ -62,7 +62,7 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
     folder = site.publish(tmp_path / "site")
     assert (
         refusal(tmp_path / "none")
-        == f"LibraryError: {tmp_path / 'none'}: no such folder or file; check the path; an address begins with https://"
+        == f"LibraryError: {tmp_path / 'none'}: no such folder or file; check the path; a URL starts with https://"
     )
     bare = tmp_path / "bare"
     bare.mkdir()

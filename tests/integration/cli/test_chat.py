@@ -1,4 +1,4 @@
-"""`roaming chat`: follow-ups, commands, what is saved, and that Ctrl-C stops an answer but not the conversation."""
+"""`roaming chat`: follow-up questions, commands, saved conversations and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.chat import _DO, COMMANDS, HELP, Chat
+from mkdocs_roaming.cli.chat import _HANDLERS, COMMANDS, HELP, Chat
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library, library_from_markdown
 
-KETTLE = Path(__file__).parent / "golden" / "answer" / "kettle.md"
+KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def ids(library: Library) -> dict[str, str]:
 
 @dataclass
 class Talk:
-    """A conversation that was held: what was printed, what went beside it, what its models were asked."""
+    """Output, progress lines, number of prompts and models of a conversation."""
 
     out: str
     aside: str
@@ -70,7 +70,7 @@ def talk(
     whole_site_tokens: int = 0,
     model: Model | None = None,
 ) -> Talk:
-    """Hold a conversation: a line that is an exception is raised where the line would be read."""
+    """Run a conversation; an exception among the lines is raised instead of returning a line."""
     mine = ScriptedModel(replies, name="m-1")
     out: list[str] = []
     aside: list[str] = []
@@ -87,10 +87,10 @@ def talk(
 
     def models(name: str | None) -> tuple[Model, Budget]:
         if name and name not in (others or {}):
-            raise UsageError(f"there is no model {name!r}")
+            raise UsageError(f"unknown model {name!r}")
         return (others or {})[name] if name else model or mine, budget or Budget()
 
-    chat = Chat(library, models, read=read, out=out.append, aside=aside.append, whole_site_tokens=whole_site_tokens)
+    chat = Chat(library, models, read=read, write=out.append, notify=aside.append, whole_site_tokens=whole_site_tokens)
     chat.run()
     return Talk("\n".join(out), "\n".join(aside), asked, chat, {None: mine, **(others or {})})
 
@@ -99,46 +99,40 @@ def opens(*ids: str) -> ToolCall:
     return ToolCall("a", "expand_sections", {"ids": list(ids)})
 
 
-# Questions
-
-
-def test_a_question_is_answered_with_trail_sources_and_cost(library: Library, ids: dict[str, str]) -> None:
-    """What is read goes beside the answer; the answer has numbered sources; the end says what it cost."""
+def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    held = talk(
+    result = talk(
         library,
         ["Which port?"],
         [opens(server), Usage(10)],
         [Text(f"8642 [^{server}]."), Usage(5, 0, 0, 2)],
         budget=Budget(prices=Prices(input=100_000, currency="EUR")),
     )
-    assert held.out == "8642[1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/".replace(
+    assert result.out == "8642[1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/".replace(
         "8642[1]", "8642 [1]"
     )
-    assert "Opened Settings › Server" in held.aside
-    assert "tokens: 15 in, 0 from cache, 0 to cache, 2 out · 1.50 EUR" in held.aside
+    assert "Opened Settings › Server" in result.aside
+    assert "tokens: 15 in, 0 from cache, 0 to cache, 2 out · 1.50 EUR" in result.aside
 
 
-def test_a_follow_up_knows_what_was_said_and_opened(library: Library, ids: dict[str, str]) -> None:
-    """The model sees the earlier turns, and the sections stand open again."""
+def test_chat_follow_up_contains_earlier_turns_and_open_sections(library: Library, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    held = talk(
+    result = talk(
         library,
         ["Which port?", "", "Where?"],
         [opens(server)],
         [Text(f"8642 [^{server}].")],
         [Text(f"On 127.0.0.1 [^{server}].")],
     )
-    turns = held.models[None].requests[2].turns
+    turns = result.models[None].requests[2].turns
     assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn, UserTurn, AssistantTurn, ToolTurn]
-    assert "On 127.0.0.1 [1]." in held.out
-    assert held.aside.count("Still open Settings › Server") == 1
+    assert "On 127.0.0.1 [1]." in result.out
+    assert result.aside.count("Still open Settings › Server") == 1
 
 
-def test_a_follow_up_on_nothing_knows_what_was_asked(library: Library) -> None:
-    """Where the docs did not answer, the next question still follows on."""
-    held = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
-    first, said, second = held.models[None].requests[1].turns
+def test_chat_follow_up_after_not_found_contains_earlier_question(library: Library) -> None:
+    result = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
+    first, said, second = result.models[None].requests[1].turns
     assert isinstance(first, UserTurn)
     assert isinstance(said, AssistantTurn)
     assert (first.question, said.text) == ("Who made it?", "The docs do not seem to answer this. [^none]")
@@ -146,25 +140,20 @@ def test_a_follow_up_on_nothing_knows_what_was_asked(library: Library) -> None:
 
 
 @pytest.mark.parametrize("reason", ["refusal", "length"])
-def test_a_follow_up_is_not_told_of_an_answer_that_was_none(
-    library: Library, reason: Literal["refusal", "length"]
-) -> None:
-    """The docs are not said to lack what was refused, or broken off before it began."""
-    held = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop(reason)], [Text("No [^none].")])
-    assert [type(turn) for turn in held.models[None].requests[1].turns] == [UserTurn]
+def test_chat_follow_up_omits_refused_or_empty_answer(library: Library, reason: Literal["refusal", "length"]) -> None:
+    result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop(reason)], [Text("No [^none].")])
+    assert [type(turn) for turn in result.models[None].requests[1].turns] == [UserTurn]
 
 
-def test_six_turns_are_remembered(library: Library) -> None:
-    """A long conversation does not grow without end."""
-    held = talk(library, [f"Question {at}?" for at in range(9)], *[[Text("No [^none].")]] * 9)
-    turns = [turn for turn in held.models[None].requests[8].turns if isinstance(turn, UserTurn)]
+def test_chat_remembers_last_six_turns(library: Library) -> None:
+    result = talk(library, [f"Question {at}?" for at in range(9)], *[[Text("No [^none].")]] * 9)
+    turns = [turn for turn in result.models[None].requests[8].turns if isinstance(turn, UserTurn)]
     assert [turn.question for turn in turns] == [f"Question {at}?" for at in range(2, 9)]
 
 
-def test_docs_and_nodocs_ask_the_last_question_again(library: Library, ids: dict[str, str]) -> None:
-    """Without the docs it is labelled and leaves no trace in the conversation; with them it is asked as it was."""
+def test_chat_docs_and_nodocs_repeat_last_question(library: Library, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    held = talk(
+    result = talk(
         library,
         ["Which port?", "/nodocs", "/docs", "Why?"],
         [Text("Dunno [^none].")],
@@ -173,118 +162,104 @@ def test_docs_and_nodocs_ask_the_last_question_again(library: Library, ids: dict
         [Text(f"8642 [^{server}].")],
         [Text("No [^none].")],
     )
-    assert "Not from the docs" in held.out
-    assert "80, I guess." in held.out
-    requests = held.models[None].requests
+    assert "Not from the documentation" in result.out
+    assert "80, I guess." in result.out
+    requests = result.models[None].requests
     assert requests[1].tools == ()
     assert requests[2].turns == requests[0].turns
     said = [turn.text for turn in requests[4].turns if isinstance(turn, AssistantTurn)]
     assert said[0] == f"8642 [^{server}]."
     assert len(said) == 2  # the answer, and the sections that stand open again
-    assert [trace.docs for trace in held.chat.traces] == [True, False, True, True]
+    assert [trace.docs for trace in result.chat.traces] == [True, False, True, True]
 
 
-def test_an_answer_that_fails_does_not_end_the_conversation(library: Library) -> None:
-    """The error is one line; the next question is asked."""
-    held = talk(library, ["Which port?", "Again?"])
-    assert held.aside.count("roaming: the script has 0 replies") == 2
-    assert held.prompts == 3
+def test_chat_continues_after_failed_answer(library: Library) -> None:
+    result = talk(library, ["Which port?", "Again?"])
+    assert result.aside.count("roaming: the script has 0 replies") == 2
+    assert result.prompts == 3
 
 
-# Commands
-
-
-def test_help_lists_every_command(library: Library) -> None:
-    """And the Tab key completes them."""
+def test_chat_help_lists_every_command(library: Library) -> None:
     assert talk(library, ["/help"]).out == HELP
     named = {line.split()[0] for line in HELP.splitlines() if line.startswith("/")}
-    assert named == set(COMMANDS) == {f"/{name}" for name in _DO if name != "mode"} | {"/quit"}
+    assert named == set(COMMANDS) == {f"/{name}" for name in _HANDLERS if name != "mode"} | {"/quit"}
 
 
-def test_the_model_can_be_changed(library: Library) -> None:
-    """From the next answer on; one that does not exist changes nothing."""
+def test_chat_model_command_changes_model(library: Library) -> None:
     other = ScriptedModel([[Text("No [^none].")]], name="m-2")
-    held = talk(library, ["/model", "/model m-3", "/mode m-2", "Port?"], others={"m-2": other})
-    said = held.aside.splitlines()
-    assert said[1:4] == ["m-1 answers.", "roaming: there is no model 'm-3'", "m-2 answers."]
+    result = talk(library, ["/model", "/model m-3", "/mode m-2", "Port?"], others={"m-2": other})
+    notices = result.aside.splitlines()
+    assert notices[1:4] == ["Model: m-1.", "roaming: unknown model 'm-3'", "Model: m-2."]
     assert len(other.requests) == 1
 
 
-def test_sections_can_be_shown(library: Library, ids: dict[str, str]) -> None:
-    """By id, several at once, or by address; an unknown one is named."""
-    held = talk(library, [f"/open {ids['Server']} [{ids['Logs']}]", "/open nowhere"])
-    assert "8642" in held.out
-    assert "Settings › Logs" in held.out
-    assert "roaming: no section 'nowhere'" in held.aside
+def test_chat_open_prints_sections(library: Library, ids: dict[str, str]) -> None:
+    result = talk(library, [f"/open {ids['Server']} [{ids['Logs']}]", "/open nowhere"])
+    assert "8642" in result.out
+    assert "Settings › Logs" in result.out
+    assert "roaming: no section 'nowhere'" in result.aside
 
 
-def test_sources_and_cost_of_the_conversation(library: Library, ids: dict[str, str]) -> None:
-    """The last answer's sources with their addresses; the sum over all answers."""
+def test_chat_sources_and_cost_print_urls_and_sum(library: Library, ids: dict[str, str]) -> None:
     server = ids["Server"]
     replies = [[opens(server), Usage(1_000_000)], [Text(f"8642 [^{server}]."), Usage(500_000, 0, 0, 7)]]
-    held = talk(
+    result = talk(
         library, ["Port?", "/sources", "/cost"], *replies, budget=Budget(prices=Prices(input=2.0, currency="EUR"))
     )
-    assert held.out.endswith(
+    assert result.out.endswith(
         "  [1] Settings › Server\n      https://kettle.example/\n"
         "1 answer · tokens: 1500000 in, 0 from cache, 0 to cache, 7 out\n3.00 EUR"
     )
 
 
-def test_answers_without_a_price_are_told_apart(library: Library) -> None:
-    """A sum is never taken for the whole where it is a part."""
+def test_chat_cost_names_number_of_priced_answers(library: Library) -> None:
     uncounted = ScriptedModel([[Text("No [^none].")]], name="m-2")
-    held = talk(
+    result = talk(
         library,
         ["Port?", "/model m-2", "Port?", "/cost"],
         [Text("No [^none]."), Usage(1_000_000)],
         others={"m-2": uncounted},
         budget=Budget(prices=Prices(input=2.0)),
     )
-    assert held.out.endswith("2 answers · tokens: 1000000 in, 0 from cache, 0 to cache, 0 out\n2.00 USD for 1 of them")
+    assert result.out.endswith(
+        "2 answers · tokens: 1000000 in, 0 from cache, 0 to cache, 0 out\n2.00 USD for 1 of them"
+    )
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
-        ("/docs", "nothing was asked yet"),
-        ("/nodocs", "nothing was asked yet"),
-        ("/sources", "nothing was answered yet"),
-        ("/cost", "nothing was answered yet"),
-        ("/save x.md", "nothing was answered yet"),
-        ("/save", "/save needs a file"),
+        ("/docs", "no question was asked yet"),
+        ("/nodocs", "no question was asked yet"),
+        ("/sources", "there is no answer yet"),
+        ("/cost", "there is no answer yet"),
+        ("/save x.md", "there is no answer yet"),
+        ("/save", "/save needs one file name"),
         ("/open", "/open needs an id"),
-        ("/bogus", "there is no /bogus; /help lists the commands"),
+        ("/bogus", "no command /bogus; /help lists the commands"),
     ],
 )
-def test_a_command_that_cannot_be_obeyed_says_why(library: Library, line: str, says: str) -> None:
-    """In one line; the conversation goes on."""
-    held = talk(library, [line, "/help"])
-    assert says in held.aside
-    assert held.out == HELP
+def test_chat_invalid_command_prints_reason(library: Library, line: str, message: str) -> None:
+    result = talk(library, [line, "/help"])
+    assert message in result.aside
+    assert result.out == HELP
 
 
 @pytest.mark.parametrize("question", ["/etc/kettle.conf is where?", " /docs is what?"])
-def test_a_path_is_a_question(library: Library, question: str) -> None:
-    """Only a word alone behind the slash is a command; a space in front makes a question of any line."""
-    held = talk(library, [question], [Text("No [^none].")])
-    assert len(held.models[None].requests) == 1
+def test_chat_line_with_path_or_leading_space_is_question(library: Library, question: str) -> None:
+    result = talk(library, [question], [Text("No [^none].")])
+    assert len(result.models[None].requests) == 1
 
 
-def test_a_model_without_docs_is_needed_for_nodocs(library: Library) -> None:
-    """The offline model says why it cannot."""
-    held = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
-    assert "roaming: the model offline only quotes the documentation" in held.aside
+def test_chat_nodocs_with_offline_model_prints_reason(library: Library) -> None:
+    result = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
+    assert "roaming: offline quotes the docs and knows nothing else" in result.aside
 
 
-# Saving
-
-
-def test_a_conversation_is_saved_as_markdown(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
-    """Questions are headings, sources are footnotes, each once; what is not from the docs says so."""
+def test_chat_save_writes_markdown_with_footnotes(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
     server = ids["Server"]
     path = tmp_path / "talk.md"
-    held = talk(
+    result = talk(
         library,
         ["Which port?", "Sure?", "/nodocs", f"/save {path}"],
         [opens(server)],
@@ -292,25 +267,23 @@ def test_a_conversation_is_saved_as_markdown(library: Library, ids: dict[str, st
         [Text(f"Yes [^{server}].")],
         [Text("80.")],
     )
-    assert f"Saved {path}." in held.aside
+    assert f"Saved {path}." in result.aside
     text = path.read_text("utf-8")
     assert text.startswith("# Kettle\n\nQuestions about <https://kettle.example/>.\n\n## Which port?\n\n8642 [^")
-    assert "## Sure?\n\n> Not from the docs" in text
+    assert "## Sure?\n\n> Not from the documentation" in text
     assert text.count(f"[^{server}]: [Settings › Server](<https://kettle.example/>)") == 1
 
 
 @pytest.mark.parametrize("name", ["talk.md", "talk.json"])
-def test_half_a_character_is_saved_as_far_as_it_goes(library: Library, tmp_path: Path, name: str) -> None:
-    """Models send them; the conversation is not lost for it."""
-    held = talk(
+def test_chat_save_accepts_lone_surrogates(library: Library, tmp_path: Path, name: str) -> None:
+    result = talk(
         library, ["Which port \udcff?", "/nodocs", f"/save {tmp_path / name}"], [Text("No.")], [Text("\ud83d 80.")]
     )
-    assert "Saved " in held.aside
+    assert "Saved " in result.aside
     assert "80." in (tmp_path / name).read_text("utf-8")
 
 
-def test_a_conversation_is_saved_as_a_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
-    """Each answer in it can be played again by itself, follow-ups too."""
+def test_chat_save_writes_replayable_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
     server = ids["Server"]
     path = tmp_path / "talk.json"
     (tmp_path / "kettle.md").write_bytes(KETTLE.read_bytes())
@@ -322,13 +295,9 @@ def test_a_conversation_is_saved_as_a_trace(library: Library, ids: dict[str, str
     assert (done.exit_code, done.stdout.count("The same: ")) == (0, 3)
 
 
-def test_a_file_that_cannot_be_written_is_told(library: Library, tmp_path: Path) -> None:
-    """Nothing is lost: another name can be given."""
-    held = talk(library, ["?", f"/save {tmp_path / 'no' / 'x.md'}"], [Text("No [^none].")])
-    assert "cannot be written" in held.aside
-
-
-# Leaving
+def test_chat_save_reports_unwritable_file(library: Library, tmp_path: Path) -> None:
+    result = talk(library, ["?", f"/save {tmp_path / 'no' / 'x.md'}"], [Text("No [^none].")])
+    assert "cannot be written" in result.aside
 
 
 @pytest.mark.parametrize(
@@ -341,13 +310,13 @@ def test_a_file_that_cannot_be_written_is_told(library: Library, tmp_path: Path)
         ([KeyboardInterrupt, "/help", KeyboardInterrupt, KeyboardInterrupt, "never"], 4),
     ],
 )
-def test_how_a_conversation_ends(library: Library, lines: list[str | type[BaseException]], prompts: int) -> None:
-    """With the last line, with /quit, or with Ctrl-C twice in a row at the prompt."""
+def test_chat_ends_with_input_quit_or_double_ctrl_c(
+    library: Library, lines: list[str | type[BaseException]], prompts: int
+) -> None:
     assert talk(library, lines).prompts == prompts
 
 
-def test_ctrl_c_cancels_the_answer_and_not_the_conversation(library: Library) -> None:
-    """The model's reply is closed; the next line is read."""
+def test_chat_ctrl_c_cancels_answer_only(library: Library) -> None:
 
     class Interrupted:
         name = "m-1"
@@ -364,15 +333,14 @@ def test_ctrl_c_cancels_the_answer_and_not_the_conversation(library: Library) ->
                 self.closed = True
 
     model = Interrupted()
-    held = talk(library, ["Which port?", "/help"], model=model)
-    assert "Cancelled." in held.aside
-    assert held.out == HELP
+    result = talk(library, ["Which port?", "/help"], model=model)
+    assert "Cancelled." in result.aside
+    assert result.out == HELP
     assert model.closed
-    assert held.chat.traces == []
+    assert result.chat.traces == []
 
 
-def test_a_line_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 end neither the question nor the conversation."""
+def test_chat_accepts_input_in_another_encoding(tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("# Lamp\n\nA lamp for caf\u00e9s takes 3.7 watts.\n", "utf-8")
     command = [sys.executable, "-m", "mkdocs_roaming", "chat", "lamp.md", "--model", "offline"]
     environ = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
@@ -382,8 +350,7 @@ def test_a_line_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) ->
     assert "3.7 watts" in ended.stdout.decode()
 
 
-def test_questions_come_through_a_pipe(tmp_path: Path) -> None:
-    """No prompt is printed, the last line ends it; answers alone stand on standard output."""
+def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:
     file = tmp_path / "kettle.md"
     file.write_bytes(KETTLE.read_bytes())
     result = CliRunner().invoke(main, ["chat", str(file)], input="Which port is the default?\n/sources\n")
@@ -391,23 +358,21 @@ def test_questions_come_through_a_pipe(tmp_path: Path) -> None:
     assert "8642" in result.stdout
     assert "? " not in result.stdout.replace("default? ", "")
     assert result.stdout.count("Settings › Server\n") == 2
-    assert result.stderr.startswith("kettle: ask, or /help. offline answers.\n")
+    assert result.stderr.startswith("kettle: type a question or /help. Model: offline.\n")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"), [(["--model", "gpt"], "unknown model 'gpt'"), (["--config", "x"], "x: cannot")]
+    ("arguments", "message"), [(["--model", "gpt"], "no model 'gpt'"), (["--config", "x"], "x: cannot")]
 )
-def test_a_mistake_is_told_before_the_conversation(tmp_path: Path, arguments: list[str], says: str) -> None:
-    """One line, exit code 1."""
+def test_chat_reports_invalid_options_before_starting(tmp_path: Path, arguments: list[str], message: str) -> None:
     file = tmp_path / "kettle.md"
     file.write_bytes(KETTLE.read_bytes())
     result = CliRunner().invoke(main, ["chat", str(file), *arguments])
-    assert (result.exit_code, result.stderr.count("\n"), says in result.stderr) == (1, 1, True)
+    assert (result.exit_code, result.stderr.count("\n"), message in result.stderr) == (1, 1, True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pty")
-def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
-    """With a prompt, line editing and Ctrl-C: an answer that hangs is cancelled, the next one comes, /quit leaves."""
+def test_chat_in_terminal_prompts_and_cancels_answer(tmp_path: Path) -> None:
     import pty
 
     file = tmp_path / "kettle.md"
@@ -421,7 +386,7 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, cwd=tmp_path)
         os.close(theirs)
         try:
-            seen = Seen(ours)
+            seen = TerminalOutput(ours)
             seen.until("? ")
             os.write(ours, b"Which port is the default?\n")
             silent.settimeout(20)
@@ -431,7 +396,7 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
             connection.close()
             seen.until("? ")
             os.write(ours, b"/model offline\n")
-            seen.until("offline answers.")
+            seen.until("Model: offline.")
             os.write(ours, b"/docs\n")
             seen.until("8642")
             os.write(ours, b"/quit\n")
@@ -442,8 +407,8 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
             os.close(ours)
 
 
-class Seen:
-    """What a terminal shows, read until something stands there."""
+class TerminalOutput:
+    """Output of a pseudo-terminal."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal, self._text = terminal, ""
@@ -451,11 +416,11 @@ class Seen:
     def until(self, wanted: str) -> None:
         while wanted not in self._text:
             ready, _, _ = select.select([self._terminal], [], [], 60)
-            assert ready, f"{wanted!r} did not come in a minute; there is {self._text!r}"
+            assert ready, f"{wanted!r} did not appear within a minute; output: {self._text!r}"
             try:
                 piece = os.read(self._terminal, 4096).decode("utf-8", "replace")
             except OSError:
                 piece = ""
-            assert piece, f"{wanted!r} never came; there is {self._text!r}"
+            assert piece, f"{wanted!r} never appeared; output: {self._text!r}"
             self._text += piece
         self._text = self._text.partition(wanted)[2]

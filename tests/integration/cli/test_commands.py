@@ -1,4 +1,4 @@
-"""The command line: what each command prints, how it ends, and that no mistake shows a traceback."""
+"""Output, exit codes and error messages of the commands."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
+from reference import load_commands
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
@@ -25,7 +26,7 @@ from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.pipeline import convert_pages
 from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 
-COMMANDS = sorted(main.commands)
+COMMANDS = sorted(load_commands())
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Pumps", "pumps/"), NavItem("Lamps", "lamps/"))))
 PAGES = (
     Page("", "Home", '<h1>Welcome</h1><p>Start with <a href="pumps/">the pumps</a>.</p>'),
@@ -68,16 +69,14 @@ def roaming(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def test_the_outline_is_printed(site: Path) -> None:
-    """`outline` prints ids, titles and openings, in nav order."""
+def test_outline_prints_ids_titles_and_openings_in_nav_order(site: Path) -> None:
     result = roaming("outline", site)
     assert result.exit_code == 0
     titles = [line.split("] ")[1].split(" — ")[0] for line in result.stdout.splitlines()[1:]]
     assert titles == ["Welcome", "Guide", "Pumps", "Pressure", "Oil", "Lamps", "Colours"]
 
 
-def test_a_branch_of_the_outline(site: Path) -> None:
-    """`outline LIB ID` prints the branch below an id; an unknown one is named."""
+def test_outline_prints_branch_below_id(site: Path) -> None:
     id_ = json.loads(roaming("search", site, "bilge", "--json").stdout)[0]["id"]
     assert "Pressure" in roaming("outline", site, id_).stdout
     result = roaming("outline", site, "00000000")
@@ -85,15 +84,13 @@ def test_a_branch_of_the_outline(site: Path) -> None:
     assert "take an id from the outline" in result.stderr
 
 
-def test_the_comment_style(site: Path) -> None:
-    """The Roaming RAG form is one option away."""
+def test_outline_supports_comment_style(site: Path) -> None:
     assert (
         '<!-- Section collapsed - expand with expand_section("' in roaming("outline", site, "--style", "comment").stdout
     )
 
 
-def test_sections_are_opened_by_address(site: Path) -> None:
-    """`expand` takes ids, paths with anchors and URLs, several at once."""
+def test_expand_accepts_paths_and_urls(site: Path) -> None:
     result = roaming("expand", site, "pumps/#oil", "https://boat.example/lamps/#colours")
     assert result.exit_code == 0
     assert "every 310 hours" in result.stdout
@@ -101,8 +98,7 @@ def test_sections_are_opened_by_address(site: Path) -> None:
     assert roaming("expand", site, "pumps/#nowhere").exit_code == 1
 
 
-def test_search_prints_hits_best_first(site: Path) -> None:
-    """`search` prints id, breadcrumb, address and a snippet."""
+def test_search_prints_best_results_first(site: Path) -> None:
     result = roaming("search", site, "bilge pump bar")
     lines = result.stdout.splitlines()
     assert lines[0].endswith("Guide › Pumps › Pressure")
@@ -110,14 +106,12 @@ def test_search_prints_hits_best_first(site: Path) -> None:
     assert "4.7 bar" in lines[2]
 
 
-def test_nothing_found_has_an_exit_code_of_its_own(site: Path) -> None:
-    """Scripts can tell “no hit” and “no answer” from an error."""
+def test_search_and_ask_without_result_exit_with_3(site: Path) -> None:
     assert roaming("search", site, "xylophone").exit_code == NOTHING_FOUND
     assert roaming("ask", site, "who composed the xylophone concerto").exit_code == NOTHING_FOUND
 
 
-def test_a_question_is_answered_with_its_trail(site: Path) -> None:
-    """`ask` shows what is opened on standard error, and the answer with numbered sources on standard output."""
+def test_ask_prints_trail_on_stderr_and_answer_on_stdout(site: Path) -> None:
     result = roaming("ask", site, "At which pressure does a bilge pump work?", "--whole-site-tokens", 0)
     assert result.exit_code == 0
     assert "4.7 bar" in result.stdout
@@ -128,13 +122,11 @@ def test_a_question_is_answered_with_its_trail(site: Path) -> None:
     assert "answered · offline" in result.stderr
 
 
-def test_a_question_may_begin_with_a_flag(site: Path) -> None:
-    """Pasting a flag as the question is no mistake."""
+def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
     assert roaming("search", site, "--bilge pump").exit_code == 0
 
 
-def test_answers_as_json(site: Path) -> None:
-    """`--json` prints the whole answer and nothing else."""
+def test_ask_json_contains_whole_answer(site: Path) -> None:
     answer = json.loads(roaming("ask", site, "How often is the oil changed?", "--json").stdout)
     assert answer["state"] == "answered"
     assert answer["citations"][0]["url"] == "https://boat.example/pumps/#oil"
@@ -142,36 +134,31 @@ def test_answers_as_json(site: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["outline", "search", "expand", "validate"])
-def test_every_command_speaks_json(site: Path, command: str) -> None:
-    """`--json` gives JSON from every command."""
+def test_reading_commands_support_json(site: Path, command: str) -> None:
     more = {"search": ["oil"], "expand": ["pumps/#oil"]}.get(command, [])
     assert json.loads(roaming(command, site, *more, "--json").stdout)
 
 
-def test_a_site_is_walked_over_http(served: str) -> None:
-    """Everything works from an address as from a folder."""
+def test_commands_accept_url_of_site(served: str) -> None:
     assert "Pressure" in roaming("outline", served).stdout
     assert "310 hours" in roaming("expand", served + "roaming/manifest.json", "pumps/#oil").stdout
     assert "4.7 bar" in roaming("ask", served, "At which pressure does a bilge pump work?").stdout
     assert roaming("validate", served).exit_code == 0
 
 
-def test_a_markdown_file_is_walked(tmp_path: Path, site: Path, served: str) -> None:
-    """Somebody's llms-full.txt or README can be roamed at once, from disk or by its address."""
+def test_commands_accept_markdown_file_or_url(tmp_path: Path, site: Path, served: str) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n\nHello.\n\n## Keel\n\nThe keel weighs 812 kg.\n")
     assert "Keel" in roaming("outline", tmp_path / "notes.md").stdout
     assert "812 kg" in roaming("ask", tmp_path / "notes.md", "What does the keel weigh?").stdout
     assert "310 hours" in roaming("search", served + "llms-full.txt", "oil").stdout
 
 
-def test_a_published_site_is_valid(site: Path) -> None:
-    """`validate` says what was checked and ends with 0."""
+def test_validate_accepts_published_site(site: Path) -> None:
     result = roaming("validate", site)
     assert (result.exit_code, "no faults" in result.stdout) == (0, True)
 
 
-def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
-    """A changed file, a lost section file and a wrong list are named, and the exit code says so."""
+def test_validate_reports_faults_and_exits_with_4(site: Path, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(site, tmp_path / "site")
@@ -190,15 +177,13 @@ def test_a_damaged_site_is_found(site: Path, tmp_path: Path) -> None:
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
 
 
-def test_a_markdown_file_cannot_be_validated(tmp_path: Path) -> None:
-    """`validate` checks what a build wrote; a Markdown file is told from it."""
+def test_validate_refuses_markdown_file(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("# X\n")
     result = roaming("validate", tmp_path / "x.md")
     assert (result.exit_code, "not a published site" in result.stderr) == (1, True)
 
 
-def test_a_built_site_is_indexed(tmp_path: Path) -> None:
-    """`index` says what it published; a second run reuses a kept conversion."""
+def test_index_publishes_and_reuses_conversions(tmp_path: Path) -> None:
     html = (
         '<!doctype html><html><head><title>A</title></head><body><main><h1 id="a">A</h1><p>Hi.</p></main></body></html>'
     )
@@ -210,7 +195,7 @@ def test_a_built_site_is_indexed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["outline", "nowhere"], "no such folder or file"),
         (["outline", "."], "build the site first"),
@@ -219,45 +204,40 @@ def test_a_built_site_is_indexed(tmp_path: Path) -> None:
         (["index", "nowhere"], "build the site first"),
     ],
 )
-def test_a_mistake_is_answered_in_one_line(
-    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_usage_error_is_one_line_without_traceback(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user's mistake gives one line on standard error and the exit code 1, never a traceback."""
     monkeypatch.chdir(tmp_path)
     result = roaming(*arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith("roaming: ")
     assert result.stderr.count("\n") == 1
-    assert says in result.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_and_option_has_help(command: str) -> None:
-    """`--help` says what a command does; every option that isn't plain by its name is explained."""
+def test_every_command_has_help(command: str) -> None:
     assert roaming(command, "--help").exit_code == 0
-    assert main.commands[command].help
+    assert load_commands()[command].help
 
 
-def test_a_reader_that_leaves_early_is_no_error(site: Path) -> None:
-    """`roaming outline … | head -1` ends quietly."""
+def test_closed_pipe_is_not_an_error(site: Path) -> None:
     command = f"{sys.executable} -m mkdocs_roaming outline {site} | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_full_disk_is_told_in_one_line(site: Path, options: list[str]) -> None:
-    """Not by a traceback, and not once more when Python ends."""
+def test_full_disk_is_reported_on_one_line(site: Path, options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "mkdocs_roaming", "outline", site, *options]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith("roaming: cannot write the output (")
+    assert done.stderr.startswith("roaming: cannot write the output: ")
 
 
-def test_a_terminal_of_few_letters_gets_what_it_can_show(site: Path) -> None:
-    """A letter that it has no bytes for is a question mark."""
+def test_output_replaces_unencodable_characters(site: Path) -> None:
     environ = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     command = [sys.executable, "-m", "mkdocs_roaming", "outline", site]
     done = subprocess.run(command, capture_output=True, env=environ, check=False)
@@ -265,8 +245,7 @@ def test_a_terminal_of_few_letters_gets_what_it_can_show(site: Path) -> None:
     assert b"?" in done.stdout
 
 
-def test_text_from_a_site_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    """Escape sequences in a page reach nobody's terminal."""
+def test_output_strips_control_characters_of_pages(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("# Evil\n\nThe \x1b[31mred\x1b]0;title\x07 word is plover.\n")
     for arguments in (("outline",), ("search", "plover"), ("ask", "what is the word plover"), ("expand", "#")):
         result = roaming(arguments[0], tmp_path / "x.md", *arguments[1:])

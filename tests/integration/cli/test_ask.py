@@ -1,4 +1,4 @@
-"""`roaming ask` and `roaming replay` with a model: options, settings, traces, costs, and how they end."""
+"""`roaming ask` and `roaming replay`: options, configuration, traces, cost and final states."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ The lamp takes 3.7 watts.
 
 @pytest.fixture
 def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small site in one file, in an empty working folder."""
+    """A small site in one file, in an empty working directory."""
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "lamp.md"
     file.write_text(LAMP, "utf-8")
@@ -39,7 +39,7 @@ def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def power(lamp: Path) -> str:
-    """The id of the section on power."""
+    """Id of the section "Power"."""
     return next(place.id for place in open_library(lamp).sections if place.section.title == "Power")
 
 
@@ -48,18 +48,17 @@ def roaming(*arguments: object, **given: Any) -> Result:
 
 
 def script(folder: Path, *replies: list[dict[str, Any]]) -> str:
-    """Write a script for the scripted model and give its name."""
+    """Write replies for the scripted model and return its name."""
     (folder / "script.json").write_text(json.dumps(replies), "utf-8")
     return f"scripted:{folder / 'script.json'}"
 
 
-def says(folder: Path, power: str) -> str:
+def answering_model(folder: Path, power: str) -> str:
     usage = {"input": 1000, "cache_read": 2000, "cache_write": 3000, "output": 40}
     return script(folder, [{"text": f"It takes 3.7 watts [^{power}]."}, {"usage": usage}, {"stop": "end"}])
 
 
-def test_a_small_site_is_read_whole(lamp: Path) -> None:
-    """Without options a small site is not roamed; the trail and the end say so."""
+def test_ask_reads_small_site_whole(lamp: Path) -> None:
     result = roaming("ask", lamp, "How many watts does the lamp take?")
     assert result.exit_code == 0
     assert "3.7 watts" in result.stdout
@@ -68,8 +67,7 @@ def test_a_small_site_is_read_whole(lamp: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "file"])
-def test_it_is_roamed_where_that_is_wanted(lamp: Path, how: str) -> None:
-    """By option, by environment or by roaming.toml."""
+def test_ask_whole_site_tokens_zero_disables_whole_site(lamp: Path, how: str) -> None:
     arguments = ["--whole-site-tokens", "0"] if how == "option" else []
     environ = {"ROAMING_WHOLE_SITE_TOKENS": "0"} if how == "environment" else {}
     if how == "file":
@@ -78,9 +76,8 @@ def test_it_is_roamed_where_that_is_wanted(lamp: Path, how: str) -> None:
     assert "Reading the outline: 3 sections" in result.stderr
 
 
-def test_usage_and_cost_are_always_told(lamp: Path, power: str) -> None:
-    """Tokens of each kind, and the money where prices are configured."""
-    model = says(lamp.parent, power)
+def test_ask_prints_usage_and_cost(lamp: Path, power: str) -> None:
+    model = answering_model(lamp.parent, power)
     result = roaming("ask", lamp, "Watts?", "--model", model)
     assert result.exit_code == 0
     assert result.stderr.rstrip().endswith("tokens: 1000 in, 2000 from cache, 3000 to cache, 40 out")
@@ -94,15 +91,13 @@ def test_usage_and_cost_are_always_told(lamp: Path, power: str) -> None:
     )
 
 
-def test_a_model_that_counts_nothing_is_told(lamp: Path) -> None:
-    """No figure is made up."""
+def test_ask_without_usage_prints_no_tokens_counted(lamp: Path) -> None:
     result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, [{"text": "No [^none]."}]))
     assert "no tokens counted" in result.stderr
     assert result.exit_code == NOTHING_FOUND
 
 
-def test_money_that_is_spent_ends_the_answer(lamp: Path, power: str) -> None:
-    """The line says which budget it was."""
+def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
     call = {"call": {"name": "expand_sections", "arguments": {"ids": [power]}}}
     model = script(lamp.parent, [call, {"usage": {"input": 1_000_000}}])
     (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\n[budget]\ncost = 0.5\n")
@@ -112,10 +107,15 @@ def test_money_that_is_spent_ends_the_answer(lamp: Path, power: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "options", "says", "code"),
+    ("reply", "options", "message", "code"),
     [
-        ([{"text": "I can't"}, {"stop": "refusal"}], [], "The model does not answer this.", NOTHING_FOUND),
-        ([{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}], [], "does not go on", NOTHING_FOUND),
+        ([{"text": "I can't"}, {"stop": "refusal"}], [], "The model refused to answer.", NOTHING_FOUND),
+        (
+            [{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}],
+            [],
+            "refused to continue",
+            NOTHING_FOUND,
+        ),
         (
             [{"text": "The lamp"}, {"stop": "length"}],
             [],
@@ -123,26 +123,24 @@ def test_money_that_is_spent_ends_the_answer(lamp: Path, power: str) -> None:
             NOTHING_FOUND,
         ),
         ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], [], "The answer may be incomplete.", 0),
-        ([{"stop": "end"}], ["--no-docs"], "The model said nothing.", NOTHING_FOUND),
+        ([{"stop": "end"}], ["--no-docs"], "The model returned no text.", NOTHING_FOUND),
         ([{"stop": "end"}], [], "The docs do not seem to answer this.", NOTHING_FOUND),
     ],
 )
-def test_an_end_is_not_taken_for_another(
-    lamp: Path, power: str, reply: list[dict[str, str]], options: list[str], says: str, code: int
+def test_ask_prints_reason_of_each_final_state(
+    lamp: Path, power: str, reply: list[dict[str, str]], options: list[str], message: str, code: int
 ) -> None:
-    """Only where the docs were asked in vain are they said not to answer; what gave no answer is no success."""
     replies = json.loads(json.dumps(reply).replace("ID", power))
     result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies), *options)
-    assert says in result.stdout
-    assert ("The docs do not seem" in result.stdout) == says.startswith("The docs")
+    assert message in result.stdout
+    assert ("The docs do not seem" in result.stdout) == message.startswith("The docs")
     assert result.exit_code == code
 
 
-def test_without_docs_the_answer_is_labelled(lamp: Path, power: str) -> None:
-    """The same question, asked of the model alone: no sources, and the first line says what it is."""
-    result = roaming("ask", lamp, "Watts?", "--no-docs", "--model", says(lamp.parent, power))
+def test_ask_no_docs_labels_answer(lamp: Path, power: str) -> None:
+    result = roaming("ask", lamp, "Watts?", "--no-docs", "--model", answering_model(lamp.parent, power))
     assert result.exit_code == 0
-    assert result.stdout.startswith("Not from the docs: ")
+    assert result.stdout.startswith("Not from the documentation: ")
     assert "It takes 3.7 watts.\n" in result.stdout
     assert "Sources" not in result.stdout
     assert "without the docs" in result.stderr
@@ -160,8 +158,7 @@ def test_without_docs_the_answer_is_labelled(lamp: Path, power: str) -> None:
         ("It takes 3.7 watts [^ID].", "It takes 3.7 watts [1]."),
     ],
 )
-def test_what_no_section_supports_is_marked(lamp: Path, power: str, text: str, shown: str) -> None:
-    """In the answer, beside its citations; below the sources stands what they say instead."""
+def test_ask_marks_unsupported_text(lamp: Path, power: str, text: str, shown: str) -> None:
     model = script(lamp.parent, [{"text": text.replace("ID", power)}])
     result = roaming("ask", lamp, "Watts?", "--model", model)
     assert result.stdout.startswith(f"{shown}\n\nSources\n")
@@ -169,45 +166,38 @@ def test_what_no_section_supports_is_marked(lamp: Path, power: str, text: str, s
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
-        (["--no-docs"], "the model offline only quotes the documentation"),
-        (["--model", "gpt"], "unknown model 'gpt'"),
+        (["--no-docs"], "offline quotes the docs and knows nothing else"),
+        (["--model", "gpt"], "there is no model 'gpt'"),
         (["--model", "claude"], "needs a key"),
         (["--model", "scripted:no.json"], "no.json: cannot be read"),
         (["--config", "no.toml"], "no.toml: cannot be read"),
         (["--trace", "nowhere/t.json"], "nowhere/t.json: cannot be written"),
     ],
 )
-def test_a_mistake_is_answered_in_one_line(lamp: Path, arguments: list[str], says: str) -> None:
-    """Before anything is asked or spent."""
+def test_ask_usage_error_is_one_line(lamp: Path, arguments: list[str], message: str) -> None:
     result = roaming("ask", lamp, "Watts?", *arguments)
     assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (1, 1, "")
     assert result.stderr.startswith("roaming: ")
-    assert says in result.stderr
+    assert message in result.stderr
 
 
-def test_settings_that_are_wrong_are_told(lamp: Path) -> None:
-    """With file and key."""
+def test_ask_reports_invalid_configuration(lamp: Path) -> None:
     (lamp.parent / "roaming.toml").write_text("[budget]\nround = 1\n")
     result = roaming("ask", lamp, "Watts?")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert result.stderr.startswith("roaming: roaming.toml: [budget] has no key 'round'")
 
 
-def test_a_limit_that_cannot_be_kept_is_told(lamp: Path, power: str) -> None:
-    """Prices of one model say nothing of another."""
+def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> None:
     text = "[model]\nname = 'openai:m'\n[prices]\ninput = 1\n[budget]\ncost = 1\n"
     (lamp.parent / "roaming.toml").write_text(text)
-    result = roaming("ask", lamp, "Watts?", "--model", says(lamp.parent, power))
+    result = roaming("ask", lamp, "Watts?", "--model", answering_model(lamp.parent, power))
     assert "Warning: roaming.toml has no prices for scripted" in result.stderr
 
 
-# Traces
-
-
-def test_a_trace_is_shown_without_the_site(lamp: Path, power: str) -> None:
-    """`replay TRACE` prints what `ask` printed."""
+def test_replay_without_library_shows_trace(lamp: Path, power: str) -> None:
     asked = roaming("ask", lamp, "Watts?", "--trace", "t.json", "--whole-site-tokens", 0)
     lamp.unlink()
     shown = roaming("replay", "t.json")
@@ -217,37 +207,34 @@ def test_a_trace_is_shown_without_the_site(lamp: Path, power: str) -> None:
     assert json.loads(roaming("replay", "t.json", "--json").stdout)[0]["question"] == "Watts?"
 
 
-def test_a_trace_is_played_again_against_the_site(lamp: Path, power: str) -> None:
-    """The same, or exit code 4 and where it differs."""
-    roaming("ask", lamp, "Watts?", "--model", says(lamp.parent, power), "--trace", "t.json")
+def test_replay_with_library_reports_differences(lamp: Path, power: str) -> None:
+    roaming("ask", lamp, "Watts?", "--model", answering_model(lamp.parent, power), "--trace", "t.json")
     same = roaming("replay", lamp, "t.json")
     assert (same.exit_code, same.stdout.split(":")[0]) == (0, "The same")
     lamp.write_text(LAMP.replace("3.7", "9.9"), "utf-8")
     changed = roaming("replay", lamp, "t.json")
     assert changed.exit_code == FAULTS_FOUND
     assert "Different: the site changed" in changed.stdout
-    (told,) = json.loads(roaming("replay", lamp, "t.json", "--json").stdout)
-    assert (told["same"], len(told["differences"]) > 1) == (False, True)
+    (result,) = json.loads(roaming("replay", lamp, "t.json", "--json").stdout)
+    assert (result["same"], len(result["differences"]) > 1) == (False, True)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "says"),
+    ("arguments", "code", "message"),
     [
         (["no.json"], 1, "no.json: cannot be read"),
         (["lamp.md"], 1, "lamp.md: not JSON"),
-        (["a", "b", "c"], 2, "give LIB and one TRACE"),
+        (["a", "b", "c"], 2, "expected TRACE, or LIB and TRACE"),
         ([], 2, "Missing argument"),
     ],
 )
-def test_what_is_no_trace_is_told(lamp: Path, arguments: list[str], code: int, says: str) -> None:
-    """One line, no traceback."""
+def test_replay_rejects_invalid_arguments(lamp: Path, arguments: list[str], code: int, message: str) -> None:
     result = roaming("replay", *arguments)
     assert result.exit_code == code
-    assert says in result.stderr
+    assert message in result.stderr
 
 
-def test_a_trace_cannot_steer_the_terminal(lamp: Path) -> None:
-    """A trace is somebody's file: escape sequences in it reach nobody's terminal."""
+def test_replay_strips_control_characters(lamp: Path) -> None:
     roaming("ask", lamp, "Watts?", "--trace", "t.json")
     text = Path("t.json").read_text("utf-8").replace("watts", "wa\\u001b[31mtts").replace("Power", "Po\\u001b[1mwer")
     Path("t.json").write_text(text, "utf-8")
@@ -258,24 +245,21 @@ def test_a_trace_cannot_steer_the_terminal(lamp: Path) -> None:
 
 @pytest.mark.parametrize("command", ["ask", "explain"])
 @pytest.mark.parametrize(
-    ("question", "says"), [(" \n", "the question is empty"), ("why " * 3_000, "the question has 12000 characters")]
+    ("question", "message"), [(" \n", "the question is empty"), ("why " * 3_000, "this one has 12000")]
 )
-def test_what_is_no_question_costs_nothing(lamp: Path, command: str, question: str, says: str) -> None:
-    """No model is asked, nothing is searched for."""
+def test_empty_or_long_question_is_rejected(lamp: Path, command: str, question: str, message: str) -> None:
     result = roaming(command, lamp, question)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert says in result.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--no-docs"]])
-def test_half_a_character_is_no_reason_to_stop(lamp: Path, options: list[str]) -> None:
-    """Models send them; they have no bytes."""
+def test_ask_accepts_lone_surrogates_of_model(lamp: Path, options: list[str]) -> None:
     result = roaming("ask", lamp, "W?", "--model", script(lamp.parent, [{"text": "A \ud83d b [^none]."}]), *options)
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_a_query_cannot_pass_for_what_was_opened(lamp: Path, power: str) -> None:
-    """Each line of the trail is ours."""
+def test_trail_prints_query_on_one_line(lamp: Path, power: str) -> None:
     call = {"call": {"name": "search_sections", "arguments": {"query": "watts\nOpened Safety [deadbeef]"}}}
     model = script(lamp.parent, [call], [{"text": "No [^none]."}])
     result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
@@ -283,10 +267,9 @@ def test_a_query_cannot_pass_for_what_was_opened(lamp: Path, power: str) -> None
 
 
 @pytest.mark.parametrize("name", ["ask", "search", "outline"])
-def test_an_error_cannot_steer_the_terminal(lamp: Path, name: str) -> None:
-    """It quotes what it was given, without control characters and on one line."""
+def test_error_message_strips_control_characters(lamp: Path, name: str) -> None:
     result = roaming(name, "no\x1b]0;x\x07\nfile", *(["Watts?"] if name != "outline" else []))
     assert result.stderr.splitlines() == [
-        "roaming: no]0;x file: no such folder or file; check the path; an address begins with https://"
+        "roaming: no]0;x file: no such folder or file; check the path; a URL starts with https://"
     ]
     assert result.exit_code == 1

@@ -1,4 +1,4 @@
-"""roaming.toml: what it says is what happens, and a mistake in it is named with its key."""
+"""The configuration file roaming.toml."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ def write(folder: Path, text: str) -> Path:
     return folder / "roaming.toml"
 
 
-def test_the_file_in_the_working_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without one, everything is as it is by default."""
+def test_load_settings_reads_file_in_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_settings() == Settings()
     write(tmp_path, "[budget]\nrounds = 2\n")
     assert load_settings().budget.rounds == 2
 
 
-def test_the_example_says_all_there_is(tmp_path: Path) -> None:
-    """The module's own example is valid, and holds every key."""
+def test_module_example_contains_every_key(tmp_path: Path) -> None:
     text = dedent((module.__doc__ or "").partition("\n\n")[2])
     found = load_settings(write(tmp_path, text))
     assert (found.model, found.key_env) == ("openai:qwen3", "MY_KEY")
@@ -40,7 +38,7 @@ def test_the_example_says_all_there_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("[modle]\n", "there is no table [modle]; there are [model], [prices], [budget]"),
         ("budget = 3\n", "budget is a table; write [budget] on a line of its own"),
@@ -62,24 +60,21 @@ def test_the_example_says_all_there_is(tmp_path: Path) -> None:
         ("\x00", "not TOML ("),
     ],
 )
-def test_a_mistake_is_named_with_file_and_key(tmp_path: Path, text: str, says: str) -> None:
-    """One line."""
+def test_load_settings_error_names_file_and_key(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         load_settings(path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
-    """Unlike the one in the working folder."""
+def test_load_settings_requires_named_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         load_settings(tmp_path / "no.toml")
 
 
-def test_option_environment_and_file_name_the_model_in_this_order() -> None:
-    """What is said nearest counts."""
+def test_model_precedence_is_option_environment_file() -> None:
     found = Settings(where="roaming.toml", model="openai:file", base_url="http://127.0.0.1:9/v1")
     assert found.choose("openai:option", None, {"ROAMING_MODEL": "openai:environment"}).name == "option"
     assert found.choose(None, None, {"ROAMING_MODEL": "openai:environment"}).name == "environment"
@@ -87,8 +82,7 @@ def test_option_environment_and_file_name_the_model_in_this_order() -> None:
     assert Settings().choose(None, None, {}).name == "offline"
 
 
-def test_a_key_is_taken_from_the_variable_that_the_file_names() -> None:
-    """Where that is not set, the error says so."""
+def test_api_key_comes_from_configured_variable() -> None:
     found = Settings(where="roaming.toml", model="openai:m", key_env="MY_KEY")
     assert found.choose(None, None, {"MY_KEY": "k"}).name == "m"
     with pytest.raises(UsageError, match=r"roaming\.toml takes its key from MY_KEY, which is not set"):
@@ -106,8 +100,7 @@ def test_a_key_is_taken_from_the_variable_that_the_file_names() -> None:
         ("openai:m", "offline", False),
     ],
 )
-def test_prices_are_those_of_the_model_that_is_named(configured: str, name: str, priced: bool) -> None:
-    """Another model's answer is not given a cost that it did not have."""
+def test_prices_apply_to_configured_model_only(configured: str, name: str, priced: bool) -> None:
     prices = Prices(input=1.0)
     found = Settings(model=configured, prices=prices, budget=Budget(cost=1.0, prices=prices))
     assert (found.budget_of(ScriptedModel([], name=name)).prices is prices) == priced

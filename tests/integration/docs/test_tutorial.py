@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-TUTORIAL = Path(__file__).parents[1] / "docs/tutorial.md"
+TUTORIAL = Path(__file__).parents[3] / "docs/tutorial.md"
 BLOCK = re.compile(r'^(`{3,})(\w+)(?: title="([^"]+)")?\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
 SERVE = "mkdocs serve"
 # The last column of an evaluation: it is there only where a machine took a tenth of a second and more.

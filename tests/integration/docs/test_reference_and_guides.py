@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from reference import PAGES
+from reference import PAGES, load_commands
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import COMMANDS
@@ -21,7 +21,8 @@ from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.plugin import RoamingConfig
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
+COMMANDS_BY_NAME = load_commands()
 TEXTS = ["README.md", *sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -70,9 +71,9 @@ def misuse_of(command: str, *, whole: bool) -> str:
     words = shlex.split(re.split(r" (?:<<<|[|<>&]) ?", command)[0], comments=True)[1:]
     if words[0].startswith(("-", "…")):
         return "" if words[0] in ("…", "--version", "--help") else f"no option {words[0]}"
-    if words[0] not in main.commands:
+    if words[0] not in COMMANDS_BY_NAME:
         return f"no command {words[0]}"
-    called = main.commands[words[0]]
+    called = COMMANDS_BY_NAME[words[0]]
     context = click.Context(called, help_option_names=["-h", "--help"])  # click keeps those that come first
     try:
         given, left, _ = called.make_parser(context).parse_args(words[1:])
@@ -133,7 +134,7 @@ def test_every_option_of_the_plugin_is_documented() -> None:
 def test_everything_about_asking_is_documented() -> None:
     """docs/guides/ask.md names every option of `ask`, every setting, every command of `chat`."""
     text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
-    wanted = [option for one in main.commands["ask"].params for option in one.opts if option.startswith("--")]
+    wanted = [option for one in COMMANDS_BY_NAME["ask"].params for option in one.opts if option.startswith("--")]
     wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for keys in TABLES.values() for key in keys]
     assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
 
@@ -168,7 +169,7 @@ def test_guides_show_every_command() -> None:
     """Every command appears in a guide or in the tutorial."""
     pages = [*(ROOT / "docs/guides").glob("*.md"), ROOT / "docs/tutorial.md"]
     text = "".join(page.read_text("utf-8") for page in pages)
-    assert [name for name in main.commands if f"roaming {name} " not in text] == []
+    assert [name for name in COMMANDS_BY_NAME if f"roaming {name} " not in text] == []
 
 
 def test_every_dependency_has_its_reason() -> None:

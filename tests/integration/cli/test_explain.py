@@ -1,4 +1,4 @@
-"""`roaming explain`: what is told of a question before a model is asked, to people and to programs."""
+"""`roaming explain`: text and JSON output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 
 if TYPE_CHECKING:
-    from .conftest import MadeSite
+    from conftest import MadeSite
 
 PAGES = (
     ("", "# Boat\n\nHow to keep a boat afloat.\n"),
@@ -43,8 +43,7 @@ def explain(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["explain", *map(str, arguments), "--whole-site-tokens", "0"])
 
 
-def test_people_are_told_what_fires_opens_and_lacks(site: Path) -> None:
-    """Each rule by its name and words, each section by id and breadcrumb; a control character reaches no terminal."""
+def test_explain_prints_matching_and_nearly_matching_rules(site: Path) -> None:
     result = explain(site, "The pump sinks. Which lamp?")
     assert result.exit_code == 0
     text = result.stdout
@@ -61,13 +60,12 @@ def test_people_are_told_what_fires_opens_and_lacks(site: Path) -> None:
         "  3. A rule without a name nearly fires: has “pump”; lacks “spare part”\n"
     )
     assert "Search: 3 best\n  1. [" in text
-    assert "\nOutlines of pages beside the question\n  [" in text
+    assert "\nOutlines of pages with the question\n  [" in text
     assert "\nOutline: 6 of 6 sections shown, 0 closed, ~" in text
     assert "\nPrompt: ~" in text
 
 
-def test_the_page_of_the_reader_is_told(site: Path) -> None:
-    """A rule for a page fires there; a page that is not on the site is a warning."""
+def test_explain_page_activates_page_rules(site: Path) -> None:
     there = explain(site, "Which lamp?", "--page", "/lamps/").stdout
     assert there.startswith("Page: Lamps\nRules: 2 fire\n  2. lamps fires by “lamp”, the page /lamps/\n")
     elsewhere = explain(site, "Which lamp?", "--page", "/masts/")
@@ -75,40 +73,34 @@ def test_the_page_of_the_reader_is_told(site: Path) -> None:
     assert "Warning: no page '/masts/' on this site" in elsewhere.stderr
 
 
-def test_programs_get_all_of_it(site: Path) -> None:
-    """JSON holds what is printed, and the sections that it speaks of."""
-    told = json.loads(explain(site, "The pump sinks", "--json").stdout)
-    assert told["firing"]["opens"] == ["4390f0e4", "b5954434"]
-    assert told["firing"]["fired"][0]["found"] == [{"phrase": "sinking", "words": "sinks"}]
-    assert told["firing"]["nearly"][0]["missing"] == ["spare part"]
-    assert told["sections"]["4390f0e4"]["breadcrumb"] == ["Pumps", "Pressure"]
-    assert told["outline"]["shown"] == told["outline"]["sections"] == 6
-    prompt = told["prompt"]
+def test_explain_json_contains_all_parts(site: Path) -> None:
+    data = json.loads(explain(site, "The pump sinks", "--json").stdout)
+    assert data["firing"]["opens"] == ["4390f0e4", "b5954434"]
+    assert data["firing"]["fired"][0]["found"] == [{"phrase": "sinking", "words": "sinks"}]
+    assert data["firing"]["nearly"][0]["missing"] == ["spare part"]
+    assert data["sections"]["4390f0e4"]["breadcrumb"] == ["Pumps", "Pressure"]
+    assert data["outline"]["shown"] == data["outline"]["sections"] == 6
+    prompt = data["prompt"]
     assert prompt.pop("total") == sum(prompt.values())
 
 
-def test_a_small_site_is_read_whole(site: Path) -> None:
-    """Then the prompt is the site itself."""
+def test_explain_reports_small_site_as_read_whole(site: Path) -> None:
     text = CliRunner().invoke(main, ["explain", str(site), "The pump sinks"]).stdout
     assert "fewer than 8000: a model reads it whole" in text
     assert ", site ~" in text.splitlines()[-1]
 
 
-def test_settings_count_as_they_do_for_an_answer(site: Path, tmp_path: Path) -> None:
-    """A site is roamed, and rules have the room, that roaming.toml says."""
+def test_explain_uses_configuration_file(site: Path, tmp_path: Path) -> None:
     settings = tmp_path / "roaming.toml"
     settings.write_text("[budget]\nwhole_site_tokens = 0\nopen_chars = 20\n")
     text = (
         CliRunner().invoke(main, ["explain", str(site), "It sinks, taking in water", "--config", str(settings)]).stdout
     )
     assert "not fewer than 0, so it is not read whole" in text
-    assert "Pumps › Pressure: no room for it" in text
+    assert "Pumps › Pressure: exceeds the budget" in text
 
 
-def test_rules_of_somebody_elses_site_are_followed_when_asked(
-    make_site: Callable[..., MadeSite], tmp_path: Path
-) -> None:
-    """Without --trust-rules they are counted; `ask` follows the same option."""
+def test_explain_trust_rules_applies_rules_of_foreign_site(make_site: Callable[..., MadeSite], tmp_path: Path) -> None:
     made = make_site(PAGES)
     opens = made.manifest.pages[1].sections[1].id
     pages = tuple(msgspec.structs.replace(page, origin="markdown") for page in made.manifest.pages)
@@ -117,7 +109,7 @@ def test_rules_of_somebody_elses_site_are_followed_when_asked(
     )
     site = replace(made, manifest=manifest).publish(tmp_path / "fetched")
     assert explain(site, "Why?").stdout.startswith(
-        "Rules: 1 rule of somebody else's site, left alone; --trust-rules follows them\n"
+        "Rules: 1 rule of a site that is not yours is ignored; --trust-rules applies them\n"
     )
     assert explain(site, "Why?", "--trust-rules").stdout.startswith(
         "Rules: 1 fires\n  1. mine fires on every question\n"
@@ -127,8 +119,7 @@ def test_rules_of_somebody_elses_site_are_followed_when_asked(
     assert "Pumps › Pressure" in CliRunner().invoke(main, [*ask, "--trust-rules"]).stderr
 
 
-def test_a_question_that_sets_off_nothing_is_no_error(site: Path, make_site: Callable[..., MadeSite]) -> None:
-    """What there is to say is said: no rule, no hit."""
+def test_explain_without_rules_and_results_succeeds(site: Path, make_site: Callable[..., MadeSite]) -> None:
     bare = make_site(PAGES).publish(site.parent / "bare")
     result = explain(bare, "xyzzy")
     assert result.exit_code == 0
