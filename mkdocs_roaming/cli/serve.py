@@ -116,7 +116,7 @@ def _check_path(lib: str) -> None:
     except ValueError as error:
         raise UsageError(f"{strip_passwords(lib)}: invalid URL ({error})") from None
     if "://" not in lib and not Path(lib).exists():
-        raise UsageError(f"{lib}: no such folder or file; check the path (a URL starts with https://)")
+        raise UsageError(f"{lib}: no such folder or file; check the path; a URL starts with https://")
 
 
 def _warn(line: str) -> None:

@@ -253,7 +253,7 @@ def test_chat_line_with_path_or_leading_space_is_question(library: Library, ques
 
 def test_chat_nodocs_with_offline_model_prints_reason(library: Library) -> None:
     result = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
-    assert "roaming: offline quotes the docs and knows nothing else" in result.aside
+    assert "only quotes the documentation" in result.aside
 
 
 def test_chat_save_writes_markdown_with_footnotes(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(["--model", "gpt"], "no model 'gpt'"), (["--config", "x"], "x: cannot")]
+    ("arguments", "message"), [(["--model", "gpt"], "unknown model 'gpt'"), (["--config", "x"], "x: cannot")]
 )
 def test_chat_reports_invalid_options_before_starting(tmp_path: Path, arguments: list[str], message: str) -> None:
     file = tmp_path / "kettle.md"

@@ -332,9 +332,7 @@ def test_a_mistyped_folder_is_told_at_once() -> None:
     """An address may come up later; a folder that isn't there will not."""
     result = roaming("nowhere")
     assert result.exit_code == 1
-    assert (
-        result.stderr == "roaming: nowhere: no such folder or file; check the path; a URL starts with https://\n"
-    )
+    assert result.stderr == "roaming: nowhere: no such folder or file; check the path; a URL starts with https://\n"
     assert roaming("ftp://x.example/").exit_code == 1
 
 
