@@ -22,7 +22,7 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.ask import _until_known
+from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.targets import Candidate
 
@@ -253,7 +253,7 @@ def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: 
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
     libraries = [Candidate(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
-    _until_known(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
+    _ask_until_answered(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
     assert money == asked
 
 
