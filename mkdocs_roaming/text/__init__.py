@@ -1,1 +1,1 @@
-"""Package."""
+"""Natural language and Markdown text: tokenizer, word lists, keywords, headings."""
