@@ -1,4 +1,4 @@
-"""`roaming diff`: what became of pages and sections, which ids live on, and which questions are touched."""
+"""Comparison of two versions of a site, and `roaming diff`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ def roaming(*arguments: object) -> Result:
 
 @pytest.fixture
 def versions(make_site: Callable[..., Any]) -> tuple[Library, Library]:
-    """Two versions of a site about a boat."""
     return make_site(list(BEFORE.items())).library(), make_site(list(AFTER.items())).library()
 
 
-def told(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
+def describe(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
     def name(change: Change, side: str) -> str:
         seat = getattr(change, side)
         return f"{seat.path}#{seat.title}" if seat else ""
@@ -53,16 +52,15 @@ def told(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
     return {(change.kind, name(change, "before"), name(change, "after")) for change in changes}
 
 
-def test_pages_and_sections_are_told_apart(versions: tuple[Library, Library]) -> None:
-    """Added, changed, moved and removed are what they are, of pages and of sections."""
+def test_diff_classifies_changes_of_pages_and_sections(versions: tuple[Library, Library]) -> None:
     found = diff_sites(*versions)
-    assert told(found.pages) == {
+    assert describe(found.pages) == {
         ("changed", "pumps/#Pumps", "pumps/#Pumps"),
         ("added", "", "care/#Care"),
         ("moved", "lamps/#Lamps", "lights/#Lamps"),
         ("removed", "sails/#Sails", ""),
     }
-    assert told(found.sections) == {
+    assert describe(found.sections) == {
         ("changed", "pumps/#Pressure", "pumps/#Pressure"),
         ("added", "", "pumps/#Filters"),
         ("added", "", "care/#Care"),
@@ -74,25 +72,22 @@ def test_pages_and_sections_are_told_apart(versions: tuple[Library, Library]) ->
     }
 
 
-def test_a_version_is_itself(versions: tuple[Library, Library]) -> None:
-    """A version against itself has no changes, and no ids that became others."""
+def test_diff_of_a_version_with_itself_is_empty(versions: tuple[Library, Library]) -> None:
     for version in versions:
         found = diff_sites(version, version)
         assert found.is_empty
         assert found.aliases == {}
 
 
-def test_back_is_the_other_way_round(versions: tuple[Library, Library]) -> None:
-    """What was added is removed on the way back; what moved moves back."""
+def test_diff_in_reverse_has_opposite_changes(versions: tuple[Library, Library]) -> None:
     forth, back = diff_sites(*versions), diff_sites(*reversed(versions))
     opposite = {"added": "removed", "removed": "added"}
-    turned = {(opposite.get(kind, kind), after, before) for kind, before, after in told(forth.sections)}
-    assert turned == told(back.sections)
+    turned = {(opposite.get(kind, kind), after, before) for kind, before, after in describe(forth.sections)}
+    assert turned == describe(back.sections)
     assert {new: old for old, new in forth.aliases.items()} == back.aliases
 
 
-def test_renamed_heading_is_known_by_its_text(make_site: Callable[..., Any]) -> None:
-    """A section whose heading changed is renamed, not removed and added; a text that changed a little is said."""
+def test_renamed_heading_is_recognized_by_its_text(make_site: Callable[..., Any]) -> None:
     long = f"{OIL} {LAMP}"
     before = make_site([("", f"# Boat\n\n## Oil\n\n{long}\n")]).library()
     after = make_site([("", f"# Boat\n\n## Misc\n\n{long}\n")]).library()
@@ -103,10 +98,9 @@ def test_renamed_heading_is_known_by_its_text(make_site: Callable[..., Any]) -> 
     assert (change.kind, change.text) == ("renamed", True)
 
 
-def test_ids_that_live_on_are_told_from_those_that_do_not(
+def test_published_aliases_are_distinguished_from_missing_ones(
     versions: tuple[Library, Library], make_site: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """An old id that the newer manifest answers to became an alias; another leads nowhere, and that is said."""
     before, bare = versions
     oil = next(place.id for place in before.sections if place.section.title == "Oil")
     assert oil in diff_sites(before, bare).aliases
@@ -114,7 +108,7 @@ def test_ids_that_live_on_are_told_from_those_that_do_not(
     one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
     other = make_site(list(AFTER.items()))
     lost = roaming("diff", one, other.publish(tmp_path / "bare")).stdout
-    assert "Ids that lead nowhere though their sections are still there: 2" in lost
+    assert "Ids without an alias although their sections still exist: 2" in lost
     assert "`previous`" in lost
     pages = [PublishedPage(Page(path, path), text, split_sections(text, title=path)) for path, text in AFTER.items()]
     previous = PreviousSite(before.manifest, lambda page, section: None)
@@ -123,11 +117,10 @@ def test_ids_that_live_on_are_told_from_those_that_do_not(
     (folder / "roaming/manifest.json").write_text(dump_manifest(manifest), "utf-8")
     kept = roaming("diff", one, folder).stdout
     assert "Ids that became aliases: 2" in kept
-    assert "lead nowhere" not in kept
+    assert "without an alias" not in kept
 
 
-def test_command_tells_and_ends_with_4(make_site: Callable[..., Any], tmp_path: Path) -> None:
-    """`roaming diff` ends with 4 where something changed, with 0 where nothing did."""
+def test_command_exits_with_4_if_there_are_changes(make_site: Callable[..., Any], tmp_path: Path) -> None:
     one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
     other = make_site(list(AFTER.items())).publish(tmp_path / "other")
     result = roaming("diff", one, other)
@@ -143,8 +136,7 @@ def test_command_tells_and_ends_with_4(make_site: Callable[..., Any], tmp_path: 
     assert len(data["aliases"]) == len(data["unpublished"]) == 2
 
 
-def test_two_sites_are_told_from_two_versions(make_site: Callable[..., Any], tmp_path: Path) -> None:
-    """Where hardly a section is in both, that is said first: one of the two was named by mistake."""
+def test_unrelated_sites_are_reported_first(make_site: Callable[..., Any], tmp_path: Path) -> None:
     one = make_site([(f"{name}/", f"# Old {name}\n\nAbout {name}.\n") for name in "abcdefgh"]).publish(tmp_path / "one")
     other = make_site([(f"{name}/", f"# New {name}\n\nOn {name * 9}.\n") for name in "stuvwxyz"]).publish(
         tmp_path / "two"
@@ -153,21 +145,19 @@ def test_two_sites_are_told_from_two_versions(make_site: Callable[..., Any], tmp
     assert "two versions of one site" not in roaming("diff", one, one).stdout
 
 
-def test_long_lists_of_ids_end(make_site: Callable[..., Any], tmp_path: Path) -> None:
-    """Of a hundred ids that lead nowhere the first twenty are shown, and how many there are more."""
+def test_long_lists_of_ids_are_truncated(make_site: Callable[..., Any], tmp_path: Path) -> None:
     texts = [f"The valve number {at} of pump {at} is closed by turning wheel {at} to the left." for at in range(30)]
     pages = {
         name: [("", "# Boat\n\n" + "".join(f"## {name} {at}\n\n{text}\n\n" for at, text in enumerate(texts)))]
         for name in ("Valve", "Wheel")
     }
     one, other = (make_site(pages[name]).publish(tmp_path / name) for name in pages)
-    shown = roaming("diff", one, other).stdout.split("sections are still there: 30\n")[1].splitlines()
-    assert shown[20] == "  and 10 more, which --json tells"
+    shown = roaming("diff", one, other).stdout.split("their sections still exist: 30\n")[1].splitlines()
+    assert shown[20] == "  and 10 more; --json lists all"
     assert len(json.loads(roaming("diff", one, other, "--json").stdout)["unpublished"]) == 30
 
 
-def test_questions_that_are_touched(make_site: Callable[..., Any], tmp_path: Path) -> None:
-    """With --questions those are told whose sections changed, moved or are gone; it ends with 4 for them alone."""
+def test_questions_option_reports_affected_questions(make_site: Callable[..., Any], tmp_path: Path) -> None:
     one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
     other = make_site(list(AFTER.items())).publish(tmp_path / "other")
     file = tmp_path / "q.yml"
@@ -180,7 +170,7 @@ def test_questions_that_are_touched(make_site: Callable[..., Any], tmp_path: Pat
 
     result = roaming("diff", one, other, "--questions", asked("pumps.md#oil", "index.md", "sails.md#colours", "care/"))
     assert result.exit_code == FAULTS_FOUND
-    shown = result.stdout.split("Questions touched: ")[1]
+    shown = result.stdout.split("Questions affected: ")[1]
     assert [line for line in shown.splitlines() if line.startswith("  what")] == [
         "  what of pumps.md#oil",
         "  what of sails.md#colours",

@@ -1,4 +1,4 @@
-"""Opening a section: within its cap, nothing lost between the parts, and what stays closed listed."""
+"""Expansion of sections: limit, parts, listed subsections."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def all_parts(places: SectionIndex, place: SectionRef, read: Callable[[SectionRe
 
 
 @pytest.mark.parametrize("cap", [2000, 3000, MAX_EXPANSION_CHARS])
-def test_parts_joined_are_everything_or_list_it(shape, cap: int) -> None:
-    """Of each section at hand: no part is above the cap, and all text is shown or its section is listed, once."""
+def test_parts_contain_or_list_each_section_once(shape, cap: int) -> None:
     library = shape.library()
     places = library.sections
     for place in list(places)[:: max(1, len(places) // 25)]:
@@ -42,8 +41,7 @@ def test_parts_joined_are_everything_or_list_it(shape, cap: int) -> None:
         assert hidden | set(shown) == {other.id for other in below}
 
 
-def test_a_small_page_opens_whole_with_its_subsections(make_site: Callable) -> None:
-    """Its text is the page's Markdown as it stands, its neighbours are named, and nothing is listed."""
+def test_small_page_is_shown_with_all_subsections(make_site: Callable) -> None:
     text = "# Pumps\n\nAll of them.\n\n## Bilge\n\nBelow.\n\n### Valve\n\nTurn it.\n\n## Deck\n\nAbove.\n"
     library = make_site([("a/", "# Anchors\n\nTwo.\n"), ("b/", text), ("c/", "# Chains\n\nLong.\n")]).library()
     opened = expand_section(library.sections, library.sections.resolve("b/"), library.text)
@@ -58,8 +56,7 @@ def test_a_small_page_opens_whole_with_its_subsections(make_site: Callable) -> N
     assert "Before: [" in shown
 
 
-def test_what_does_not_fit_is_listed_with_its_size(make_site: Callable) -> None:
-    """The own text comes first, then what fits; the rest by id, title, tokens, and how many are inside."""
+def test_subsections_that_do_not_fit_are_listed(make_site: Callable) -> None:
     long = "word " * 2000
     text = f"# Top\n\nShort.\n\n## Small\n\nFits.\n\n## Large\n\n{long}\n\n### Inner\n\n{long}\n"
     library = make_site([("a/", text)]).library()
@@ -70,8 +67,7 @@ def test_what_does_not_fit_is_listed_with_its_size(make_site: Callable) -> None:
     assert opened.parts == 1
 
 
-def test_a_long_text_is_cut_between_blocks_and_paged(make_site: Callable) -> None:
-    """A paragraph is not cut while there is a blank line to cut at; a part beyond the last gives the last."""
+def test_long_text_is_split_between_blocks(make_site: Callable) -> None:
     text = "# Log\n\n" + "".join(f"Entry {at}: the valve was turned.\n\n" for at in range(400))
     library = make_site([("a/", text)]).library()
     place = library.sections.resolve("a/")
@@ -84,8 +80,7 @@ def test_a_long_text_is_cut_between_blocks_and_paged(make_site: Callable) -> Non
 
 @given(title=st.text(min_size=1, max_size=3000), text=st.text(max_size=9000), cap=st.integers(1800, 5000))
 @settings(max_examples=60, deadline=None)
-def test_no_title_and_no_text_gets_past_the_cap(title: str, text: str, cap: int) -> None:
-    """Whatever the page holds: breadcrumb, address and neighbours leave room for text."""
+def test_long_titles_and_texts_stay_within_the_limit(title: str, text: str, cap: int) -> None:
     from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
     from mkdocs_roaming.manifest.models import Page, Site
     from mkdocs_roaming.manifest.sections import split_sections

@@ -1,4 +1,4 @@
-"""The manifest: written, read back, checked; ids and aliases over a site's life."""
+"""Manifest files: JSON, digest, schema and errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GUIDE = (
 API = "# API\n\nSee [install](https://docs.example/p/guide/index.md#install).\n\n## Ports\n\nIt listens on 8124.\n"
 
 
-def made(
+def build(
     pages: dict[str, str],
     nav: tuple[NavItem, ...] = (),
     previous: PreviousSite | None = None,
@@ -44,19 +44,18 @@ def made(
     return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
 
 
-def before(manifest: Manifest, pages: dict[str, str]) -> PreviousSite:
+def make_previous(manifest: Manifest, pages: dict[str, str]) -> PreviousSite:
     return PreviousSite(
         manifest, lambda page, section: pages[page.path].encode()[section.start : section.end].decode("utf-8")
     )
 
 
-def ids(manifest: Manifest) -> dict[str, str]:
+def ids_by_title(manifest: Manifest) -> dict[str, str]:
     return {section.title: section.id for section in manifest.sections()}
 
 
-def test_a_manifest_comes_back_as_it_was_written() -> None:
-    """Nothing is lost between dump and load, and the same site gives the same bytes."""
-    manifest = made(
+def test_load_manifest_returns_dumped_manifest() -> None:
+    manifest = build(
         {"guide/": GUIDE, "api/": API}, (NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))
     )
     text = dump_manifest(manifest)
@@ -65,17 +64,15 @@ def test_a_manifest_comes_back_as_it_was_written() -> None:
     assert validate_manifest(text) == []
 
 
-def test_the_digest_counts_everything() -> None:
-    """A changed title changes the manifest's digest; a digest that doesn't fit is found."""
-    data = json.loads(dump_manifest(made({"guide/": GUIDE})))
+def test_digest_covers_all_fields() -> None:
+    data = json.loads(dump_manifest(build({"guide/": GUIDE})))
     assert data["digest"] == compute_manifest_digest(data)
     data["pages"][0]["title"] = "Other"
     assert validate_manifest(json.dumps(data)) == ["digest: does not match the rest of the manifest"]
 
 
-def test_unknown_fields_are_ignored_and_higher_versions_refused() -> None:
-    """A manifest of a later release opens while its version is the same, and is refused by name when it isn't."""
-    data = json.loads(dump_manifest(made({"guide/": GUIDE})))
+def test_load_manifest_ignores_unknown_fields_and_refuses_higher_versions() -> None:
+    data = json.loads(dump_manifest(build({"guide/": GUIDE})))
     data["later"] = data["pages"][0]["later"] = {"x": 1}
     assert load_manifest(json.dumps(data)).pages[0].title == "Guide"
     data["version"] = 2
@@ -83,11 +80,11 @@ def test_unknown_fields_are_ignored_and_higher_versions_refused() -> None:
         load_manifest(json.dumps(data))
 
 
-def broken() -> Iterator[tuple[str, object]]:
+def invalid_manifests() -> Iterator[tuple[str, object]]:
     yield "not json", "{"
     yield "no manifest", "[]"
     yield "no pages", '{"version": 1}'
-    base = json.loads(dump_manifest(made({"guide/": GUIDE})))
+    base = json.loads(dump_manifest(build({"guide/": GUIDE})))
     for name, path, value in (
         ("pages no list", ("pages",), {"a": 1}),
         ("id leads out", ("pages", 0, "sections", 0, "id"), "../../x"),
@@ -117,22 +114,21 @@ def broken() -> Iterator[tuple[str, object]]:
     yield "nav too deep", json.dumps(deep)
 
 
-@pytest.mark.parametrize(("name", "text"), list(broken()), ids=lambda value: value if len(str(value)) < 20 else "")
-def test_a_broken_manifest_is_refused_in_one_line(name: str, text: str) -> None:
-    """Whatever is wrong with a manifest, the reader gets one line that names the place."""
+@pytest.mark.parametrize(
+    ("name", "text"), list(invalid_manifests()), ids=lambda value: value if len(str(value)) < 20 else ""
+)
+def test_load_manifest_reports_invalid_manifest_in_one_line(name: str, text: str) -> None:
     with pytest.raises(ManifestError) as caught:
         load_manifest(text, where="x.json")
     assert str(caught.value).startswith("x.json: ")
     assert "\n" not in str(caught.value)
 
 
-def test_the_schema_is_published_json() -> None:
-    """The schema is valid JSON Schema, so any client can check a manifest."""
+def test_schema_is_valid_json_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(render_schema()))
 
 
 def corruptions() -> Iterator[tuple[tuple[str | int, ...], object]]:
-    """Every value of a manifest with all its fields, replaced by values of other types and formats."""
     for path in paths(COMPLETE):
         yield from ((path, value) for value in (DELETED, None, True, 7, -1, 10**12, 1.5, "", "x" * 300, ["a"] * 12, {}))
 
@@ -202,7 +198,6 @@ def paths(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[st
 
 
 def test_validate_manifest_agrees_with_published_schema() -> None:
-    """A schema validator for other programming languages finds a fault exactly if `validate_manifest` does."""
     validator = jsonschema.Draft202012Validator(json.loads(render_schema()))
     assert validator.is_valid(COMPLETE)
     for path, value in corruptions():
@@ -221,100 +216,91 @@ def test_validate_manifest_agrees_with_published_schema() -> None:
 
 
 def test_links_between_sections_are_ids() -> None:
-    """A link to a heading of another page is the id of that section."""
-    manifest = made({"guide/": GUIDE, "api/": API})
+    manifest = build({"guide/": GUIDE, "api/": API})
     links = next(section.links for section in manifest.sections() if section.title == "API")
-    assert links == (ids(manifest)["Install"],)
+    assert links == (ids_by_title(manifest)["Install"],)
 
 
-def test_the_nav_holds_groups_pages_links_and_orphans() -> None:
-    """Pages that the nav doesn't name stand under “More”; outside links stay; empty groups go."""
+def test_nav_contains_groups_links_and_unlisted_pages() -> None:
     nav = (
         NavItem("Start", children=(NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))),
         NavItem("Empty", children=(NavItem("Gone", "gone/"),)),
     )
-    manifest = made({"guide/": GUIDE, "api/": API}, nav)
+    manifest = build({"guide/": GUIDE, "api/": API}, nav)
     start, more = manifest.nav
     assert (start.id, [child.title for child in start.children]) == (hash_id("nav:Start"), ["Guide", "Forum"])
     assert start.children[1].url == "https://f.example/"
     assert (more.title, [child.page for child in more.children]) == (MORE_GROUP, ["api/"])
 
 
-def test_pages_follow_the_nav() -> None:
-    """Pages stand in the order of the nav, those that it doesn't name last."""
+def test_sort_by_nav_puts_unlisted_pages_last() -> None:
     site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
     pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
     assert [page.path for page in sort_by_nav(site, pages)] == ["b/", "a/", "c/"]
 
 
-def test_a_renamed_heading_answers_to_its_old_id() -> None:
-    """The id of a heading that was renamed still opens it, found by the text below."""
+def test_renamed_heading_keeps_its_id_as_alias() -> None:
     old = {"guide/": GUIDE}
-    first = made(old)
-    new = made({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=before(first, old))
-    place = SectionIndex(new).get(ids(first)["Install"])
+    first = build(old)
+    new = build({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
     assert place is not None
     assert place.section.title == "Set up"
 
 
-def test_a_rewritten_section_answers_to_its_old_id() -> None:
-    """A renamed section whose text changed a little is matched by its words."""
+def test_rewritten_section_is_matched_by_its_words() -> None:
     text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
     old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
-    first = made(old)
-    new = made({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=before(first, old))
-    place = SectionIndex(new).get(ids(first)["Install"])
+    first = build(old)
+    new = build({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
     assert place is not None
     assert place.section.title == "Set up"
 
 
-def test_a_moved_page_answers_to_its_old_ids() -> None:
-    """A page at a new address keeps its old ids as aliases; aliases of aliases are carried on."""
+def test_moved_page_inherits_aliases() -> None:
     old = {"guide/": GUIDE}
-    first = made(old)
+    first = build(old)
     moved = {"start/": GUIDE}
-    second = made(moved, previous=before(first, old))
+    second = build(moved, previous=make_previous(first, old))
     third_pages = {"begin/": GUIDE}
-    third = made(third_pages, previous=before(second, moved))
+    third = build(third_pages, previous=make_previous(second, moved))
     for manifest in (second, third):
-        place = SectionIndex(manifest).get(ids(first)["Remove"])
+        place = SectionIndex(manifest).get(ids_by_title(first)["Remove"])
         assert place is not None
         assert place.section.title == "Remove"
 
 
-def test_a_heading_that_becomes_repeated_keeps_its_old_id() -> None:
-    """When a second “Install” appears, the id of the first one still opens the first one."""
+def test_heading_that_becomes_repeated_keeps_its_id_as_alias() -> None:
     old = {"guide/": GUIDE}
-    first = made(old)
-    new = made({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=before(first, old))
-    place = SectionIndex(new).get(ids(first)["Install"])
+    first = build(old)
+    new = build({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
     assert place is not None
     assert place.position == 1
 
 
-def test_an_alias_that_is_a_living_id_is_dropped_with_a_warning() -> None:
-    """An old id never opens two sections: the living one wins, and the build says so."""
+def test_alias_that_is_the_id_of_another_section_is_dropped_with_a_warning() -> None:
     old = {"guide/": GUIDE}
-    first = made(old)
+    first = build(old)
     renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
-    second = made(renamed, previous=before(first, old))
+    second = build(renamed, previous=make_previous(first, old))
     warned: list[str] = []
     both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
-    third = made(both, previous=before(second, renamed), warned=warned)
-    place = SectionIndex(third).get(ids(first)["Install"])
+    third = build(both, previous=make_previous(second, renamed), warned=warned)
+    place = SectionIndex(third).get(ids_by_title(first)["Install"])
     assert place is not None
     assert place.section.title == "Install"
     assert len(warned) == 1
-    assert ids(first)["Install"] in warned[0]
+    assert ids_by_title(first)["Install"] in warned[0]
 
 
-def test_addresses_name_sections() -> None:
-    """A section is named by id, page path and anchor, source and anchor, or its URL."""
-    manifest = made({"guide/": GUIDE, "api/": API})
+def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
+    manifest = build({"guide/": GUIDE, "api/": API})
     page = replace(manifest.pages[0], source="guide.md")
     page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
     places = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
-    wanted = ids(manifest)["Install"]
+    wanted = ids_by_title(manifest)["Install"]
     for address in (wanted, "guide/#install", "/guide#install", "guide.md#install", f"{URL}guide/#install"):
         found = places.resolve(address)
         assert found is not None, address
@@ -323,31 +309,28 @@ def test_addresses_name_sections() -> None:
     assert places.resolve("https://elsewhere.example/guide/") is None
 
 
-def test_without_html_anchors_are_slugs() -> None:
-    """`guide.md#install` opens a section of Markdown that nobody rendered."""
-    places = SectionIndex(made({"guide/": GUIDE}))
+def test_resolve_uses_github_slugs_without_html() -> None:
+    places = SectionIndex(build({"guide/": GUIDE}))
     found = places.resolve("guide/#install")
     assert found is not None
     assert found.section.title == "Install"
 
 
-def test_a_breadcrumb_of_somebody_elses_manifest_stays_on_its_line() -> None:
-    """Whatever made it: no title turns round or breaks the line that it stands on, nor what follows it there."""
-    made_well = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+def test_breadcrumb_of_foreign_manifest_is_safe_on_a_line() -> None:
+    made_well = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
     (page,), (start,) = made_well.pages, made_well.nav
     sections = tuple(replace(entry, title=f"{entry.title}\u202e\n") for entry in page.sections)
     turned = replace(page, title="\u2067Guide\x1b", sections=sections)
     places = SectionIndex(replace(made_well, pages=(turned,), nav=(replace(start, title="Sta\u2029rt"),)))
-    place = places.get(ids(made_well)["Install"])
+    place = places.get(ids_by_title(made_well)["Install"])
     assert place is not None
     assert places.breadcrumb(place) == ("Sta rt", "Guide", "Install")
 
 
-def test_breadcrumbs_and_neighbours() -> None:
-    """A section knows the way to it, and what stands before and behind it."""
-    manifest = made({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+def test_breadcrumb_and_neighbours_follow_nav_and_page() -> None:
+    manifest = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
     places = SectionIndex(manifest)
-    place = places.resolve(ids(manifest)["Install"])
+    place = places.resolve(ids_by_title(manifest)["Install"])
     assert place is not None
     assert places.breadcrumb(place) == ("Start", "Guide", "Install")
     first, behind = places.neighbours(place)

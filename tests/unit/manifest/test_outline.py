@@ -1,4 +1,4 @@
-"""The outline: within its budget, only growing with it, and every section to be found from it."""
+"""The outline: budget, order of lines, branches."""
 
 from __future__ import annotations
 
@@ -21,22 +21,18 @@ _MARK = re.compile(r"( \+\d+ inside| <!-- \+\d+ inside -->)$")
 _REST = re.compile(r"^\s*\[[0-9a-f]{8}\+\] \d+ more|^<!-- \d+ more - ")
 
 
-def lines_of(text: str) -> list[str]:
-    """Give the outline's lines without what tells of closed ones."""
+def visible_lines(text: str) -> list[str]:
     return [_MARK.sub("", line) for line in text.splitlines() if not _REST.match(line)]
 
 
 @pytest.mark.parametrize("style", ["compact", "comment"])
-def test_an_outline_keeps_to_its_budget_and_a_larger_one_only_adds_lines(
-    shape, style: Literal["compact", "comment"]
-) -> None:
-    """Never above the budget; what a smaller budget shows, a larger one shows too, in the same order."""
+def test_outline_fits_its_budget_and_larger_budgets_only_add_lines(shape, style: Literal["compact", "comment"]) -> None:
     places = SectionIndex(shape.manifest)
     smaller: list[str] = []
     for budget in BUDGETS:
         text = render_outline(places, budget=budget, style=style)
         assert estimate_tokens(text) <= budget
-        larger = lines_of(text)
+        larger = visible_lines(text)
         rest = iter(larger)
         assert all(line in rest for line in smaller), f"{budget} dropped a line"
         smaller = larger
@@ -47,23 +43,21 @@ def test_an_outline_keeps_to_its_budget_and_a_larger_one_only_adds_lines(
 
 @given(budget=st.integers(200, 9000), more=st.integers(0, 400), size=st.integers(1, 60), heads=st.integers(0, 70))
 @settings(max_examples=60, deadline=None)
-def test_no_budget_is_ever_passed(budget: int, more: int, size: int, heads: int) -> None:
-    """For any budget from 200 up, and any next one, on sites of many sizes."""
-    places = _sized(size, heads)
+def test_outline_never_exceeds_any_budget(budget: int, more: int, size: int, heads: int) -> None:
+    places = make_index(size, heads)
     smaller, larger = render_outline(places, budget=budget), render_outline(places, budget=budget + more)
     assert estimate_tokens(smaller) <= budget
     assert estimate_tokens(larger) <= budget + more
-    rest = iter(lines_of(larger))
-    assert all(line in rest for line in lines_of(smaller))
+    rest = iter(visible_lines(larger))
+    assert all(line in rest for line in visible_lines(smaller))
 
 
 @given(title=st.text(min_size=1, max_size=300), opening=st.text(max_size=400), budget=st.integers(200, 600))
 @settings(max_examples=80, deadline=None)
-def test_titles_in_any_script_keep_to_the_budget_too(title: str, opening: str, budget: int) -> None:
-    """A line is cut before it outgrows the smallest outline, and stays one line whatever its title holds."""
+def test_long_titles_in_any_script_fit_the_budget_on_one_line(title: str, opening: str, budget: int) -> None:
     from msgspec.structs import replace
 
-    base = _sized(3, 1).manifest
+    base = make_index(3, 1).manifest
     page = base.pages[0]
     sections = tuple(
         replace(section, title=title, opening=opening, keywords=(title,) * 10) for section in page.sections
@@ -75,13 +69,11 @@ def test_titles_in_any_script_keep_to_the_budget_too(title: str, opening: str, b
     assert all(re.match(r"\s*\[[0-9a-f]{8}\+?\] |\[id\]", line) for line in text.split("\n")[:-1])
 
 
-def test_the_same_manifest_gives_the_same_outline_byte_for_byte(shape) -> None:
-    """So a prompt that begins with it stays cached."""
+def test_outline_is_deterministic(shape) -> None:
     assert render_outline(SectionIndex(shape.manifest)) == render_outline(SectionIndex(shape.manifest))
 
 
-def test_a_branch_may_be_a_group_a_page_a_section_or_what_follows_a_line(make_site: Callable) -> None:
-    """Each shows its own lines, and nothing from elsewhere."""
+def test_branch_shows_only_its_own_lines(make_site: Callable) -> None:
     nav = [NavItem("Guide", children=(NavItem("A", path="a/"), NavItem("B", path="b/"))), NavItem("C", path="c/")]
     text = "# {0}\n\nText.\n\n## {0} one\n\nText.\n\n### {0} deep\n\nText.\n\n## {0} two\n\nText.\n"
     site = make_site([(path, text.format(path[0].upper())) for path in ("a/", "b/", "c/")], nav)
@@ -103,9 +95,8 @@ def test_a_branch_may_be_a_group_a_page_a_section_or_what_follows_a_line(make_si
     assert titles(places.manifest.pages[0].id + "+") == titles(group)
 
 
-def test_what_follows_a_line_comes_in_reading_order() -> None:
-    """`[id+] 30 more` opened shows those thirty before anything else."""
-    places = _sized(60, 30)
+def test_branch_of_siblings_is_opened_in_document_order() -> None:
+    places = make_index(60, 30)
     text = render_outline(places, budget=400)
     rest = re.search(r"\[([0-9a-f]{8})\+\] (\d+) more", text)
     assert rest is not None
@@ -119,14 +110,12 @@ def test_what_follows_a_line_comes_in_reading_order() -> None:
 @pytest.mark.parametrize(
     ("budget", "branch"), [(199, None), (0, None), (-5, None), (8000, "ffffffff"), (8000, "+"), (8000, "")]
 )
-def test_too_small_a_budget_and_an_unknown_branch_are_refused(budget: int, branch: str | None) -> None:
-    """In one line that says what is right."""
+def test_small_budget_or_unknown_branch_raises_usage_error(budget: int, branch: str | None) -> None:
     with pytest.raises(UsageError, match=r"at least 200 tokens|take an id from the outline"):
-        render_outline(_sized(2, 1), budget=budget, branch=branch)
+        render_outline(make_index(2, 1), budget=budget, branch=branch)
 
 
-def test_an_alias_opens_the_branch_of_the_section_it_became(make_site: Callable) -> None:
-    """An old id is as good as the new one."""
+def test_branch_accepts_an_alias(make_site: Callable) -> None:
     from msgspec.structs import replace
 
     manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
@@ -137,9 +126,8 @@ def test_an_alias_opens_the_branch_of_the_section_it_became(make_site: Callable)
 
 
 @pytest.mark.parametrize("budget", [60, 200, 700, 2500])
-def test_the_outlines_of_some_pages_share_a_budget(budget: int) -> None:
-    """Every page gets fewer lines before any page gets none."""
-    pages = _sized(10, 60).manifest.pages
+def test_page_outlines_share_the_budget(budget: int) -> None:
+    pages = make_index(10, 60).manifest.pages
     text = render_page_outlines(pages, budget=budget)
     assert estimate_tokens(text) <= budget
     if budget >= 700:
@@ -150,8 +138,7 @@ def test_the_outlines_of_some_pages_share_a_budget(budget: int) -> None:
 _sites: dict[tuple[int, int], SectionIndex] = {}
 
 
-def _sized(pages: int, headings: int) -> SectionIndex:
-    """Give a site of so many pages with so many headings each, made once."""
+def make_index(pages: int, headings: int) -> SectionIndex:
     from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
     from mkdocs_roaming.manifest.models import Page, Site
     from mkdocs_roaming.manifest.sections import split_sections

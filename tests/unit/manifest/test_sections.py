@@ -1,4 +1,4 @@
-"""Sections are slices of the page: nothing is lost, nothing is doubled, and ids stay."""
+"""Sections: slices, headings, anchors, ids and openings."""
 
 from __future__ import annotations
 
@@ -39,30 +39,28 @@ LINES = st.sampled_from(
 )
 
 
-def joined(markdown: str) -> str:
+def join_slices(markdown: str) -> str:
     data = markdown.encode()
     return b"".join(data[section.start : section.end] for section in split_sections(markdown)).decode()
 
 
 @given(st.lists(LINES, max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=300)
-def test_slices_joined_are_the_file(lines: list[str], end: str) -> None:
-    """Whatever stands on a page, its slices put together are the page, byte for byte."""
+@settings(max_examples=300, deadline=None)
+def test_joined_slices_equal_the_file(lines: list[str], end: str) -> None:
     markdown = "# Title" + end + end.join(lines)
-    assert joined(markdown) == markdown
+    assert join_slices(markdown) == markdown
 
 
 @given(st.text(max_size=400))
-def test_any_text_can_be_split(text: str) -> None:
-    """No text is too odd: after a title, every character lands in exactly one section."""
+@settings(deadline=None)
+def test_split_sections_accepts_any_text(text: str) -> None:
     markdown = "# Title\n\n" + text.encode("utf-8", "replace").decode()
-    assert joined(markdown) == markdown
+    assert join_slices(markdown) == markdown
 
 
 @given(st.lists(LINES, max_size=30))
-@settings(max_examples=300)
-def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
-    """A `#` in a fence, an HTML block, a quote or a list is no section."""
+@settings(max_examples=300, deadline=None)
+def test_sections_start_at_commonmark_headings(lines: list[str]) -> None:
     markdown = "# Title\n\n" + "\n".join(lines)
     wanted = [
         int(token.tag[1])
@@ -123,11 +121,10 @@ MORE_LINES = st.one_of(
 
 
 @given(st.lists(MORE_LINES, max_size=24))
-@settings(max_examples=1500)
+@settings(max_examples=1500, deadline=None)
 @example(["- a", "   ```", "| a |", "==="])
 @example(["- a", "", "   ```", "=x", "==="])
-def test_the_quick_reading_is_commonmarks(lines: list[str]) -> None:
-    """Where headings are read line by line, they are those that markdown-it finds: places, levels and titles."""
+def test_scan_headings_agrees_with_markdown_it(lines: list[str]) -> None:
     markdown = "\n".join(lines)
     quick = scan_headings(markdown)
     if quick is not None:
@@ -137,45 +134,38 @@ def test_the_quick_reading_is_commonmarks(lines: list[str]) -> None:
         ]
 
 
-def test_the_pointer_belongs_to_no_section() -> None:
-    """The line that points to llms.txt is no part of the page's first section."""
+def test_llms_txt_pointer_is_not_part_of_a_section() -> None:
     sections = split_sections(POINTER + "# Title\n\ntext\n")
     assert sections[0].start == len(POINTER)
 
 
-def test_text_before_the_title_is_kept() -> None:
-    """Text above the first heading belongs to the page's own section, if it isn't the pointer."""
+def test_text_before_the_title_belongs_to_the_page() -> None:
     sections = split_sections("Hello.\n\n# Title\n\ntext\n")
     assert (sections[0].start, sections[0].title) == (0, "Title")
 
 
-def test_front_matter_is_cut() -> None:
-    """Front matter is not read as text, nor its last line as a setext underline."""
+def test_front_matter_is_skipped() -> None:
     markdown = "---\ntitle: x\n---\n# Title\n"
     assert split_sections(markdown)[0].start == markdown.index("# Title")
 
 
-def test_a_page_without_headings_is_one_section() -> None:
-    """A text without any heading is one section, named as the caller says."""
+def test_page_without_headings_is_one_section() -> None:
     (section,) = split_sections("Just text.\n", title="Notes")
     assert (section.title, section.level, section.end) == ("Notes", 1, 11)
 
 
-def test_offsets_are_bytes() -> None:
-    """Offsets count bytes, so any client can slice the file as it was fetched."""
+def test_offsets_are_in_bytes() -> None:
     markdown = "# Zürich\n\nGrüße 東京\n\n## Ende\n\nß\n"
     last = split_sections(markdown)[-1]
     assert markdown.encode()[last.start : last.end].decode() == "## Ende\n\nß\n"
 
 
-def test_titles_are_plain_text() -> None:
-    """A title shows the words of its heading, with code kept and markup gone."""
+def test_titles_have_no_markup() -> None:
     titles = [section.title for section in split_sections("# The `port` *option* & [more](x.md)\n\n## a\\_b &amp; c\n")]
     assert titles == ["The port option & more", "a_b & c"]
 
 
-def test_the_anchor_names_the_section() -> None:
-    """Ids are made of the path and the heading's anchor, so other edits leave them alone."""
+def test_section_is_named_after_its_anchor() -> None:
     headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
     sections = split_sections("# Install\n\n## From source\n", headings=headings)
     assert IdAllocator().allocate_page("guide/install/", sections) == [
@@ -184,42 +174,36 @@ def test_the_anchor_names_the_section() -> None:
     ]
 
 
-def test_a_repeated_heading_is_named_after_its_parent() -> None:
-    """Two sections called “Examples” keep their ids when they change places."""
+def test_repeated_heading_is_named_after_its_parent() -> None:
     one = split_sections("# T\n\n## A\n\n### Examples\n\n## B\n\n### Examples\n")
     other = split_sections("# T\n\n## B\n\n### Examples\n\n## A\n\n### Examples\n")
     assert [section.name for section in one] == ["", "a", "a/examples", "b", "b/examples"]
     assert sorted(section.name for section in one) == sorted(section.name for section in other)
 
 
-def test_a_twice_repeated_name_is_numbered() -> None:
-    """Repeated headings below one parent are told apart by their order."""
+def test_repeated_name_is_numbered() -> None:
     assert [section.name for section in split_sections("# T\n\n## X\n\n## X\n\n## X\n")] == ["", "/x", "/x~2", "/x~3"]
 
 
-def test_anchors_are_matched_by_words_where_headings_differ() -> None:
-    """A heading that only the page has does not shift the anchors of those that follow."""
+def test_anchors_are_matched_by_text_if_headings_differ() -> None:
     headings = [Heading(1, "T", "t"), Heading(4, "Only there", "x"), Heading(2, "A", "a"), Heading(3, "B", "b")]
     sections = split_sections("# T\n\n## A\n\n## New\n\n### B\n", headings=headings)
     assert [section.anchor for section in sections] == ["t", "a", None, "b"]
 
 
-def test_thousands_of_repeated_headings_have_names_of_their_own() -> None:
-    """However often a heading is repeated, every section is named, in order."""
+def test_thousands_of_repeated_headings_have_unique_names() -> None:
     names = [section.name for section in split_sections("# T\n\n" + "## X\n\n" * 20_000)]
     assert (names[1], names[2], names[-1]) == ("/x", "/x~2", "/x~20000")
     assert len(set(names)) == 20_001
 
 
-def test_an_id_survives_other_edits() -> None:
-    """Adding, moving and editing other sections leaves a section's id as it was."""
+def test_id_is_stable_when_other_sections_change() -> None:
     before = split_sections("# T\n\n## Keep\n\ntext\n\n## Go\n")
     after = split_sections("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
     assert IdAllocator().allocate_page("p/", before)[1] == IdAllocator().allocate_page("p/", after)[2]
 
 
-def test_forced_collisions_are_resolved_the_same_way_every_time() -> None:
-    """With only sixteen ids for twelve sections, all are different and the same in every build."""
+def test_id_collisions_are_resolved_deterministically() -> None:
 
     def ids() -> list[str]:
         tiny = IdAllocator(lambda key: hash_id(key)[:1])
@@ -229,8 +213,7 @@ def test_forced_collisions_are_resolved_the_same_way_every_time() -> None:
     assert len(set(ids())) == 12
 
 
-def test_the_opening_is_plain_and_short() -> None:
-    """An opening shows the first ~100 characters of text, without markup, cut at a word."""
+def test_opening_has_no_markup_and_is_truncated_at_a_word() -> None:
     (section,) = split_sections("# T\n\n> [!NOTE]\n> The **port** is `8124`. " + "Longer and longer. " * 20)
     assert section.opening.startswith("The port is 8124. Longer")
     assert len(section.opening) <= MAX_OPENING_CHARS
@@ -248,25 +231,21 @@ def test_the_opening_is_plain_and_short() -> None:
         ("One\\\nTwo <https://x.example/y>", "One Two https://x.example/y"),
     ],
 )
-def test_openings_read_as_they_are_shown(inline: str, shown: str) -> None:
-    """An opening is what a reader sees: words of links and images, code as written, no footnote marks."""
+def test_opening_is_the_rendered_text(inline: str, shown: str) -> None:
     assert split_sections(f"# T\n\n{inline}\n")[0].opening == shown
 
 
-def test_a_section_without_text_opens_with_its_first_child() -> None:
-    """A bare heading shows what its first subsection says."""
+def test_section_without_text_has_opening_of_its_first_child() -> None:
     sections = split_sections("# T\n\n## A\n\n### B\n\nHello there.\n")
     assert [section.opening for section in sections] == ["Hello there."] * 3
 
 
-def test_links_are_found_outside_of_code() -> None:
-    """A section knows what it links to; links in code are no links."""
+def test_link_targets_in_code_are_ignored() -> None:
     (section,) = split_sections("# T\n\n[a](https://x/a.md#b) <https://x/c>\n\n```\n[no](https://x/no)\n```\n")
     assert section.targets == ("https://x/a.md#b", "https://x/c")
 
 
-def test_slugs_are_githubs() -> None:
-    """Where a page has no HTML, anchors are spelled as GitHub spells them."""
+def test_github_slug_returns_the_anchor_of_github() -> None:
     assert [github_slug(text) for text in ("What's new?", "A  B", "snake_case", "Über 5.2")] == [
         "whats-new",
         "a--b",
@@ -276,8 +255,7 @@ def test_slugs_are_githubs() -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_of_commonmark_are_split_as_it_reads_them(tmp_path: Path) -> None:
-    """On every example of the CommonMark spec, headings and levels are those that markdown-it finds at the top."""
+def test_commonmark_examples_have_the_same_headings(tmp_path: Path) -> None:
     wanted = importlib.metadata.version("markdown-it-py")
     command = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"markdown-it-py=={wanted}"]
     done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -296,4 +274,4 @@ def test_the_examples_of_commonmark_are_split_as_it_reads_them(tmp_path: Path) -
         assert [section.level for section in split_sections(text)] == [int(token.tag[1]) for token in tops], each[
             "example"
         ]
-        assert joined(text) == text
+        assert join_slices(text) == text

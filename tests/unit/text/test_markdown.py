@@ -1,11 +1,11 @@
-"""Titles, descriptions and openings on lines among others: none of them turns its line round or breaks it."""
+"""Text on a single line: bidirectional controls, control characters, truncation."""
 
 from __future__ import annotations
 
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
@@ -29,8 +29,7 @@ TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
         "Zero\u200bwidth\u2060and\ufeffsoft\u00adhyphen",
     ],
 )
-def test_what_people_write_stays_as_it_is(text: str) -> None:
-    """Arabic, Hebrew, Persian and Indic words, emoji, and quotations whose direction is closed again."""
+def test_to_single_line_keeps_ordinary_text(text: str) -> None:
     assert to_single_line(text) == text
 
 
@@ -50,22 +49,20 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
         ("half \ud83d of it", "half of it"),
     ],
 )
-def test_what_would_turn_or_break_a_line_goes(text: str, line: str) -> None:
-    """Overrides, directions that are not closed, control characters, line ends, halves of characters."""
+def test_to_single_line_removes_unsafe_characters(text: str, line: str) -> None:
     assert to_single_line(text) == line
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from(TURNING + "ab ש\n\0"), st.characters())), st.integers(1, 12))
-def test_no_line_goes_on_in_a_direction_that_a_title_began(text: str, most: int) -> None:
-    """Whatever the text, and wherever it is cut: every direction ends within it, and a second time changes nothing."""
+@settings(deadline=None)
+def test_directions_are_closed_wherever_text_is_cut(text: str, most: int) -> None:
     for line in (to_single_line(text), truncate_at_word(to_single_line(text), most)):
-        assert _left_open(line) == []
+        assert find_unbalanced(line) == []
         assert to_single_line(line) == line
         assert not any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in line)
 
 
-def _left_open(line: str) -> list[str]:
-    """Give what is open at the end of a line, and what is closed without having been opened."""
+def find_unbalanced(line: str) -> list[str]:
     opened: list[str] = []
     for mark in line:
         kind = unicodedata.bidirectional(mark)

@@ -1,4 +1,4 @@
-"""Words are found however they are written, in every script, by an index as well as at hand."""
+"""Tokenizer: terms, words, stems and stop words in all scripts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.text import tokenizer as words
+from mkdocs_roaming.text import tokenizer
 
-VECTORS: dict[str, list[dict[str, Any]]] = json.loads(
+CASES: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "golden/words/vectors.json").read_text(encoding="utf-8")
 )
 LANGUAGES = st.sampled_from(
@@ -43,19 +43,17 @@ TEXTS = st.one_of(
 )
 
 
-def named(case: dict[str, Any]) -> str:
+def case_id(case: dict[str, Any]) -> str:
     return repr(case["text"])[1:40]
 
 
-@pytest.mark.parametrize("case", VECTORS["terms"], ids=named)
-def test_a_text_gives_its_terms(case: dict[str, Any]) -> None:
-    """What stands in the index is what the vectors say."""
-    assert words.extract_terms(case["text"], case["language"]) == case["terms"]
+@pytest.mark.parametrize("case", CASES["terms"], ids=case_id)
+def test_extract_terms_returns_expected_terms(case: dict[str, Any]) -> None:
+    assert tokenizer.extract_terms(case["text"], case["language"]) == case["terms"]
 
 
-@pytest.mark.parametrize("case", VECTORS["query"], ids=named)
-def test_a_question_gives_its_words(case: dict[str, Any]) -> None:
-    """A question's words come once each, with all that finds them; stop words are marked and stay."""
+@pytest.mark.parametrize("case", CASES["query"], ids=case_id)
+def test_parse_query_returns_distinct_words_with_stop_words_marked(case: dict[str, Any]) -> None:
     got = [
         {
             "text": word.text,
@@ -65,46 +63,43 @@ def test_a_question_gives_its_words(case: dict[str, Any]) -> None:
             "stop": word.stop,
             "prefix": word.prefix,
         }
-        for word in words.parse_query(case["text"], case["language"])
+        for word in tokenizer.parse_query(case["text"], case["language"])
     ]
     assert got == case["words"]
 
 
-@pytest.mark.parametrize("case", VECTORS["tokens"], ids=named)
-def test_tokens_are_estimated(case: dict[str, Any]) -> None:
-    """An estimate is a quarter of the characters, or the words and signs where those are more."""
-    assert words.estimate_tokens(case["text"]) == case["tokens"]
+@pytest.mark.parametrize("case", CASES["tokens"], ids=case_id)
+def test_estimate_tokens_returns_expected_number(case: dict[str, Any]) -> None:
+    assert tokenizer.estimate_tokens(case["text"]) == case["tokens"]
 
 
-@pytest.mark.parametrize("case", VECTORS["find"], ids=named)
-def test_what_is_written_one_way_is_found_written_another(case: dict[str, Any]) -> None:
-    """Each way to write it finds it; what merely looks alike does not."""
+@pytest.mark.parametrize("case", CASES["find"], ids=case_id)
+def test_occurs_in_matches_other_spellings_of_a_word(case: dict[str, Any]) -> None:
 
     def hit(question: str) -> bool:
-        asked = words.parse_query(question, case["language"])
+        asked = tokenizer.parse_query(question, case["language"])
         return bool(asked) and all(
-            words.occurs_in(word, words.extract_terms(case["text"], case["language"])) for word in asked
+            tokenizer.occurs_in(word, tokenizer.extract_terms(case["text"], case["language"])) for word in asked
         )
 
     assert [query for query in case["found_by"] if not hit(query)] == []
     assert [query for query in case["not_by"] if hit(query)] == []
 
 
-@pytest.mark.parametrize("case", VECTORS["find"], ids=named)
-def test_a_full_text_index_finds_the_same(case: dict[str, Any]) -> None:
-    """SQLite's index, fed with the terms, answers as `found` does: runs are phrases, a single character is a prefix."""
+@pytest.mark.parametrize("case", CASES["find"], ids=case_id)
+def test_sqlite_index_of_terms_matches_the_same_queries(case: dict[str, Any]) -> None:
 
-    def one(word: words.Word) -> str:
+    def one(word: tokenizer.Word) -> str:
         quoted = ['"' + " ".join(run) + '"' + "*" * word.prefix for run in word.runs]
         return "(" + " OR ".join(quoted) + ")"
 
     database = sqlite3.connect(":memory:")
     signs = "".join(sign for sign in map(chr, range(33, 127)) if not sign.isalnum() and sign not in "'\"")
     database.execute(f"""CREATE VIRTUAL TABLE t USING fts5(terms, tokenize = "ascii tokenchars '{signs}'")""")
-    database.execute("INSERT INTO t VALUES (?)", [" ".join(words.extract_terms(case["text"], case["language"]))])
+    database.execute("INSERT INTO t VALUES (?)", [" ".join(tokenizer.extract_terms(case["text"], case["language"]))])
 
     def hit(question: str) -> bool:
-        match = " AND ".join(map(one, words.parse_query(question, case["language"])))
+        match = " AND ".join(map(one, tokenizer.parse_query(question, case["language"])))
         return bool(database.execute("SELECT 1 FROM t WHERE t MATCH ?", [match]).fetchall())
 
     assert [query for query in case["found_by"] if not hit(query)] == []
@@ -113,10 +108,9 @@ def test_a_full_text_index_finds_the_same(case: dict[str, Any]) -> None:
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
-def test_terms_can_be_joined_by_spaces(text: str, language: str) -> None:
-    """No term is empty or holds white space, a double quote, a control character or more than a few more than 100."""
-    for term in words.extract_terms(text, language):
+@settings(max_examples=500, deadline=None)
+def test_terms_contain_no_separators_and_are_short(text: str, language: str) -> None:
+    for term in tokenizer.extract_terms(text, language):
         assert term
         assert term.split() == [term]
         assert '"' not in term
@@ -125,40 +119,36 @@ def test_terms_can_be_joined_by_spaces(text: str, language: str) -> None:
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
-def test_every_word_of_a_text_finds_it(text: str, language: str) -> None:
-    """A question made of a text's own words finds the text, and finds it the same way twice."""
-    terms = words.extract_terms(text, language)
-    assert [word.text for word in words.parse_query(text, language) if not words.occurs_in(word, terms)] == []
-    for run in words.split_words(text):
-        assert all(words.occurs_in(word, terms) for word in words.parse_query(run, language)), run
-    assert words.extract_terms(text, language) == terms
+@settings(max_examples=500, deadline=None)
+def test_every_word_of_a_text_occurs_in_its_terms(text: str, language: str) -> None:
+    terms = tokenizer.extract_terms(text, language)
+    assert [word.text for word in tokenizer.parse_query(text, language) if not tokenizer.occurs_in(word, terms)] == []
+    for run in tokenizer.split_words(text):
+        assert all(tokenizer.occurs_in(word, terms) for word in tokenizer.parse_query(run, language)), run
+    assert tokenizer.extract_terms(text, language) == terms
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
-def test_words_leave_the_terms_of_their_text(text: str, language: str) -> None:
-    """A text's words, one by one, leave what the text leaves as a whole."""
-    assert [term for word in words.parse_words(text, language) for term in word.terms] == words.extract_terms(
+@settings(max_examples=500, deadline=None)
+def test_terms_of_parsed_words_equal_terms_of_the_text(text: str, language: str) -> None:
+    assert [term for word in tokenizer.parse_words(text, language) for term in word.terms] == tokenizer.extract_terms(
         text, language
     )
 
 
 @given(TEXTS, TEXTS, LANGUAGES)
-@settings(max_examples=500)
-def test_texts_side_by_side_do_not_touch(one: str, other: str, language: str) -> None:
-    """Two texts with a space between them leave the terms of the one, then those of the other."""
-    together = words.extract_terms(f"{one} {other}", language)
-    assert together == words.extract_terms(one, language) + words.extract_terms(other, language)
+@settings(max_examples=500, deadline=None)
+def test_terms_of_joined_texts_are_the_terms_of_each(one: str, other: str, language: str) -> None:
+    together = tokenizer.extract_terms(f"{one} {other}", language)
+    assert together == tokenizer.extract_terms(one, language) + tokenizer.extract_terms(other, language)
 
 
 @given(TEXTS)
-@settings(max_examples=500)
-def test_folding_twice_changes_nothing(text: str) -> None:
-    """A folded text stays as it is, and its case and composition never mattered."""
-    folded = words.fold(text)
-    assert words.fold(folded) == folded
-    assert words.fold(unicodedata.normalize("NFC", text)) == words.fold(unicodedata.normalize("NFD", text))
+@settings(max_examples=500, deadline=None)
+def test_fold_is_idempotent_and_ignores_case_and_composition(text: str) -> None:
+    folded = tokenizer.fold(text)
+    assert tokenizer.fold(folded) == folded
+    assert tokenizer.fold(unicodedata.normalize("NFC", text)) == tokenizer.fold(unicodedata.normalize("NFD", text))
 
 
 @pytest.mark.parametrize(
@@ -177,15 +167,13 @@ def test_folding_twice_changes_nothing(text: str) -> None:
         ("٣", "3"),
     ],
 )
-def test_folding_takes_case_and_accents(text: str, folded: str) -> None:
-    """Case and accents go; voicing marks, Hangul syllables and the Cyrillic й, letters of their own, stay."""
-    assert words.fold(text) == folded
+def test_fold_removes_case_and_accents_but_keeps_distinct_letters(text: str, folded: str) -> None:
+    assert tokenizer.fold(text) == folded
 
 
 @pytest.mark.parametrize("word", ["no", "not", "nor", "without", "never", "none", "cannot", "don't"])
-def test_negations_are_no_stop_words(word: str) -> None:
-    """A question's "without" is never taken for a word that says nothing."""
-    assert not words.is_stop_word(word)
+def test_negations_are_not_stop_words(word: str) -> None:
+    assert not tokenizer.is_stop_word(word)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +195,12 @@ def test_negations_are_no_stop_words(word: str) -> None:
         ("the", "xx", False),
     ],
 )
-def test_stop_words_go_by_the_language(word: str, language: str, stop: bool) -> None:
-    """Each language has its own stop words; English ones count beside scripts that are not Latin."""
-    assert words.is_stop_word(word, language) is stop
+def test_stop_words_depend_on_language_and_script(word: str, language: str, stop: bool) -> None:
+    assert tokenizer.is_stop_word(word, language) is stop
 
 
-def test_every_word_may_be_a_stop_word() -> None:
-    """A question of nothing but stop words keeps them all."""
-    assert [word.text for word in words.parse_query("how do I do it")] == ["how", "do", "I", "it"]
+def test_parse_query_keeps_words_if_all_are_stop_words() -> None:
+    assert [word.text for word in tokenizer.parse_query("how do I do it")] == ["how", "do", "I", "it"]
 
 
 @pytest.mark.parametrize(
@@ -232,17 +218,15 @@ def test_every_word_may_be_a_stop_word() -> None:
         ("sha256", "en", "sha256"),
     ],
 )
-def test_stems_go_by_language_and_script(word: str, language: str, stem: str) -> None:
-    """A region is no matter; an unknown language has no stems; English has none for words that are not Latin."""
-    assert words.stem(word, language) == stem
+def test_stem_depends_on_language_and_script(word: str, language: str, stem: str) -> None:
+    assert tokenizer.stem(word, language) == stem
 
 
-def test_stems_are_right_in_threads() -> None:
-    """Servers ask from several threads at once, and each gets the stem of its own word."""
+def test_stem_is_correct_when_called_from_several_threads() -> None:
     asked = [f"{head}{tail}" for head in ("connect", "install", "nation", "relat", "gener") for tail in TAILS]
     stemmer = snowballstemmer.stemmer("english")
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(words.stem, asked)) == [stemmer.stemWord(word) for word in asked]
+        assert list(pool.map(tokenizer.stem, asked)) == [stemmer.stemWord(word) for word in asked]
 
 
 TAILS = [
@@ -250,8 +234,7 @@ TAILS = [
 ]
 
 
-def test_importing_words_is_cheap() -> None:
-    """The stemmers are imported when the first word is stemmed, not before."""
+def test_import_does_not_load_stemmers() -> None:
     code = "import sys, mkdocs_roaming.text.tokenizer; print('snowballstemmer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -266,21 +249,19 @@ def best(action: Callable[[], object]) -> float:
     return min(times)
 
 
-def test_long_pages_are_read_quickly() -> None:
-    """Reading a page whose words are known costs a few times as much as a plain regular expression."""
+def test_extract_terms_is_fast_on_known_words() -> None:
     page = (Path(__file__).parents[2] / "golden/words/vectors.json").read_text(encoding="ascii", errors="ignore")
     prose = "Set `drain_window` in config.yml, then restart the HTTPServer with --force; see https://x.example/a/b. "
     text = (page[:3000] + prose * 270)[:30_000]
     plain = best(lambda: re.findall(r"\w+", text.lower()))
-    assert best(lambda: words.extract_terms(text)) < 12 * plain
-    assert best(lambda: words.estimate_tokens(text)) < 12 * plain
+    assert best(lambda: tokenizer.extract_terms(text)) < 12 * plain
+    assert best(lambda: tokenizer.estimate_tokens(text)) < 12 * plain
 
 
 @pytest.mark.parametrize(
     "sign", ["a" * 50_000, "a-" * 25_000, "-" * 50_000, "1,000" * 9_000, "aB1" * 9_000, "か" * 50_000]
 )
-def test_no_text_takes_for_ever(sign: str) -> None:
-    """What repeats itself for pages is read in a moment all the same."""
+def test_extract_terms_is_fast_on_repetitive_text(sign: str) -> None:
     start = process_time()
-    words.extract_terms(sign)
+    tokenizer.extract_terms(sign)
     assert process_time() - start < 5
