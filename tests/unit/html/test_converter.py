@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from mkdocs_roaming.html import code as html_code
 from mkdocs_roaming.html.converter import convert
-from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body
+from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.sections import split_sections
@@ -142,43 +142,7 @@ def test_convert_tree_equals_convert_text_and_keeps_the_tree() -> None:
     assert etree.tostring(tree) == before
 
 
-# Articles
-
-
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
-        ("<body><nav>n</nav><article class='md-content__inner md-typeset'>m</article></body>", "m"),
-        ("<main><article><div class='theme-doc-markdown markdown'>d</div></article></main>", "d"),
-        ("<div role='main' class='document'><div itemprop='articleBody'>r</div></div>", "r"),
-        ("<main><div class='VPDoc'><div class='vp-doc _x'>v</div></div></main>", "v"),
-        ("<main><article></article><p>empty article</p></main>", "empty article"),
-        ("<p>bare</p>", "bare"),
-    ],
-)
-def test_the_article_is_found_on_pages_of_many_themes(page: str, text: str) -> None:
-    assert "".join(find_article(page).itertext()).strip() == text
-
-
-def test_what_the_theme_adds_to_an_article_is_taken_off_but_not_from_the_callers_tree() -> None:
-    page = (
-        "<article class='md-content__inner'><a class='md-content__button' href='edit'>Edit</a><h1>T<a class=headerlink "
-        "href='#t'>¶</a></h1><nav>crumbs</nav>Text<aside class='md-source-file'>2024</aside> after</article>"
-    )
-    tree = parse_body(page)
-    before = etree.tostring(tree)
-    assert "".join(find_article(tree).itertext()) == "TText after"
-    assert etree.tostring(tree) == before
-
-
-def test_words_are_counted_as_a_reader_sees_them() -> None:
-    page = (
-        "<body><title>no</title><p>One two<br>two</p><script>no()</script><svg><text>no</text></svg><style>no{}</style>"
-    )
-    assert count_visible_words(page) == {"one": 1, "two": 2}
-
-
-# Hostile pages
+# Broken and large pages
 
 
 @pytest.mark.parametrize("tag", ["div", "span", "ul", "blockquote", "b", "table"])
@@ -219,7 +183,7 @@ def test_convert_page_with_many_headings_returns_all_headings() -> None:
     assert len(convert(page, title="T").headings) == 20_001
 
 
-# Any page
+# Generated pages
 
 NASTY = st.text(alphabet=st.sampled_from(list("ab1 .-+*_`~#>[](){}!|<&;:\\\"'$=^/\té中")), min_size=1, max_size=12)
 WORDS = st.text(alphabet="abc XYZ.", min_size=1, max_size=12)

@@ -5,9 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from mkdocs_roaming.html.converter import convert
-from mkdocs_roaming.html.document import find_article, parse_body
+from mkdocs_roaming.html.document import (
+    count_visible_words,
+    extract_canonical_url,
+    extract_meta,
+    extract_site_name,
+    extract_title,
+    find_article,
+    has_site_description,
+    parse_body,
+    parse_document,
+    remove_element,
+)
 
 CASES = sorted((Path(__file__).parents[2] / "golden" / "articles").glob("*.html"))
 
@@ -35,3 +47,76 @@ def test_find_article_does_not_change_the_tree_of_the_caller(case: Path) -> None
 def test_find_article_skips_article_without_visible_text(empty: str) -> None:
     page = f'<main><article class="md-content__inner">{empty}</article><p>Outside.</p></main>'
     assert "".join(find_article(page).itertext()).endswith("Outside.")
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<body><nav>n</nav><article class='md-content__inner md-typeset'>m</article></body>", "m"),
+        ("<main><article><div class='theme-doc-markdown markdown'>d</div></article></main>", "d"),
+        ("<div role='main' class='document'><div itemprop='articleBody'>r</div></div>", "r"),
+        ("<main><div class='VPDoc'><div class='vp-doc _x'>v</div></div></main>", "v"),
+        ("<main><article></article><p>empty article</p></main>", "empty article"),
+        ("<p>bare</p>", "bare"),
+    ],
+)
+def test_find_article_returns_article_of_each_theme(page: str, text: str) -> None:
+    assert "".join(find_article(page).itertext()).strip() == text
+
+
+def test_find_article_removes_theme_elements_from_a_copy_of_the_tree() -> None:
+    page = (
+        "<article class='md-content__inner'><a class='md-content__button' href='edit'>Edit</a><h1>T<a class=headerlink "
+        "href='#t'>¶</a></h1><nav>crumbs</nav>Text<aside class='md-source-file'>2024</aside> after</article>"
+    )
+    tree = parse_body(page)
+    before = etree.tostring(tree)
+    assert "".join(find_article(tree).itertext()) == "TText after"
+    assert etree.tostring(tree) == before
+
+
+def test_count_visible_words_ignores_scripts_styles_and_titles() -> None:
+    page = (
+        "<body><title>no</title><p>One two<br>two</p><script>no()</script><svg><text>no</text></svg><style>no{}</style>"
+    )
+    assert count_visible_words(page) == {"one": 1, "two": 2}
+
+
+@pytest.mark.parametrize(
+    ("head", "title", "site"),
+    [
+        ("<title>Guide - Docs</title>", "Guide", "Docs"),
+        ("<title>1 - First | part — Docs</title>", "1 - First | part", "Docs"),
+        ("<title>Guide — Ebb 1.2 documentation</title>", "Guide", "Ebb"),
+        ("<title>Guide | X</title><meta property='og:site_name' content='Ebb'>", "Guide", "Ebb"),
+        ("", "Untitled", ""),
+    ],
+)
+def test_title_and_site_name_are_split(head: str, title: str, site: str) -> None:
+    tree = parse_document(f"<html><head>{head}</head><body>text</body></html>")
+    assert (extract_title(tree), extract_site_name(tree)) == (title, site)
+
+
+def test_metadata_is_extracted_from_head() -> None:
+    tree = parse_document(
+        "<link rel=canonical href='https://ebb.example/a/'><meta name=description content=' Two \n lines '>"
+        "<meta name=generator content='mkdocs-1.6'>text"
+    )
+    assert extract_canonical_url(tree) == "https://ebb.example/a/"
+    assert extract_meta(tree, "description") == "Two lines"
+    assert extract_meta(tree, "keywords") == ""
+    assert has_site_description(tree)
+
+
+@pytest.mark.parametrize("page", ["", "\0"])
+def test_parse_document_without_content_raises_parser_error(page: str) -> None:
+    with pytest.raises(etree.ParserError):
+        parse_document(page)
+
+
+def test_remove_element_keeps_the_text_after_it() -> None:
+    body = parse_body("<p>a<b>x</b>b<i></i><b>y</b>c</p>")
+    for element in list(body.iter("b")):
+        remove_element(element)
+    assert etree.tostring(body[0], encoding="unicode") == "<p>ab<i/>c</p>"
+    remove_element(body.getroottree().getroot())  # a root cannot be removed
