@@ -1,4 +1,4 @@
-"""The sample site, rendered once for all tests of this folder and without the plugin under development."""
+"""The sample site, built once for all tests of this folder, without the plugin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCKS = {"admonition", "panel", "tabbed-set"}
 
 @dataclass(slots=True)
 class RenderedPage:
-    """What a reader sees of one source file: the text of each section by its anchor."""
+    """The rendered text of one source file by section anchor, and the resources that the page loads."""
 
     source: str
     path: str
@@ -32,7 +32,7 @@ class RenderedPage:
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RenderedPage]:
-    """The pages of the sample site by their source, built strictly."""
+    """The pages of the sample site by source file, from a strict build."""
     site_dir = tmp_path_factory.mktemp("sample")
     file = SITE / "mkdocs.yml"
     config = MkDocsConfig(str(file))
@@ -69,7 +69,7 @@ def _pages(site_dir: Path) -> Iterator[RenderedPage]:
 
 
 def _walk(element: lxml.html.HtmlElement, *, in_block: bool) -> Iterator[tuple[str, str]]:
-    """The top-level headings and the text of an element, in the order of reading."""
+    """Yield the top-level headings and the text of an element, in document order."""
     classes = set(element.classes) if isinstance(element.tag, str) else {"no-llms"}
     if not classes & {"no-llms", "headerlink"}:
         if element.tag in _HEADINGS and element.get("id") and not in_block:

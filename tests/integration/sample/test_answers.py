@@ -1,4 +1,4 @@
-"""Answers on the sample site: what is cited can be clicked."""
+"""Answers on the sample site: their citations lead to published pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUESTIONS = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 
 @pytest.fixture(scope="module")
 def answers(sample: Path) -> list[tuple[Answer, Navigator]]:
-    """The answers to all questions of the first set, and the navigators that opened their sections."""
+    """The answers to all questions of questions.yml, and the navigators that opened their sections."""
     library = open_library(str(sample))
     search = Search(library)
     asked = [question["ask"] for question in yaml.safe_load(QUESTIONS.read_text("utf-8"))["questions"]]
@@ -35,8 +35,7 @@ def answers(sample: Path) -> list[tuple[Answer, Navigator]]:
     return [anyio.run(partial(one, question)) for question in asked]
 
 
-def test_every_source_can_be_clicked(answers: list[tuple[Answer, Navigator]], sample: Path) -> None:
-    """The address of every source leads to a page of the built site, and its anchor stands on that page."""
+def test_citation_urls_lead_to_published_anchors(answers: list[tuple[Answer, Navigator]], sample: Path) -> None:
     library = open_library(str(sample))
     sources = {section.url for each, _ in answers for section in each.citations}
     assert len(sources) > 40
@@ -48,7 +47,7 @@ def test_every_source_can_be_clicked(answers: list[tuple[Answer, Navigator]], sa
         assert not anchor or unquote(anchor) in ids, url
 
 
-def test_only_what_was_opened_is_cited(answers: list[tuple[Answer, Navigator]]) -> None:
-    """Every source is a section whose text was shown to the model for this answer."""
+def test_citations_are_sections_that_were_opened(answers: list[tuple[Answer, Navigator]]) -> None:
+    """The text of every cited section was shown to the model for this answer."""
     for each, navigator in answers:
         assert {section.id for section in each.citations} <= set(navigator.opened), each.text

@@ -1,4 +1,4 @@
-"""A web server on this machine, for libraries that are read over HTTP."""
+"""A local web server, for libraries that are read over HTTP."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 
 @dataclass
 class Reply:
-    """What an address answers."""
+    """A response."""
 
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     stall: threading.Event | None = None
-    """Waited for in the middle of the body."""
+    """The server waits for this event in the middle of the body."""
 
 
 @dataclass
 class LocalServer:
-    """Answers what `replies` holds for a path with its query, else for the path alone; keeps what was asked."""
+    """Serves `replies` by path and query, or else by path; `asked` is the requested paths."""
 
     url: str
     replies: dict[str, Reply] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class LocalServer:
 
 @pytest.fixture
 def server() -> Iterator[LocalServer]:
-    """Give a server without any answers yet."""
+    """A server without responses."""
     local = LocalServer("")
 
     class Handler(BaseHTTPRequestHandler):
@@ -69,7 +69,7 @@ def server() -> Iterator[LocalServer]:
 
 @pytest.fixture
 def refused() -> Callable[[], str]:
-    """Give an address at which nothing listens."""
+    """Returns a URL whose port is closed."""
     import socket
 
     def address() -> str:
@@ -82,5 +82,5 @@ def refused() -> Callable[[], str]:
 
 @pytest.fixture
 def reply() -> type[Reply]:
-    """Give the kind of answer that a server's `replies` hold."""
+    """The class of the server's responses."""
     return Reply

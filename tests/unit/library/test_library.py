@@ -1,4 +1,4 @@
-"""Opening what was published: from a folder, over HTTP, from one Markdown file; and never a wrong text."""
+"""Opening a library from a folder, over HTTP and from a Markdown file; sections are verified by their digests."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def texts(library: Library) -> list[str]:
     return [library.text(place) for place in library.sections]
 
 
-def refusal(where: str | Path) -> str:
-    """Give the one line that opening something is refused with."""
+def open_error(where: str | Path) -> str:
+    """Return the class and the message of the error that `open_library` raises."""
     with pytest.raises(RoamingError) as caught:
         open_library(where)
     assert "\n" not in str(caught.value)
@@ -48,8 +48,8 @@ def refusal(where: str | Path) -> str:
 
 
 @pytest.mark.parametrize("named", ["", "roaming", "roaming/manifest.json"])
-def test_a_folder_opens_by_itself_or_by_its_manifest(site, tmp_path: Path, named: str) -> None:
-    """All sections' texts joined are the pages."""
+def test_open_library_accepts_folder_and_manifest_path(site, tmp_path: Path, named: str) -> None:
+    """The texts of all sections joined are the pages."""
     folder = site.publish(tmp_path / "site")
     library = open_library(folder / named)
     assert "".join(texts(library)) == "".join(text for _, text in PAGES)
@@ -57,22 +57,23 @@ def test_a_folder_opens_by_itself_or_by_its_manifest(site, tmp_path: Path, named
     assert texts(open_library(str(folder))) == texts(library)
 
 
-def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None:
-    """Each says what is wrong and what to do."""
+def test_open_library_without_site_raises_error_with_hint(site, tmp_path: Path) -> None:
     folder = site.publish(tmp_path / "site")
     assert (
-        refusal(tmp_path / "none")
+        open_error(tmp_path / "none")
         == f"LibraryError: {tmp_path / 'none'}: no such folder or file; check the path; a URL starts with https://"
     )
     bare = tmp_path / "bare"
     bare.mkdir()
-    assert refusal(bare).startswith(f"ManifestNotFoundError: {bare}: no roaming/manifest.json in this folder; ")
-    assert refusal(bare).endswith("; build the site first, then name the folder that the build writes, such as site/")
+    assert open_error(bare).startswith(f"ManifestNotFoundError: {bare}: no roaming/manifest.json in this folder; ")
+    assert open_error(bare).endswith(
+        "; build the site first, then name the folder that the build writes, such as site/"
+    )
     (bare / "index.html").write_text("<title>x</title>")
-    assert refusal(bare).endswith(f"make one with `roaming index {bare}`")
-    assert refusal(tmp_path).endswith(f"; name a site in it, such as {folder}")
+    assert open_error(bare).endswith(f"make one with `roaming index {bare}`")
+    assert open_error(tmp_path).endswith(f"; name a site in it, such as {folder}")
     (tmp_path / "mkdocs.yml").write_text("site_name: x")
-    assert "mkdocs.yml: a settings file; build the site, then name the folder" in refusal(tmp_path / "mkdocs.yml")
+    assert "mkdocs.yml: a settings file; build the site, then name the folder" in open_error(tmp_path / "mkdocs.yml")
     manifest = folder / "roaming" / "manifest.json"
     for text, said in [
         ("{", "not JSON"),
@@ -85,11 +86,11 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
         ("[" * 100_000, "not a roaming manifest"),
     ]:
         manifest.write_text(text)
-        assert said in refusal(folder)
-        assert refusal(folder).startswith("ManifestError: ")
-    assert "http:// and https://" in refusal("ftp://docs.example/")
-    assert "no such" in refusal("x" * 5000)
-    assert "no such" in refusal("a\0b")
+        assert said in open_error(folder)
+        assert open_error(folder).startswith("ManifestError: ")
+    assert "http:// and https://" in open_error("ftp://docs.example/")
+    assert "no such" in open_error("x" * 5000)
+    assert "no such" in open_error("a\0b")
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,8 @@ def test_what_is_no_library_is_refused_in_one_line(site, tmp_path: Path) -> None
         "//x/y.md",
     ],
 )
-def test_a_path_that_leads_out_of_the_site_is_not_read(site, tmp_path: Path, server, path: str) -> None:
-    """Whether in a folder or over HTTP: the manifest of somebody else decides nothing."""
+def test_text_with_path_outside_of_site_raises_error_without_request(site, tmp_path: Path, server, path: str) -> None:
+    """In a folder and over HTTP: the manifest may be somebody else's."""
     (tmp_path / "secret.md").write_text("# Home\n\nWelcome to the boat.\n")
     folder = site.publish(tmp_path / "site")
     page = replace(site.manifest.pages[0], markdown=path)
@@ -118,8 +119,8 @@ def test_a_path_that_leads_out_of_the_site_is_not_read(site, tmp_path: Path, ser
     assert server.asked == []
 
 
-def test_a_symlink_out_of_the_folder_is_not_followed(site, tmp_path: Path) -> None:
-    """One that stays inside is."""
+def test_text_with_symlink_out_of_folder_raises_error(site, tmp_path: Path) -> None:
+    """A link within the folder is followed."""
     folder = site.publish(tmp_path / "site")
     home = folder / "index.md"
     home.rename(tmp_path / "secret.md")
@@ -138,8 +139,7 @@ def test_a_symlink_out_of_the_folder_is_not_followed(site, tmp_path: Path) -> No
         texts(library)
 
 
-def test_a_pipe_in_place_of_a_page_does_not_hang(site, tmp_path: Path) -> None:
-    """Only files are read."""
+def test_text_with_named_pipe_raises_error(site, tmp_path: Path) -> None:
     folder = site.publish(tmp_path / "site")
     (folder / "index.md").unlink()
     os.mkfifo(folder / "index.md")
@@ -147,8 +147,7 @@ def test_a_pipe_in_place_of_a_page_does_not_hang(site, tmp_path: Path) -> None:
         texts(open_library(folder))
 
 
-def test_a_wrong_text_is_never_served(site, tmp_path: Path) -> None:
-    """A page that was changed fails for the sections that changed, and for those alone."""
+def test_text_with_changed_page_raises_error_for_changed_sections_only(site, tmp_path: Path) -> None:
     folder = site.publish(tmp_path / "site")
     page = folder / "guide/pumps/index.md"
     page.write_bytes(page.read_bytes().replace(b"Below.", b"Above!"))
@@ -160,8 +159,8 @@ def test_a_wrong_text_is_never_served(site, tmp_path: Path) -> None:
         library.text(by_title["Bilge pump"])
 
 
-def test_a_site_that_is_published_again_goes_on_giving_texts_that_fit(make_site: Callable, tmp_path: Path) -> None:
-    """An opened library gives what it has read; else the same section's new text, checked against the new manifest."""
+def test_text_after_new_deployment_returns_cached_or_new_text(make_site: Callable, tmp_path: Path) -> None:
+    """A page that is not cached is read as the new manifest describes it."""
     folder = make_site(PAGES).publish(tmp_path / "site")
     library = open_library(folder)
     places = {place.section.title: place for place in library.sections}
@@ -181,16 +180,16 @@ def test_a_site_that_is_published_again_goes_on_giving_texts_that_fit(make_site:
 @pytest.mark.parametrize(
     "asked", ["docs/", "docs", "docs/index.html", "docs/llms.txt", "docs/roaming/manifest.json", "docs/?x=1#y"]
 )
-def test_a_site_opens_by_any_of_its_addresses(site, server, asked: str) -> None:
-    """The pages come from where the manifest lies, whatever address it names itself."""
+def test_open_library_accepts_any_url_of_site(site, server, asked: str) -> None:
+    """Pages are read from the manifest's location, whatever URL the manifest contains."""
     server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}, "/docs/")
     library = open_library(server.url + asked)
     assert texts(library) == [text for place in library.sections for text in [site.library().text(place)]]
     assert library.where == server.url + "docs/"
 
 
-def test_redirects_are_followed_and_pages_resolved_where_they_end(site, server, reply: Callable) -> None:
-    """For the manifest and for the site's own address; a circle is given up."""
+def test_open_library_follows_redirects(site, server, reply: Callable) -> None:
+    """Redirects of the manifest and of the site's own URL; a redirect loop raises an error."""
     server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}, "/latest/")
     server.replies["/docs/roaming/manifest.json"] = reply(
         status=302, headers={"Location": "/latest/roaming/manifest.json"}
@@ -204,39 +203,41 @@ def test_redirects_are_followed_and_pages_resolved_where_they_end(site, server, 
     server.replies["/round/roaming/manifest.json"] = reply(
         status=302, headers={"Location": "/round/roaming/manifest.json"}
     )
-    assert "more than 5 redirects" in refusal(server.url + "round/")
+    assert "more than 5 redirects" in open_error(server.url + "round/")
     server.replies["/out/roaming/manifest.json"] = reply(status=302, headers={"Location": "file:///etc/passwd"})
-    assert "cannot be fetched" in refusal(server.url + "out/")
+    assert "cannot be fetched" in open_error(server.url + "out/")
 
 
-def test_a_site_that_cannot_be_opened_says_why_in_one_line(site, server, refused: Callable, reply: Callable) -> None:
-    """No manifest, web pages for everything, errors, nothing there."""
+def test_open_library_with_broken_site_raises_error_with_reason(
+    site, server, refused: Callable, reply: Callable
+) -> None:
+    """No manifest, HTML for every path, server errors, closed ports, invalid URLs."""
     server.put({"llms.txt": "# Docs\n\n- [A](a.md)\n", "index.html": "<html>"}, "/indexed/")
     server.replies["/indexed/"] = reply(b"<!doctype html><p>Docs", headers={"Content-Type": "text/html"})
-    said = refusal(server.url + "indexed/")
+    said = open_error(server.url + "indexed/")
     assert said.startswith("ManifestNotFoundError: ")
     assert "has an llms.txt but publishes no roaming/manifest.json" in said
     assert f"crawl it with `roaming crawl {server.url}indexed/ -o DIR`" in said
-    assert refusal(server.url + "indexed/llms.txt") == said
+    assert open_error(server.url + "indexed/llms.txt") == said
     for path in ("/app/", "/app/roaming/manifest.json", "/app/llms.txt"):
         server.replies[path] = reply(b"\n<!DOCTYPE html><p>Not found", headers={"Content-Type": "text/html"})
-    assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in refusal(
+    assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in open_error(
         server.url + "app/"
     )
-    assert "expected a JSON manifest, got a web page" in refusal(server.url + "app/roaming/manifest.json")
-    assert "not found (404)" in refusal(server.url + "roaming/manifest.json")
-    assert "not found (404)" in refusal(server.url + "gone/")
+    assert "expected a JSON manifest, got a web page" in open_error(server.url + "app/roaming/manifest.json")
+    assert "not found (404)" in open_error(server.url + "roaming/manifest.json")
+    assert "not found (404)" in open_error(server.url + "gone/")
     server.replies["/down/roaming/manifest.json"] = reply(status=503)
-    assert "answered 503" in refusal(server.url + "down/")
+    assert "answered 503" in open_error(server.url + "down/")
     server.replies["/cut/roaming/manifest.json"] = reply(b"{}", headers={"Content-Length": "90"})
-    assert "cannot be fetched" in refusal(server.url + "cut/")
-    assert "cannot be fetched" in refusal(refused())
-    assert "LibraryError" in refusal("http://[::1/")
-    assert "LibraryError" in refusal("http:///")
+    assert "cannot be fetched" in open_error(server.url + "cut/")
+    assert "cannot be fetched" in open_error(refused())
+    assert "LibraryError" in open_error("http://[::1/")
+    assert "LibraryError" in open_error("http:///")
 
 
-def test_an_answer_that_is_too_much_is_cut_off(server, reply: Callable) -> None:
-    """Also one that is small on the wire and unpacks to gigabytes."""
+def test_get_with_large_response_raises_error(server, reply: Callable) -> None:
+    """The limit is for the decompressed body."""
     web = WebReader(server.url)
     server.replies["/big"] = reply(b"x" * 3_000_000)
     server.replies["/bomb"] = reply(gzip.compress(b"\0" * 40_000_000), headers={"Content-Encoding": "gzip"})
@@ -245,8 +246,8 @@ def test_an_answer_that_is_too_much_is_cut_off(server, reply: Callable) -> None:
             web.get(server.url + path, 2 * 2**20)
 
 
-def test_an_answer_that_does_not_come_is_given_up(server, reply: Callable) -> None:
-    """A server that stops in mid-sentence holds nobody up."""
+def test_get_with_stalled_response_raises_error(server, reply: Callable) -> None:
+    """The server stops in the middle of the body."""
     stall = threading.Event()
     server.replies["/slow"] = reply(b"x" * 1000, stall=stall)
     try:
@@ -257,10 +258,8 @@ def test_an_answer_that_does_not_come_is_given_up(server, reply: Callable) -> No
 
 
 @pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])
-def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
-    """Byte by byte, be it in its headers, it takes no longer than one answer may; its connection is closed, and the
-    next request is answered.
-    """
+def test_file_with_slow_response_raises_error_and_next_request_succeeds(drops: tuple[bytes, bytes]) -> None:
+    """A header or a body that comes byte by byte; its connection is closed."""
     with dripping(*drops, then=b"# Pump") as address:
         web = WebReader(address, seconds=2.5)
         with pytest.raises(LibraryError, match=r"/a\.md: no complete response within 2\.5 seconds; try again later$"):
@@ -268,8 +267,8 @@ def test_an_answer_that_drips_is_given_up(drops: tuple[bytes, bytes]) -> None:
         assert web.file("a.md") == b"# Pump"
 
 
-def test_pages_come_when_they_are_read_or_all_in_one_request(make_site: Callable, server) -> None:
-    """A section costs its page, once; `prefetch` takes llms-full.txt, and single pages where that does not fit."""
+def test_prefetch_requests_llms_full_then_missing_pages(make_site: Callable, server) -> None:
+    """Without prefetch, reading a section requests its page once."""
     site = make_site([(f"p{at}/", f"# Page {at}\n\nText.\n\n## Part {at}\n\nText.\n") for at in range(12)])
     server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)})
     library = open_library(server.url)
@@ -282,32 +281,31 @@ def test_pages_come_when_they_are_read_or_all_in_one_request(make_site: Callable
     assert server.asked[2:] == ["/llms-full.txt"]
     server.asked.clear()
     server.put({"llms-full.txt": site.files["llms-full.txt"].replace("# Page 7", "# Page X")})
-    stale = open_library(server.url)
-    stale.prefetch()
-    assert texts(stale) == texts(library)
+    changed_library = open_library(server.url)
+    changed_library.prefetch()
+    assert texts(changed_library) == texts(library)
     assert server.asked == ["/roaming/manifest.json", "/llms-full.txt", "/p7/index.md"]
     server.asked.clear()
     del server.replies["/llms-full.txt"], server.replies["/p3/index.md"]
-    alone = open_library(server.url)
-    alone.prefetch()
+    library_without_full = open_library(server.url)
+    library_without_full.prefetch()
     assert sorted(server.asked) == sorted(
         ["/roaming/manifest.json", "/llms-full.txt", *(f"/p{at}/index.md" for at in range(12))]
     )
 
 
-def test_what_was_read_longest_ago_is_let_go_when_there_is_too_much(make_site: Callable) -> None:
-    """Pages are kept up to a number of bytes."""
+def test_text_evicts_least_recently_used_page(make_site: Callable) -> None:
     site = make_site([(f"p{at}/", f"# Page {at}\n\n" + "x" * 1000) for at in range(5)])
     asked: list[str] = []
 
-    class Counting(MemoryReader):
+    class CountingReader(MemoryReader):
         def file(self, path: str, cache_key: str = "") -> bytes:
             asked.append(path)
             return super().file(path, cache_key)
 
     library = Library(
         site.manifest,
-        Counting({path: text.encode() for path, text in site.files.items()}, where="memory"),
+        CountingReader({path: text.encode() for path, text in site.files.items()}, where="memory"),
         cache_bytes=2500,
     )
     places = list(library.sections)
@@ -316,8 +314,10 @@ def test_what_was_read_longest_ago_is_let_go_when_there_is_too_much(make_site: C
     assert asked == ["p0/index.md", "p1/index.md", "p2/index.md", "p1/index.md"]
 
 
-def test_a_slice_that_does_not_fit_is_asked_for_again_past_caches(make_site: Callable, server, reply: Callable) -> None:
-    """Between two deployments an address may answer the old page: the second look brings the right one, or none."""
+def test_text_with_digest_mismatch_requests_page_and_manifest_again(
+    make_site: Callable, server, reply: Callable
+) -> None:
+    """During a deployment, a URL may return the old page."""
     old, new = make_site(PAGES), make_site([(path, text.replace("Below.", "Far below.")) for path, text in PAGES])
     server.put({**old.files, "roaming/manifest.json": dump_manifest(new.manifest)})
     library = open_library(server.url)
@@ -341,8 +341,8 @@ def test_a_slice_that_does_not_fit_is_asked_for_again_past_caches(make_site: Cal
     assert open_library(server.url).text(place) == "## Bilge pump\n\nBelow.\n\n"
 
 
-def test_text_that_is_no_utf8_is_shown_with_marks_but_checked_as_bytes(make_site: Callable) -> None:
-    """Replacement happens for display alone."""
+def test_text_with_invalid_utf8_replaces_characters(make_site: Callable) -> None:
+    """The digest is of the bytes."""
     from mkdocs_roaming.manifest.sections import slice_digest
 
     site = make_site([("", "# Home\n\nx\n")])
@@ -362,8 +362,8 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "single"
 
 
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.md")), ids=lambda file: file.stem)
-def test_a_markdown_file_is_a_site_of_its_own(file: Path) -> None:
-    """Its pages, their addresses and their sections are those of the `.txt` beside it; no text is lost or doubled."""
+def test_library_from_markdown_matches_golden_file(file: Path) -> None:
+    """The `.txt` file lists pages, URLs and sections; no text is lost or duplicated."""
     markdown = file.read_bytes().decode()
     library = library_from_markdown(markdown, name=file.stem, url=f"https://raw.example/{file.name}")
     lines = [f"site {library.manifest.site.url}"]
@@ -378,8 +378,9 @@ def test_a_markdown_file_is_a_site_of_its_own(file: Path) -> None:
         assert text in re.sub("(?<=\n)Source: .*\n", "", markdown)
 
 
-def test_a_markdown_file_opens_from_disk_and_over_http(tmp_path: Path, server, reply: Callable) -> None:
-    """The ids of its sections do not depend on where it was opened from."""
+def test_open_library_with_markdown_returns_same_ids_from_disk_and_http(
+    tmp_path: Path, server, reply: Callable
+) -> None:
     markdown = "# Pumps\n\nAll.\n\n## Bilge\n\nBelow.\n"
     (tmp_path / "README.md").write_text(markdown)
     server.replies["/x/README.md"] = reply(markdown.encode())
@@ -394,20 +395,18 @@ def test_a_markdown_file_opens_from_disk_and_over_http(tmp_path: Path, server, r
     assert opened[1].sections.url(next(iter(opened[1].sections))) == server.url + "x/README.md"
 
 
-def test_what_is_no_markdown_is_refused(tmp_path: Path, server, reply: Callable) -> None:
-    """A web page, or something that is no text."""
+def test_open_library_with_html_or_binary_file_raises_error(tmp_path: Path, server, reply: Callable) -> None:
     (tmp_path / "page.md").write_text("<!doctype html><p>Not found")
     (tmp_path / "photo.md").write_bytes(b"\x89PNG\0\0\0")
     server.replies["/page.md"] = reply(b"<html><p>Not found")
-    assert "a web page, not Markdown" in refusal(tmp_path / "page.md")
-    assert "not a text file" in refusal(tmp_path / "photo.md")
-    assert "a web page, not Markdown" in refusal(server.url + "page.md")
-    assert re.search(r"not found \(404\)", refusal(server.url + "none.md"))
+    assert "a web page, not Markdown" in open_error(tmp_path / "page.md")
+    assert "not a text file" in open_error(tmp_path / "photo.md")
+    assert "a web page, not Markdown" in open_error(server.url + "page.md")
+    assert re.search(r"not found \(404\)", open_error(server.url + "none.md"))
     assert texts(library_from_markdown("")) in ([""], [])
 
 
-def test_opening_a_folder_needs_no_web_client() -> None:
-    """It is imported by those who read from the web alone."""
+def test_navigator_import_does_not_load_http_client() -> None:
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""The tools of roaming: forgiving, capped, and enough to reach every section."""
+"""The three tools: lenient arguments, capped results, and every section within reach."""
 
 from __future__ import annotations
 
@@ -52,47 +52,46 @@ def title_id(library: Library, title: str) -> str:
 _CLOSED = re.compile(r"\[([0-9a-f]{8})\].* \+\d+ inside$", re.MULTILINE)
 
 
-def shown_by(text: str) -> tuple[set[str], set[str]]:
-    """Give the ids that a text shows: those of lines, and those that `read_outline` opens further."""
+def parse_ids_in_outline(text: str) -> tuple[set[str], set[str]]:
+    """Return the ids in an outline, and those of closed branches and of `+` lines."""
     lines = set(re.findall(r"\[([0-9a-f]{8})\]", text))
     return lines, set(re.findall(r"\[([0-9a-f]{8}\+)\]", text)) | set(
         re.findall(r"\[([0-9a-f]{8})\].* \+\d+ inside$", text, re.M)
     )
 
 
-def beyond_reach(library: Library, calls: int) -> set[str]:
-    """Give the sections whose text no row of that many tool calls shows, following only what texts show.
+def unreachable_sections(library: Library, calls: int) -> set[str]:
+    """Return the sections that no sequence of this many calls opens, following only ids in results.
 
-    The last call is `expand_sections`; those before it read closed branches, every one that is shown.
+    The last call is `expand_sections`; those before it read closed branches.
     """
     navigator = Navigator(library)
-    known, branches = shown_by(navigator.outline())
+    known, branches = parse_ids_in_outline(navigator.outline())
     seen: set[str] = set()
     for _ in range(calls - 1):
         for branch in sorted(branches - seen):
             read = navigator.call("read_outline", {"id": branch})
             assert isinstance(read, OutlineResult)
             assert len(render(read)) <= CAP
-            lines, closed = shown_by(read.text)
+            lines, closed = parse_ids_in_outline(read.text)
             known |= lines
             branches = branches | closed
         seen |= branches
     return {place.id for place in library.sections} - known
 
 
-def test_every_section_is_two_calls_away(shape) -> None:
-    """On sites of up to 1,000 sections: a closed branch read, the section opened."""
-    assert beyond_reach(shape.library(), 2) == set()
+def test_every_section_is_reachable_with_two_calls(shape) -> None:
+    """On sites of up to 1,000 sections: read a closed branch, open the section."""
+    assert unreachable_sections(shape.library(), 2) == set()
 
 
 @pytest.mark.slow
-def test_every_section_of_a_large_site_is_three_calls_away(large_shape) -> None:
+def test_every_section_of_large_site_is_reachable_with_three_calls(large_shape) -> None:
     """On sites of 5,000 sections."""
-    assert beyond_reach(large_shape.library(), 3) == set()
+    assert unreachable_sections(large_shape.library(), 3) == set()
 
 
-def test_an_id_that_was_shown_opens_its_text(shape) -> None:
-    """The first part of whatever is opened begins with the section's own text."""
+def test_expand_sections_begins_with_own_text(shape) -> None:
     library = shape.library()
     for place in list(library.sections)[:: max(1, len(library.sections) // 40)]:
         opened = Navigator(library).expand_sections([place.id])
@@ -103,24 +102,22 @@ def test_an_id_that_was_shown_opens_its_text(shape) -> None:
 
 
 @pytest.mark.parametrize(("cap", "tokens"), [(2_000, 200), (4_000, 1_000), (24_000, 300), (100_000, 30_000)])
-def test_with_any_cap_and_budget_every_section_is_reached_in_the_end(
-    make_site: Callable, cap: int, tokens: int
-) -> None:
-    """However small the answers: following the marks never runs in a circle."""
+def test_every_section_is_reachable_with_any_cap_and_budget(make_site: Callable, cap: int, tokens: int) -> None:
+    """Following the closed branches ends, however small the results are."""
     pages = [
         (f"p{at}/", f"# Page {at}\n\nText.\n" + "".join(f"\n## Part {at}.{n}\n\nText.\n" for n in range(9)))
         for at in range(12)
     ]
     library = make_site(pages).library()
     navigator = Navigator(library, cap=cap, outline_tokens=tokens)
-    known, waiting = shown_by(navigator.outline())
+    known, waiting = parse_ids_in_outline(navigator.outline())
     seen: set[str] = set()
     while waiting - seen:
         branch = min(waiting - seen)
         seen.add(branch)
         read = navigator.read_outline(branch)
         assert len(render(read)) <= cap
-        lines, closed = shown_by(render(read))
+        lines, closed = parse_ids_in_outline(render(read))
         known |= lines
         waiting |= closed
     assert {place.id for place in library.sections} <= known
@@ -144,8 +141,8 @@ def test_with_any_cap_and_budget_every_section_is_reached_in_the_end(
         ("functions.Expand_Sections", {"ids": ["{a}+", "#{b}"], "part": "1"}),
     ],
 )
-def test_ids_are_understood_however_they_are_given(library: Library, name: str, arguments: object) -> None:
-    """One id, a comma string, JSON in a text, objects, brackets, other names."""
+def test_call_accepts_ids_in_any_form(library: Library, name: str, arguments: object) -> None:
+    """One id, ids with commas, JSON in text, objects, brackets, other argument names."""
     ids = {"a": id_of(library, "guide/pumps/"), "b": title_id(library, "Ebb")}
 
     def filled(value: object) -> object:
@@ -160,8 +157,8 @@ def test_ids_are_understood_however_they_are_given(library: Library, name: str, 
     assert [expansion.id for expansion in result.sections] == [ids["a"], ids["b"]]
 
 
-def test_an_address_an_alias_and_a_title_in_capitals_are_no_dead_end(library: Library) -> None:
-    """An address opens; an unknown id names the nearest; words that are no id are searched for."""
+def test_expand_sections_returns_nearest_ids_for_unknown_id(library: Library) -> None:
+    """An address opens its section; words that are no id are searched for."""
     navigator = Navigator(library)
     opened = navigator.call("expand_sections", {"ids": ["guide/tides.md"]})
     assert isinstance(opened, ExpandResult)
@@ -176,8 +173,7 @@ def test_an_address_an_alias_and_a_title_in_capitals_are_no_dead_end(library: Li
     assert f"{wrong}: no section has this id; nearest: [{real}] Flood" in render(result)
 
 
-def test_a_group_of_pages_is_not_opened_but_named(library: Library) -> None:
-    """The answer says which tool shows it, and its first pages."""
+def test_expand_sections_with_group_id_names_tool_and_pages(library: Library) -> None:
     group = library.manifest.nav[0].id
     result = Navigator(library).call("expand_sections", {"ids": [group]})
     assert isinstance(result, ExpandResult)
@@ -202,15 +198,13 @@ def test_a_group_of_pages_is_not_opened_but_named(library: Library) -> None:
         ("read_outline", {"id": "ffffffff"}),
     ],
 )
-def test_a_call_that_cannot_be_understood_says_what_is_right(library: Library, name: str, arguments: object) -> None:
-    """In a line for the model, never as an exception."""
+def test_call_with_wrong_arguments_returns_tool_error(library: Library, name: str, arguments: object) -> None:
     result = Navigator(library).call(name, arguments)
     assert isinstance(result, ToolError)
     assert result.message
 
 
-def test_more_than_eight_sections_are_left_for_another_call(make_site: Callable) -> None:
-    """The first eight open, the others are named."""
+def test_expand_sections_with_more_than_eight_ids_skips_the_rest(make_site: Callable) -> None:
     library = make_site([(f"p{at}/", f"# Page {at}\n\nText.\n") for at in range(12)]).library()
     ids = [place.id for place in library.sections]
     result = Navigator(library).call("expand_sections", {"ids": ids})
@@ -220,11 +214,11 @@ def test_more_than_eight_sections_are_left_for_another_call(make_site: Callable)
     assert "another call" in render(result)
 
 
-# What stands open
+# Open sections
 
 
-def test_a_section_that_stands_open_is_not_repeated_and_a_dropped_one_opens_again(library: Library) -> None:
-    """Also where it was shown as part of its page; `opened` keeps what was let go."""
+def test_expand_sections_repeats_only_dropped_sections(library: Library) -> None:
+    """A section that was shown as part of its page is open, too; dropped sections stay in `opened`."""
     navigator = Navigator(library)
     page, inner = id_of(library, "guide/pumps/"), title_id(library, "Valve")
     navigator.expand_sections([page])
@@ -232,22 +226,22 @@ def test_a_section_that_stands_open_is_not_repeated_and_a_dropped_one_opens_agai
     assert navigator.open_chars() == len(
         "# Pumps\n\nAll of them.\n\n## Bilge pump\n\nSits below.\n\n### Valve\n\nTurn it.\n"
     )
-    again = navigator.expand_sections([page, inner])
-    assert isinstance(again, ExpandResult)
-    assert again.sections == ()
-    assert [other.id for other in again.already_open] == [page, inner]
-    assert "is open above already" in render(again)
+    repeated = navigator.expand_sections([page, inner])
+    assert isinstance(repeated, ExpandResult)
+    assert repeated.sections == ()
+    assert [other.id for other in repeated.already_open] == [page, inner]
+    assert "is open above already" in render(repeated)
     navigator.drop([inner, "ffffffff"])
     assert inner in navigator.opened
-    once_more = navigator.expand_sections([inner])
-    assert isinstance(once_more, ExpandResult)
-    assert once_more.sections[0].text == "### Valve\n\nTurn it.\n"
+    reopened = navigator.expand_sections([inner])
+    assert isinstance(reopened, ExpandResult)
+    assert reopened.sections[0].text == "### Valve\n\nTurn it.\n"
     navigator.drop(navigator.opened)
     assert navigator.open_chars() == 0
 
 
-def test_sections_shown_in_another_way_may_be_cited(library: Library) -> None:
-    """In an earlier turn or in the prompt; they open as if they had never been."""
+def test_mark_opened_adds_to_opened_and_keeps_section_closed(library: Library) -> None:
+    """The section was shown in an earlier turn or in the prompt."""
     navigator = Navigator(library)
     inner = title_id(library, "Valve")
     navigator.mark_opened([inner, "ffffffff"])
@@ -257,8 +251,8 @@ def test_sections_shown_in_another_way_may_be_cited(library: Library) -> None:
     assert result.sections
 
 
-def test_the_parts_of_sections_opened_together_join_without_a_gap(make_site: Callable) -> None:
-    """Sections share the cap; later parts go on where the first ones ended, alone or together."""
+def test_expand_sections_parts_join_to_whole_text(make_site: Callable) -> None:
+    """Sections share the cap; later parts continue where the first ones end."""
     texts = {
         f"p{at}/": f"# Page {at}\n\n" + "".join(f"Line {n} of page {at}.\n\n" for n in range(900)) for at in range(3)
     }
@@ -281,8 +275,8 @@ def test_the_parts_of_sections_opened_together_join_without_a_gap(make_site: Cal
     assert list(read.values()) == list(texts.values())
 
 
-def test_a_section_that_cannot_be_read_says_so(make_site: Callable) -> None:
-    """Its id is missing with the reason; as a subsection it is left out; the others open."""
+def test_expand_sections_with_unreadable_section_returns_reason(make_site: Callable) -> None:
+    """As a subsection it is left out; the other sections open."""
     site = make_site([("a/", "# A\n\nText.\n\n## B\n\nText.\n"), ("c/", "# C\n\nText.\n")])
     damaged = {path: text.replace("## B", "## X").encode() for path, text in site.files.items()}
     library = Library(site.manifest, MemoryReader(damaged, where="memory"))
@@ -297,8 +291,8 @@ def test_a_section_that_cannot_be_read_says_so(make_site: Callable) -> None:
 # Scope
 
 
-def test_scope_is_enforced_in_every_tool(library: Library) -> None:
-    """What is out of scope is in no outline, opens not, is not found and is no neighbour."""
+def test_scope_applies_to_every_tool(library: Library) -> None:
+    """A section out of scope is not in the outline, cannot be opened or found, and is no neighbour."""
     inside, outside = title_id(library, "Ebb"), title_id(library, "1.2.3")
     for scope in (Scope(pages=("guide/*",)), Scope(pages=("/guide/tides", "guide/pumps.md"))):
         navigator = Navigator(library, scope=scope)
@@ -319,8 +313,7 @@ def test_scope_is_enforced_in_every_tool(library: Library) -> None:
     assert "Guide" not in tagged.outline()
 
 
-def test_another_version_is_refused_and_its_manifest_named(make_site: Callable) -> None:
-    """A library holds one version; another one's answers would be wrong."""
+def test_scope_with_other_version_raises_error_with_manifest(make_site: Callable) -> None:
     site = Site(
         "Docs",
         "https://docs.example/p/",
@@ -333,11 +326,11 @@ def test_another_version_is_refused_and_its_manifest_named(make_site: Callable) 
         Navigator(library, scope=Scope(version="1.0"))
 
 
-# What a model reads first
+# Outline and hints
 
 
-def test_the_outline_is_the_same_for_every_conversation_and_question(library: Library) -> None:
-    """Byte for byte, whatever was searched and opened in between."""
+def test_outline_does_not_depend_on_conversation(library: Library) -> None:
+    """It is the same byte for byte after searches and opened sections."""
     navigator = Navigator(library)
     before = navigator.outline()
     navigator.call("search_sections", {"query": "valve"})
@@ -345,15 +338,14 @@ def test_the_outline_is_the_same_for_every_conversation_and_question(library: Li
     assert navigator.outline() == before == Navigator(library).outline()
 
 
-def test_hints_show_the_pages_that_search_ranks_first_and_the_readers_own(library: Library) -> None:
-    """The reader's page stands first, each page once."""
+def test_hints_contain_readers_page_then_best_pages(library: Library) -> None:
+    """Each page is listed once."""
     hints = Navigator(library).hints("how do I turn the valve", page="https://docs.example/p/changes/#123")
     assert re.findall(r"^\[\w+\] (\w+)", hints, re.MULTILINE) == ["Changes", "Pumps"]
     assert Navigator(library).hints("xyzzy") == ""
 
 
-def test_tools_are_described_by_json_schema(library: Library) -> None:
-    """Each by a name that `call` knows and a schema that is one."""
+def test_tool_parameters_are_valid_json_schema(library: Library) -> None:
     import jsonschema
 
     assert [tool.name for tool in TOOLS] == ["read_outline", "expand_sections", "search_sections"]
@@ -363,7 +355,7 @@ def test_tools_are_described_by_json_schema(library: Library) -> None:
         assert json.dumps(dict(tool.parameters))
 
 
-# Whatever is passed
+# Invalid arguments
 
 
 JUNK: list[object] = [
@@ -376,16 +368,21 @@ JUNK: list[object] = [
 ]
 
 
-def test_ten_thousand_odd_calls_give_results_within_the_cap(library: Library, make_site: Callable) -> None:
-    """Unknown ids, repeats, wrong types, huge lists, SQL and search syntax: no exception, no long result."""
+def test_call_with_random_arguments_stays_within_cap(library: Library, make_site: Callable) -> None:
+    """Unknown ids, repeats, wrong types, huge lists, SQL and search syntax."""
     draw = random.Random(20)
-    long = make_site(
-        [("l/", "# Long\n\n" + "A long line of words. " * 4000 + "\n\n## " + "Very " * 900 + "long\n\nText.\n")]
+    long_site = make_site(
+        [
+            (
+                "l/",
+                "# Long\n\n" + "A long line of words. " * 4000 + "\n\n## " + "Very " * 900 + "long_site\n\nText.\n",
+            )
+        ]
     )
     navigators = [
         Navigator(library, cap=2_000, outline_tokens=200),
         Navigator(library),
-        Navigator(long.library(), cap=2_500),
+        Navigator(long_site.library(), cap=2_500),
     ]
     names: list[object] = [*(tool.name for tool in TOOLS), "expand_section", "Search", "nothing", "", 7, None, "🛟"]
     keys = ["ids", "id", "section_id", "query", "limit", "part", "x"]
@@ -413,9 +410,8 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | 
 _KEYS = st.sampled_from(["ids", "id", "query", "part", "limit"]) | st.text()
 
 
-def test_what_search_finds_is_cut_to_the_cap(make_site: Callable) -> None:
-    """The best hits, as many as fit."""
-    text = "".join(f"\n## {'A very long title ' * 5}{at}\n\n{'The valve was turned. ' * 30}\n" for at in range(12))
+def test_search_sections_returns_hits_that_fit_cap(make_site: Callable) -> None:
+    text = "".join(f"\n## {'A very long_site title ' * 5}{at}\n\n{'The valve was turned. ' * 30}\n" for at in range(12))
     library = make_site([("a/", f"# Log\n{text}")]).library()
     wide, narrow = Navigator(library), Navigator(library, cap=2_000)
     found, fewer = (navigator.call("search_sections", {"query": "valve", "limit": 10}) for navigator in (wide, narrow))
@@ -436,13 +432,12 @@ def test_what_search_finds_is_cut_to_the_cap(make_site: Callable) -> None:
     ),
 )
 @settings(max_examples=400, deadline=None)
-def test_no_arguments_raise(name: str, arguments: object) -> None:
-    """Whatever a model makes up."""
+def test_call_with_generated_arguments_never_raises(name: str, arguments: object) -> None:
     assert len(render(_navigator().call(name, arguments))) <= 2_000
 
 
-def test_one_navigator_serves_several_threads(library: Library) -> None:
-    """Calls in parallel lose nothing: what was shown is in `opened`."""
+def test_navigator_is_thread_safe(library: Library) -> None:
+    """After parallel calls `opened` has every section."""
     navigator = Navigator(library)
     ids = [place.id for place in library.sections]
     failures: list[BaseException] = []
@@ -464,13 +459,13 @@ def test_one_navigator_serves_several_threads(library: Library) -> None:
     assert set(navigator.opened) == set(ids)
 
 
-_kept: list[Navigator] = []
+_navigators: list[Navigator] = []
 
 
 def _navigator() -> Navigator:
     from mkdocs_roaming.library.library import library_from_markdown
 
-    if not _kept:
+    if not _navigators:
         text = "# Pumps\n\nAll.\n\n## Bilge\n\n" + "Below the deck. " * 400 + "\n\n# Tides\n\nThey come.\n"
-        _kept.append(Navigator(library_from_markdown(text, name="Boats"), cap=2_000))
-    return _kept[0]
+        _navigators.append(Navigator(library_from_markdown(text, name="Boats"), cap=2_000))
+    return _navigators[0]

@@ -1,4 +1,4 @@
-"""Search: what people type finds the section that holds it, whatever they type."""
+"""Search by words: matching, ranking, snippets, unusual queries."""
 
 from __future__ import annotations
 
@@ -104,18 +104,17 @@ def titles(library: Library, text: str, **options: object) -> list[str]:
         ("which", None),
     ],
 )
-def test_a_section_is_found_by_what_stands_in_it(library: Library, text: str, title: str | None) -> None:
-    """Words in any form and script, identifiers and versions whole and in part, misspelt or meant otherwise."""
+def test_find_matches_words_identifiers_versions_and_synonyms(library: Library, text: str, title: str | None) -> None:
+    """Words in any form and script, identifiers and versions as a whole and in part, typos, synonyms."""
     assert titles(library, text, limit=1) == ([title] if title else [])
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "🛟", "...", "-", '"', "***", "()", "\ud800", "\n\t"])
-def test_a_text_without_words_finds_nothing(library: Library, text: str) -> None:
-    """Without complaint."""
+def test_find_without_words_returns_nothing(library: Library, text: str) -> None:
     assert titles(library, text) == []
 
 
-ODD = [
+UNUSUAL_QUERIES = [
     *(
         'gauge" OR "tide',
         "gauge AND (tide",
@@ -129,9 +128,9 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
-def test_whatever_people_type_is_a_question(library: Library, text: str) -> None:
-    """Search syntax, SQL, control characters and a hundred kilobytes are words like any others."""
+@pytest.mark.parametrize("text", UNUSUAL_QUERIES, ids=range(len(UNUSUAL_QUERIES)))
+def test_find_accepts_any_text(library: Library, text: str) -> None:
+    """Search syntax, SQL, control characters, 100 kB of text."""
     hits = Search(library).find(text)
     assert all(hit.place.section.title for hit in hits)
     if "gauge" in text[:100]:
@@ -140,43 +139,38 @@ def test_whatever_people_type_is_a_question(library: Library, text: str) -> None
 
 @given(text=st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
-def test_no_text_fails(text: str) -> None:
-    """And no hit comes twice, nor out of order."""
+def test_find_with_generated_text_returns_sorted_unique_hits(text: str) -> None:
     hits = _search().find(text, limit=50)
     assert len({hit.place.id for hit in hits}) == len(hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(hit.score > 0 and "\n" not in hit.snippet and len(hit.snippet) <= 200 for hit in hits)
 
 
-def test_an_address_or_an_id_finds_its_section_first(library: Library) -> None:
-    """Whatever else holds these characters."""
+def test_find_with_address_or_id_returns_section_first(library: Library) -> None:
     place = library.sections.resolve("gauges/#") or next(iter(library.sections))
     for text in (place.id, "gauges.md", f" {library.sections.url(place)} "):
         assert Search(library).find(text)[0].place.id == place.id
 
 
-def test_equal_sections_come_as_they_stand_on_the_site(make_site: Callable) -> None:
-    """The same question gives the same order every time."""
+def test_find_returns_equal_sections_in_site_order(make_site: Callable) -> None:
     library = make_site([(f"p{at}/", "# Tide\n\nThe same text.\n") for at in range(9)]).library()
     order = [hit.place.page.path for hit in Search(library).find("tide text")]
     assert order == [f"p{at}/" for at in range(9)]
 
 
-def test_only_what_may_be_found_is_counted(library: Library) -> None:
-    """`within` leaves sections out before the limit is reached."""
+def test_find_applies_within_before_limit(library: Library) -> None:
     found = titles(library, "gauge tide calibrate drain", limit=2, within=lambda place: place.page.path == "server/")
     assert found
     assert set(found) <= {"Server", "Drain it", "Timeouts", "Versions"}
     assert titles(library, "gauge", limit=0) == []
 
 
-def test_pages_rank_by_their_best_section(library: Library) -> None:
-    """Each once."""
+def test_pages_are_ranked_by_best_section(library: Library) -> None:
     assert [page.path for page in Search(library).pages("timeout of a gauge", limit=5)] == ["server/", "gauges/"]
 
 
-def test_the_words_of_a_link_find_the_section_it_leads_to(make_site: Callable) -> None:
-    """Though it never uses them itself."""
+def test_find_matches_words_of_links_to_section(make_site: Callable) -> None:
+    """The section itself does not contain the word."""
     library = make_site(
         [
             ("a/", "# Start\n\nFirst [moor a buoy](https://docs.example/p/b/index.md#fasten).\n"),
@@ -188,8 +182,8 @@ def test_the_words_of_a_link_find_the_section_it_leads_to(make_site: Callable) -
 
 
 @pytest.mark.parametrize("title", ["Release notes", "Changelog", "What's new", "Änderungen", "変更履歴"])
-def test_a_change_log_stands_behind_what_it_tells_of(make_site: Callable, title: str) -> None:
-    """Who asks how a thing works is led to it, not to the release that brought it; who asks for a version, there."""
+def test_find_ranks_changelog_lower_unless_query_is_about_changes(make_site: Callable, title: str) -> None:
+    """A question about versions leads to the change log, any other to the guide."""
     log = f"# {title}\n\n## Middleware\n\nVersion 2.1 has middleware.\n"
     guide = "# Guide\n\n## Middleware in use\n\nPut your middleware into the list; each middleware wraps the next.\n"
     search = Search(make_site([("log/", log), ("guide/", guide)]).library())
@@ -198,30 +192,30 @@ def test_a_change_log_stands_behind_what_it_tells_of(make_site: Callable, title:
     assert search.find("middleware in 2.1")[0].place.page.path == "log/"
 
 
-def test_ranking_can_be_changed(make_site: Callable) -> None:
-    """Without titles, the section that says a word most often is first."""
+def test_weights_change_ranking(make_site: Callable) -> None:
+    """Without title weights, the section with most occurrences is first."""
     library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
     assert titles(library, "tide") == ["Tide", "Other"]
     text = Weights(title=0.0, keywords=0.0, page=0.0, full_title_bonus=0.0)
     assert [hit.place.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
 
 
-def test_a_section_with_all_the_words_comes_before_one_that_repeats_some(make_site: Callable) -> None:
-    """A title of one word that is asked for does not outweigh the answer to the whole question."""
+def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
+    """A matching title of one word does not outweigh the other words."""
     pages = [
         ("a/", "# Gauge\n\nIt measures.\n"),
         ("b/", "# Care\n\nRinse it under the tap and dry it, so that the gauge stays clean.\n"),
         *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
     ]
     library = make_site(pages).library()
-    asked = "how often should I rinse and dry a gauge"
-    assert titles(library, asked, limit=2) == ["Care", "Gauge"]
-    lenient = Search(library, weights=Weights(coverage_penalty=0.0)).find(asked, limit=2)
+    query = "how often should I rinse and dry a gauge"
+    assert titles(library, query, limit=2) == ["Care", "Gauge"]
+    lenient = Search(library, weights=Weights(coverage_penalty=0.0)).find(query, limit=2)
     assert [hit.place.section.title for hit in lenient] == ["Gauge", "Care"]
 
 
-def test_a_link_may_be_kept_from_the_index(make_site: Callable) -> None:
-    """So what is asked by its words can be measured; the page that it stands on still says them."""
+def test_excluded_link_is_not_indexed_for_its_target(make_site: Callable) -> None:
+    """The page that contains the link is still found by its words."""
     first = "# Start\n\nFirst [Moor a buoy](https://docs.example/p/b/index.md#fasten).\n"
     library = make_site([("a/", first), ("b/", "# Ropes\n\nAll.\n\n## Fasten\n\nTie a knot.\n")]).library()
     fasten = library.sections.resolve("b/#fasten")
@@ -229,8 +223,7 @@ def test_a_link_may_be_kept_from_the_index(make_site: Callable) -> None:
     assert [hit.place.section.title for hit in search.find("moor")] == ["Start"]
 
 
-def test_a_page_that_cannot_be_read_is_found_by_what_the_manifest_knows(make_site: Callable) -> None:
-    """Its titles and openings; the rest of the site is found as ever."""
+def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -> None:
     site = make_site(PAGES)
     files = {path: text.encode() for path, text in site.files.items() if not path.startswith("gauges")}
     library = Library(site.manifest, MemoryReader(files, where="memory"))
@@ -240,40 +233,40 @@ def test_a_page_that_cannot_be_read_is_found_by_what_the_manifest_knows(make_sit
     assert titles(library, "8124") == ["Server"]
 
 
-def test_the_language_of_the_site_decides_on_stems(make_site: Callable) -> None:
-    """German words are found in their other forms on a German site."""
+def test_find_stems_words_in_site_language(make_site: Callable) -> None:
+    """Inflected German words match on a German site."""
     pages = [("a/", "# Häfen\n\nDie Pegel werden jährlich geprüft.\n"), ("b/", "# Prüfer\n\nNichts.\n")]
     library = make_site(pages, site=Site("Hafen", "https://docs.example/p/", language="de")).library()
     assert titles(library, "jährliche")[0] == "Häfen"
 
 
-def test_threads_search_at_once(library: Library) -> None:
-    """The index is built once, and every thread gets what one alone gets."""
+def test_search_is_thread_safe(library: Library) -> None:
+    """All threads get the results of a single one."""
     search = Search(library)
     texts = ["drain window", "gauge tide", "timeout", "潮位", "version 1.12"]
-    alone = {text: [hit.place.id for hit in Search(library).find(text)] for text in texts}
-    wrong: list[object] = []
+    expected_ids = {text: [hit.place.id for hit in Search(library).find(text)] for text in texts}
+    failures: list[object] = []
 
     def ask(seed: int) -> None:
         draw = random.Random(seed)
         for _ in range(30):
             text = draw.choice(texts)
             try:
-                if [hit.place.id for hit in search.find(text)] != alone[text]:
-                    wrong.append(text)
+                if [hit.place.id for hit in search.find(text)] != expected_ids[text]:
+                    failures.append(text)
             except BaseException as error:
-                wrong.append(error)
+                failures.append(error)
 
     threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == []
+    assert failures == []
 
 
 @pytest.mark.parametrize(
-    ("markdown", "asked", "expected"),
+    ("markdown", "query", "expected"),
     [
         ("## Title\n\nShort text.\n", "text", "Short text."),
         ("## Title\n\nA [link](https://x.example/y) and `code`, **bold**.\n", "link", "A link and code, bold."),
@@ -281,14 +274,14 @@ def test_threads_search_at_once(library: Library) -> None:
         ("> [!NOTE]\n> Mind <kbd>Ctrl</kbd>\n\n- one\n- two\n", "two", "Mind Ctrl one two"),
     ],
 )
-def test_a_snippet_is_plain_text_on_one_line(markdown: str, asked: str, expected: str) -> None:
-    """Without the heading, which stands above it, and without marks."""
-    assert snippet(markdown, parse_query(asked)) == expected
+def test_snippet_removes_markup_and_heading(markdown: str, query: str, expected: str) -> None:
+    """Results show the heading already."""
+    assert snippet(markdown, parse_query(query)) == expected
 
 
-def test_a_snippet_shows_where_the_words_stand_together() -> None:
-    """The window with the most different words, begun at a sentence or a word, within its length."""
-    filler = "Nothing of interest stands here at all. " * 30
+def test_snippet_shows_window_with_most_words() -> None:
+    """The window begins at a sentence or a word, within the maximum length."""
+    filler = "Nothing of interest is in this place. " * 30
     text = f"# T\n\n{filler}The tide is named once. {filler}The tide turns the gauge. {filler}"
     shown = snippet(text, parse_query("gauge tide"))
     assert "…The tide turns the gauge." in shown
@@ -297,21 +290,21 @@ def test_a_snippet_shows_where_the_words_stand_together() -> None:
     assert snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
 
 
-_kept: list[Search] = []
+_searches: list[Search] = []
 
 
 def _search() -> Search:
-    if not _kept:
-        _kept.append(Search(library_from_markdown("".join(text for _, text in PAGES), name="Docs")))
-    return _kept[0]
+    if not _searches:
+        _searches.append(Search(library_from_markdown("".join(text for _, text in PAGES), name="Docs")))
+    return _searches[0]
 
 
-def test_a_word_of_the_same_meaning_does_not_outweigh_the_word_itself() -> None:
-    """Where most sections hold the word, so that it tells hardly anything, its section still stands before others."""
-    said = [
+def test_find_ranks_word_before_its_synonym() -> None:
+    """The word is in most sections, so it scores little; a rare synonym would decide the ranking."""
+    texts = [
         "# Valves\n\n## Check the weather\n\nTests of the weather: check it.\n",
         "## Validators\n\nA validator guards a valve.\n",
         *(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
     ]
-    found = Search(library_from_markdown("\n".join(said), name="Site", url="https://docs.example/")).find("validators")
+    found = Search(library_from_markdown("\n".join(texts), name="Site", url="https://docs.example/")).find("validators")
     assert found[0].place.section.title == "Validators"
