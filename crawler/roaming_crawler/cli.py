@@ -1,290 +1,354 @@
-"""Shows a crawl while it goes on: a bar on a terminal, a line now and then elsewhere, or JSON lines."""
+"""`roaming crawl`: publish a documentation site of any origin into a folder."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from roaming_fleet.buckets.base import is_bucket_url
-from roaming_fleet.cli import crawl_sites, many_options
 
 from mkdocs_roaming.cli.common import CONFIG, NOTHING_FOUND, SEARCH_OPTION, embeddings_options, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.plugins import load_entry_point
 
 if TYPE_CHECKING:
-    from roaming_crawler.crawl import CrawlConfig
+    from roaming_crawler.config import CrawlConfig, EventHandler
     from roaming_crawler.publish import CrawlResult
 
 
-EventHandler = Callable[[str, dict[str, Any]], None]
+@click.command()
+@click.argument("url", required=False)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="DIR",
+    help="Output folder. With --many also a bucket: s3://…, gs://… or az://….",
+)
+@click.option(
+    "--many",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Crawl the sites listed in this file: one URL per line, optionally followed by a name.",
+)
+@click.option(
+    "--engine",
+    metavar="dask[=ADDRESS]",
+    help="With --many: crawl in Dask workers, started locally or known to a scheduler (tcp://…).",
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 256),
+    default=4,
+    show_default=True,
+    help="With --many: number of hosts crawled at the same time.",
+)
+@click.option(
+    "--refresh-older-than", metavar="AGE", help="With --many: crawl sites again after this time (7d, 12h, 30m)."
+)
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --many and a bucket: folder for files before the upload (default: in the temporary folder).",
+)
+@click.option("--name", help="Name of the site (default: from its llms.txt or pages).")
+@click.option("--description", help="Description of the site for llms.txt, one sentence.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Crawl only matching paths. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Do not crawl matching paths. Repeatable.")
+@click.option("--same-host", is_flag=True, help="Crawl the whole host, not only pages below URL.")
+@click.option("--prefix", default="", metavar="PATH", help="Crawl pages below this path or URL instead of below URL.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted crawl; fail if there is none.")
+@click.option("--refresh", is_flag=True, help="Revalidate all pages with conditional requests.")
+@click.option(
+    "--max-pages", type=click.IntRange(min=1), default=5000, show_default=True, help="Maximum number of pages."
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Maximum number of links followed in a row.",
+)
+@click.option("--max-seconds", type=click.FloatRange(min=0), help="Maximum duration of the crawl in seconds.")
+@click.option(
+    "--max-page-bytes",
+    type=click.IntRange(min=1000),
+    default=10_000_000,
+    show_default=True,
+    help="Maximum size of a page, decompressed.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1000),
+    default=1_000_000_000,
+    show_default=True,
+    help="Maximum size of all pages.",
+)
+@click.option(
+    "--max-redirects",
+    type=click.IntRange(min=0, max=20),
+    default=5,
+    show_default=True,
+    help="Maximum number of redirects per request.",
+)
+@click.option(
+    "--max-header-bytes",
+    type=click.IntRange(min=1000, max=100_000),
+    default=65_536,
+    show_default=True,
+    help="Maximum size of a response's headers.",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Seconds between requests to a host.",
+)
+@click.option(
+    "--connections", type=click.IntRange(1, 8), default=2, show_default=True, help="Simultaneous connections to a host."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="Maximum duration of a response in seconds.",
+)
+@click.option(
+    "--contact", default="", envvar="ROAMING_CONTACT", help="Your e-mail or web address, sent in the User-Agent."
+)
+@click.option("--user-agent", default="", help="User-Agent; its first word is the name in robots.txt.")
+@click.option("--allow-private", is_flag=True, help="Allow hosts on this machine and in private networks.")
+@click.option("--no-llms", is_flag=True, help="Do not use llms.txt.")
+@click.option("--no-manifest", is_flag=True, help="Crawl a site with a manifest instead of mirroring it.")
+@click.option("--no-sitemap", is_flag=True, help="Do not use sitemaps.")
+@click.option("--no-links", is_flag=True, help="Do not follow links on pages.")
+@click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
+@click.option("--no-anchors", is_flag=True, help="Do not fetch the HTML of pages that have Markdown.")
+@click.option(
+    "--workers", type=click.IntRange(0, 64), default=2, show_default=True, help="Number of processes that parse pages."
+)
+@SEARCH_OPTION
+@CONFIG
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
+def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
+    """Publish an existing documentation site into a folder.
+
+    URL is the site's URL or the folder of a built site. Repeating the command updates the folder, or resumes an
+    interrupted crawl. With --many, several sites are published into one store.
+    """
+    if find_spec("protego") is None:
+        raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
+    _check_options(url, folder, options)
+    if options["many"]:
+        if click.get_current_context().get_parameter_source("workers") is ParameterSource.DEFAULT:
+            options["workers"] = 0  # several sites at once use all processors already
+        crawl_sites = load_entry_point("roaming.crawl", "many")
+        crawl_sites(
+            options["many"],
+            folder,
+            _make_config(options),
+            engine=options["engine"],
+            at_once=options["at_once"],
+            refresh_older_than=options["refresh_older_than"],
+            scratch=options["scratch"],
+            as_json=as_json,
+        )
+        return
+    _crawl_one(url or "", Path(folder), _make_config(options), as_json=as_json)
 
 
-_REDRAWN = 0.25
+def print_event_as_json(name: str, data: dict[str, Any]) -> None:
+    """Print an event as a JSON line. Short waits are left out."""
+    if name != "wait" or data["seconds"] >= _MIN_WAIT_SHOWN:
+        click.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
 
 
-_LINES = 10.0
+def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> None:
+    import anyio
+
+    from roaming_crawler.crawl import crawl as crawl_site
+
+    with _show_progress(as_json) as on_event:
+        try:
+            result = anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
+        except KeyboardInterrupt:
+            raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
+        except OSError as error:
+            if error.filename is None:  # standard output is closed or full
+                raise
+            path, reason = error.filename2 or error.filename, error.strerror or error
+            raise RoamingError(f"{path}: cannot be written to ({reason}); fix that and repeat the command") from None
+    if not as_json:
+        _print_result(result, folder)
+    if result.stopped:
+        warn(result.stopped)
+    if not result.pages:
+        sys.exit(NOTHING_FOUND)
 
 
-_LONG = 5.0
+def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of many sites without `--many`, and the other way round."""
+    if options["many"] and url:
+        raise UsageError(f"{url}: --many takes its sites from {options['many']}; give one or the other")
+    if not options["many"]:
+        if not url:
+            raise click.UsageError("give the URL of a site, or --many with a file of them")
+        for name in ("engine", "refresh_older_than", "scratch"):
+            if options[name]:
+                raise UsageError(f"--{name.replace('_', '-')}: applies to many sites; give them with --many FILE")
+        if re.match(r"(s3|gs|az)://", folder, re.IGNORECASE):
+            raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
+    if options["prefix"] and options["same_host"]:
+        raise UsageError("--prefix and --same-host exclude each other; give one of them")
+    if not options["user_agent"].isprintable() or not options["user_agent"].isascii():
+        raise UsageError("--user-agent: contains characters that no header can carry; give plain ASCII")
 
 
-_WIDTH = 24
+def _make_config(options: dict[str, Any]) -> CrawlConfig:
+    from mkdocs_roaming.publish.writer import PublishOptions
+    from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
+
+    return CrawlConfig(
+        scope=ScopeConfig(options["prefix"], options["same_host"], options["include"], options["exclude"]),
+        name=options["name"],
+        description=options["description"],
+        limits=CrawlLimits(
+            pages=options["max_pages"],
+            depth=options["max_depth"],
+            seconds=options["max_seconds"],
+            page_bytes=options["max_page_bytes"],
+            total_bytes=options["max_bytes"],
+        ),
+        politeness=Politeness(
+            delay=options["delay"],
+            connections=options["connections"],
+            seconds=options["timeout"],
+            redirects=options["max_redirects"],
+            header_bytes=options["max_header_bytes"],
+            contact=options["contact"],
+            user_agent=options["user_agent"].strip(),
+        ),
+        discovery=DiscoveryConfig(not options["no_manifest"], not options["no_llms"], not options["no_sitemap"]),
+        links=not options["no_links"],
+        prefer_markdown=not options["no_markdown"],
+        anchors=not options["no_anchors"],
+        resume=options["resume"],
+        refresh=options["refresh"],
+        allow_private=options["allow_private"],
+        workers=options["workers"],
+        options=PublishOptions(embeddings=embeddings_options(options)),
+    )
 
 
 @contextmanager
-def show_progress(as_json: bool) -> Iterator[EventHandler]:
-    """Give what shows events."""
+def _show_progress(as_json: bool) -> Iterator[EventHandler]:
+    """Provide the handler that shows events: as JSON lines, as a bar on a terminal, otherwise as lines."""
     if as_json:
-        yield _as_json
+        yield print_event_as_json
         return
-    progress = CrawlProgress(bar=sys.stderr.isatty(), said=time.monotonic())
+    progress = CrawlProgress(bar=sys.stderr.isatty(), last_shown=time.monotonic())
     try:
-        yield progress.tell
+        yield progress.on_event
     finally:
-        progress.end()
-
-
-def _as_json(name: str, data: dict[str, Any]) -> None:
-    if name != "wait" or data["seconds"] >= _LONG:
-        click.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
+        progress.clear()
 
 
 @dataclass(slots=True)
 class CrawlProgress:
-    """What is known of a crawl. The bar is redrawn a few times a second; elsewhere a line is said every ten."""
+    """Progress on standard error: a bar, redrawn a few times a second, or a line every ten seconds."""
 
     bar: bool
-    said: float
+    last_shown: float
     pages: int = 0
     skipped: int = 0
     known: int = 0
-    waits: str = ""
-    shown: int = 0
+    waiting: str = ""
+    width: int = 0
 
-    def tell(self, name: str, data: dict[str, Any]) -> None:
-        """Take note of an event, and show where the crawl stands if that is due."""
+    def on_event(self, name: str, data: dict[str, Any]) -> None:
+        """Update the numbers, and show them if it is time."""
         now = time.monotonic()
         if name == "wait":
             seconds = data["seconds"]
-            self.waits = f", waits {seconds:.0f} s for {data['host']}" if seconds >= 1.5 else ""
+            self.waiting = f", waits {seconds:.0f} s for {data['host']}" if seconds >= 1.5 else ""
         elif name in ("found", "page", "skipped"):
             self.pages += name == "page"
             self.skipped += name == "skipped"
             self.known = max(self.known, data.get("known", data.get("pages", 0)), self.pages + self.skipped)
         else:
             return
-        long = self.waits and name == "wait"
-        if now - self.said >= (_REDRAWN if self.bar and not long else 0.0 if self.bar else _LINES):
-            self.said = now
+        long_wait = self.waiting and name == "wait"
+        interval = (0.0 if long_wait else _BAR_INTERVAL) if self.bar else _LINE_INTERVAL
+        if now - self.last_shown >= interval:
+            self.last_shown = now
             self._show()
 
-    def end(self) -> None:
-        """Leave the terminal as it was found."""
-        if self.shown:
-            click.echo("\r" + " " * self.shown + "\r", err=True, nl=False)
+    def clear(self) -> None:
+        """Remove the bar."""
+        if self.width:
+            click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
     def _show(self) -> None:
         from mkdocs_roaming.cli.output import sanitize
 
         done = self.pages + self.skipped
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waits}")
+        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}")
         if not self.bar:
             click.echo(f"Crawling: {line}", err=True)
             return
-        full = _WIDTH * done // max(1, self.known)
-        line = f"[{'#' * full}{'-' * (_WIDTH - full)}] {line}"[: shutil.get_terminal_size().columns - 1]
-        click.echo(f"\r{line.ljust(self.shown)}", err=True, nl=False)
-        self.shown = len(line)
+        full = _BAR_WIDTH * done // max(1, self.known)
+        line = f"[{'#' * full}{'-' * (_BAR_WIDTH - full)}] {line}"[: shutil.get_terminal_size().columns - 1]
+        click.echo(f"\r{line.ljust(self.width)}", err=True, nl=False)
+        self.width = len(line)
 
 
-# MERGED mkdocs_roaming.cli.crawling:
-# `roaming crawl`: a site that somebody else made, as a published folder.
-
-
-_MOST_SHOWN = 12
-
-
-@click.command()
-@click.argument("url", required=False)
-@click.option(
-    "-o", "--output", "folder", required=True, metavar="DIR", help="Publish into this folder; many sites: or s3://…."
-)
-@many_options
-@click.option("--name", help="The site's name. Else its llms.txt or its pages say.")
-@click.option("--description", help="One sentence on the site, for llms.txt.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only pages whose paths match; may be repeated.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No pages whose paths match; may be repeated.")
-@click.option("--same-host", is_flag=True, help="The whole host, not only what lies below URL.")
-@click.option("--prefix", default="", metavar="PATH", help="What lies below this path or address, wherever URL is.")
-@click.option("--resume", is_flag=True, help="Go on with a crawl that was interrupted; an error where none was.")
-@click.option("--refresh", is_flag=True, help="Ask for news, also where a crawl was interrupted.")
-@click.option("--max-pages", type=click.IntRange(min=1), default=5000, show_default=True)
-@click.option("--max-depth", type=click.IntRange(min=0), default=20, show_default=True, help="Links followed in a row.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="Stop after this time.")
-@click.option(
-    "--max-page-bytes",
-    type=click.IntRange(min=1000),
-    default=10_000_000,
-    show_default=True,
-    help="Of one page, unpacked.",
-)
-@click.option(
-    "--max-bytes", type=click.IntRange(min=1000), default=1_000_000_000, show_default=True, help="Of all pages."
-)
-@click.option("--max-redirects", type=click.IntRange(min=0, max=20), default=5, show_default=True)
-@click.option("--max-header-bytes", type=click.IntRange(min=1000, max=100_000), default=65_536, show_default=True)
-@click.option("--delay", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Seconds between requests.")
-@click.option("--connections", type=click.IntRange(1, 8), default=2, show_default=True, help="At once, to one host.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for one answer."
-)
-@click.option("--contact", default="", envvar="ROAMING_CONTACT", help="Your address or page, told to the host.")
-@click.option("--user-agent", default="", help="Who asks; its first word is looked for in robots.txt.")
-@click.option("--allow-private", is_flag=True, help="Crawl hosts of your own: on this machine, on private networks.")
-@click.option("--no-llms", is_flag=True, help="Do not ask for llms.txt.")
-@click.option("--no-manifest", is_flag=True, help="Do not mirror a site that publishes a manifest; crawl it.")
-@click.option("--no-sitemap", is_flag=True, help="Do not ask for sitemaps.")
-@click.option("--no-links", is_flag=True, help="Do not follow the links on pages.")
-@click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
-@click.option("--no-anchors", is_flag=True, help="Do not fetch a page's HTML where its Markdown is there.")
-@click.option("--workers", type=click.IntRange(0, 64), default=2, show_default=True, help="Processes that read pages.")
-@SEARCH_OPTION
-@CONFIG
-@click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON, a line each.")
-def crawl(url: str | None, folder: str, as_json: bool, **given: Any) -> None:
-    """Publish a site that somebody else made into a folder.
-
-    URL is where its documentation lives, or a built site's folder. The same command again asks only for what has
-    changed, or goes on where it was interrupted. With --many a file's sites are published, each below -o.
-    """
-    import anyio
-
-    from roaming_crawler.crawl import crawl as crawl_site
-
-    _check_many(url, folder, given)
-    if given["many"]:
-        if click.get_current_context().get_parameter_source("workers") is ParameterSource.DEFAULT:
-            given["workers"] = 0  # several sites at once are work enough
-        crawl_sites(given["many"], folder, _how(given), given, as_json=as_json)
-        return
-    how = _how(given)
-    with show_progress(as_json) as tell:
-        try:
-            outcome = anyio.run(lambda: crawl_site(url or "", Path(folder), how, tell=tell))
-        except KeyboardInterrupt:
-            raise RoamingError(f"{folder}: interrupted; the same command goes on where it was") from None
-        except OSError as error:
-            if error.filename is None:  # no room, or nobody who reads the output any more
-                raise
-            place, why = error.filename2 or error.filename, error.strerror or error
-            raise RoamingError(
-                f"{place}: cannot be written to ({why}); see to that, and give the command again"
-            ) from None
-    if not as_json:
-        _show(outcome, Path(folder))
-    if outcome.stopped:
-        warn(outcome.stopped)
-    if not outcome.pages:
-        sys.exit(NOTHING_FOUND)
-
-
-def _check_many(url: str | None, folder: str, given: dict[str, Any]) -> None:
-    """Refuse what is said of many sites without them, and the other way round."""
-    if given["many"] and url:
-        raise UsageError(f"{url}: --many takes its sites from {given['many']}; give one or the other")
-    if not given["many"]:
-        if not url:
-            raise click.UsageError("give the URL of a site, or --many with a file of them")
-        for name in ("engine", "refresh_older_than", "scratch"):
-            if given[name]:
-                raise UsageError(f"--{name.replace('_', '-')}: is about many sites; give them with --many FILE")
-        if is_bucket_url(folder):
-            raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
-
-
-def _how(given: dict[str, Any]) -> CrawlConfig:
-    from mkdocs_roaming.publish.writer import PublishOptions
-    from roaming_crawler.crawl import CrawlConfig
-    from roaming_crawler.discover import DiscoveryConfig
-    from roaming_crawler.fetch import Politeness
-    from roaming_crawler.scope import ScopeConfig
-    from roaming_crawler.session import Limits
-
-    if given["prefix"] and given["same_host"]:
-        raise UsageError("--prefix and --same-host exclude each other; give one of them")
-    if not given["user_agent"].isprintable() or not given["user_agent"].isascii():
-        raise UsageError("--user-agent: has letters that no header can carry; give plain ASCII")
-    return CrawlConfig(
-        area=ScopeConfig(given["prefix"], given["same_host"], given["include"], given["exclude"]),
-        name=given["name"],
-        description=given["description"],
-        limits=Limits(
-            pages=given["max_pages"],
-            depth=given["max_depth"],
-            seconds=given["max_seconds"],
-            page_bytes=given["max_page_bytes"],
-            total_bytes=given["max_bytes"],
-        ),
-        manners=Politeness(
-            delay=given["delay"],
-            connections=given["connections"],
-            seconds=given["timeout"],
-            redirects=given["max_redirects"],
-            header_bytes=given["max_header_bytes"],
-            contact=given["contact"],
-            user_agent=given["user_agent"].strip(),
-        ),
-        sources=DiscoveryConfig(not given["no_manifest"], not given["no_llms"], not given["no_sitemap"]),
-        links=not given["no_links"],
-        prefer_markdown=not given["no_markdown"],
-        anchors=not given["no_anchors"],
-        resume=given["resume"],
-        refresh=given["refresh"],
-        allow_private=given["allow_private"],
-        workers=given["workers"],
-        options=PublishOptions(embeddings=embeddings_options(given)),
-    )
-
-
-def _show(outcome: CrawlResult, folder: Path) -> None:
+def _print_result(result: CrawlResult, folder: Path) -> None:
     from mkdocs_roaming.cli.output import sanitize
 
-    for note in outcome.notes:
+    for note in result.notes:
         click.echo(sanitize(note), err=True)
     reasons: dict[str, list[str]] = {}
-    for address, why in outcome.skipped:
-        reasons.setdefault(why, []).append(address)
-    pages, sections = _counted(outcome.pages, "page"), _counted(outcome.sections, "section")
-    click.echo(f"{folder}: {pages}, {sections}; {outcome.markdown} came as Markdown")
+    for url, why in result.skipped:
+        reasons.setdefault(why, []).append(url)
+    pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
+    click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
     for name, count in (
-        ("new", len(outcome.new)),
-        ("changed", len(outcome.changed)),
-        ("same", outcome.same),
-        ("gone", len(outcome.gone)),
-        ("kept", len(outcome.kept)),
-        ("skipped", len(outcome.skipped)),
+        ("new", len(result.new)),
+        ("changed", len(result.changed)),
+        ("same", result.same),
+        ("gone", len(result.gone)),
+        ("kept", len(result.kept)),
+        ("skipped", len(result.skipped)),
     ):
         if count or name in ("new", "changed", "same", "skipped"):
             click.echo(f"  {name:<8}{count:>6}")
-    for why, addresses in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MOST_SHOWN]:
-        click.echo(
-            f"    {len(addresses):>4}  {sanitize(why)}: {sanitize(addresses[0])}{' …' if len(addresses) > 1 else ''}"
-        )
+    for why, urls in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MAX_REASONS_SHOWN]:
+        click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
     click.echo(
-        f"  {outcome.requests} requests ({outcome.unchanged} not modified), {outcome.bytes / 1e6:.1f} MB, "
-        f"{outcome.seconds:g} s; {outcome.written} files written"
+        f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
+        f"{result.seconds:g} s; {result.written} files written"
     )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _pluralize(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+_MAX_REASONS_SHOWN = 12
+_MIN_WAIT_SHOWN = 5.0
+_BAR_INTERVAL = 0.25
+_LINE_INTERVAL = 10.0
+_BAR_WIDTH = 24

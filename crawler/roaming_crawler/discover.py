@@ -1,317 +1,315 @@
-"""Finds out which pages a site has: by its manifest, its llms.txt, its sitemap; what its pages link to comes later."""
+"""Discovery of a site's pages by its manifest, llms.txt and sitemaps. Links on pages are followed later."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
-from roaming_crawler.fetch import MEGABYTE, FetchError, Response
+from roaming_crawler.config import MEGABYTE, DiscoveryConfig
+from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import FullText, split_llms_full
 from roaming_crawler.llms_txt import LlmsIndex, is_llms_txt_url, parse_llms_txt
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
-from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, parse_sitemap
+from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, collect_sitemaps
 from roaming_crawler.sniff import decode_text, sniff_kind
 
-MOST_NESTED = 50
-"""The llms.txt files that one crawl follows from others."""
-MOST_SITEMAPS = 200
-LARGEST_FULL = 50 * MEGABYTE
-LARGEST_MANIFEST = 100 * MEGABYTE
+MAX_NESTED_LLMS = 50
+"""Maximum number of llms.txt files that are followed from the first one."""
+MAX_FULL_BYTES = 50 * MEGABYTE
+MAX_MANIFEST_BYTES = 100 * MEGABYTE
 
 
 @dataclass(slots=True)
 class DiscoveredPages:
-    """What was found out about a site before its pages are asked for. `notes` tell what was not understood."""
+    """What a site publishes about its pages.
+
+    Attributes:
+        scope: Scope of the crawl.
+        manifest: The site's manifest; nothing else is discovered then.
+        root: URL to which the manifest's paths are relative.
+        indexes: The llms.txt files, each with its URL.
+        full: URL of the llms-full.txt that texts were taken from.
+        entries: Pages by URL.
+        sources: Number of pages by source.
+        notes: Problems, as messages.
+        navs: Navigation of pages that are not published themselves, such as mdBook's frame.
+    """
 
     scope: Scope
     manifest: Manifest | None = None
     root: str = ""
-    """Where the manifest's paths start."""
     indexes: list[tuple[str, LlmsIndex]] = field(default_factory=list)
-    whole: list[str] = field(default_factory=list)
-    """Addresses of texts that hold several pages."""
     full: str = ""
-    """That of them which pages are taken from."""
-    asked: set[str] = field(default_factory=set)
-    """Where lists were looked for."""
     entries: dict[str, PageRef] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
-    """How many pages each source listed."""
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
-    """The navs of pages that are not published themselves: mdBook's stands in a frame."""
-    _loosely: dict[str, str] = field(default_factory=dict)
+    _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
-    def add(self, entry: PageRef) -> None:
-        """Add a page, or what is new about a known one."""
-        loose = loose_key(entry.url)
-        known = self.entries.get(entry.url) or self.entries.get(self._loosely.get(loose, ""))
-        if known is not None and (known.url == entry.url or known.guessed or entry.guessed):
+    def add(self, ref: PageRef) -> None:
+        """Add a page, or merge it with a known reference to the same page."""
+        key = loose_key(ref.url)
+        known = self.entries.get(ref.url) or self.entries.get(self._urls_by_loose_key.get(key, ""))
+        if known is not None and (known.url == ref.url or known.guessed or ref.guessed):
             del self.entries[known.url]
-            entry = merge_page_refs(known, entry)
-        self.entries[entry.url] = entry
-        self._loosely.setdefault(loose, entry.url)
+            ref = merge_page_refs(known, ref)
+        self.entries[ref.url] = ref
+        self._urls_by_loose_key.setdefault(key, ref.url)
         if known is not None and known.guessed:
-            self._loosely[loose] = entry.url
+            self._urls_by_loose_key[key] = ref.url
+
+    def count(self, source: str, pages: int = 1) -> None:
+        """Add to the number of pages of a source."""
+        self.sources[source] = self.sources.get(source, 0) + pages
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveryConfig:
-    """Which sources are asked."""
+async def discover(session: Session, scope: Scope, start: str, config: DiscoveryConfig) -> DiscoveredPages:
+    """Discover the pages of a site.
 
-    manifest: bool = True
-    llms: bool = True
-    sitemap: bool = True
-
-
-async def discover(session: Session, scope: Scope, given: str, sources: DiscoveryConfig) -> DiscoveredPages:
-    """Find the pages of a site by what it publishes for that; `given` is the address that was asked for."""
-    found = DiscoveredPages(scope)
-    if sources.manifest:
-        await _manifest(session, found)
-        if found.manifest:
-            return found
-    if sources.llms:
-        await _llms(session, found, given)
-    if sources.sitemap:
-        await _sitemaps(session, found)
-    if scope.path(given) and is_page_url(given):
-        found.add(PageRef(given))
-    if not scope.holds(given):
-        await _first_page(session, found, given)
-    return found
+    Args:
+        session: Network access.
+        scope: Scope of the crawl.
+        start: URL given by the user; it may be outside of the scope.
+        config: Which lists are used.
+    """
+    discovered = DiscoveredPages(scope)
+    if config.manifest:
+        await _read_manifest(session, discovered)
+        if discovered.manifest:
+            return discovered
+    if config.llms:
+        await _LlmsDiscovery(session, discovered).run(start)
+    if config.sitemap:
+        await _read_sitemaps(session, discovered)
+    if scope.path(start) and is_page_url(start):
+        discovered.add(PageRef(start))
+    if not scope.holds(start):
+        await _read_start_page(session, discovered, start)
+    return discovered
 
 
 def loose_key(url: str) -> str:
-    """Give what the spellings that one page may have, `guide`, `guide/` and `guide.html`, have in common."""
+    """Return what the spellings `guide`, `guide/` and `guide.html` of one page have in common."""
     return url.rstrip("/").removesuffix(".html")
 
 
 async def _get(session: Session, url: str, cap: int | None = None, accept: str = ACCEPT_ANY) -> Response | None:
     try:
-        answer = await session.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
+        response = await session.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
     except FetchError:
         return None
-    return answer if answer.good else None
+    return response if response.ok else None
 
 
-async def _manifest(session: Session, found: DiscoveredPages) -> None:
-    answer = await _get(session, found.scope.url + MANIFEST_PATH, LARGEST_MANIFEST)
-    if answer is None or sniff_kind(answer) != "json":
+async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
+    response = await _get(session, discovered.scope.url + MANIFEST_PATH, MAX_MANIFEST_BYTES)
+    if response is None or sniff_kind(response) != "json":
         return
     try:
-        found.manifest = load_manifest(answer.body, where=answer.url)
-        found.root = urljoin(answer.url, "../")
+        discovered.manifest = load_manifest(response.body, where=response.url)
+        discovered.root = urljoin(response.url, "../")
     except ManifestError as error:
-        found.notes.append(f"{error}; the site is read as any other")
+        discovered.notes.append(f"{error}; the site is crawled without it")
 
 
-async def _first_page(session: Session, found: DiscoveredPages, given: str) -> None:
-    """Take what the given page links to, where it is no part of the crawl itself."""
-    answer = await _get(session, given, accept=ACCEPT_HTML)
-    if answer is None or sniff_kind(answer) != "html":
+async def _read_start_page(session: Session, discovered: DiscoveredPages, start: str) -> None:
+    """Add the pages that a start page outside of the scope links to."""
+    response = await _get(session, start, accept=ACCEPT_HTML)
+    if response is None or sniff_kind(response) != "html":
         return
-    seen = parse_page(answer.body, answer.charset, answer.url, found.scope.url)
-    for link in (*seen.links, *seen.nav_links):
-        if found.scope.contains(link) and is_page_url(link):
-            found.add(make_page_ref(link))
-            found.sources["given page"] = found.sources.get("given page", 0) + 1
+    page = parse_page(response.body, response.charset, response.url, discovered.scope.url)
+    for link in (*page.links, *page.nav_links):
+        if discovered.scope.contains(link) and is_page_url(link):
+            discovered.add(make_page_ref(link))
+            discovered.count("given page")
 
 
-# llms.txt
-
-
-async def _llms(session: Session, found: DiscoveredPages, given: str) -> None:
-    for spots in (await _declared(session, found.scope, given), _usual(found.scope, given), _unusual(found.scope)):
-        for spot in dict.fromkeys(spots):
-            if not found.entries and spot not in found.asked:
-                found.asked.add(spot)
-                await _one_llms(session, found, spot, MOST_NESTED)
-    if found.entries:
-        await _full(session, found)
-
-
-async def _declared(session: Session, scope: Scope, given: str) -> list[str]:
-    """Give the lists that the first page names, in its `Link` header or its head."""
-    answer = await _get(session, given, accept=ACCEPT_HTML)
-    if answer is None:
-        return []
-    head = decode_text(answer.body[:_HEAD], answer.charset) if sniff_kind(answer) == "html" else ""
-    named = [*_LINK_HEADER.findall(answer.link), *_LINK_ELEMENT.findall(head)]
-    urls = [canonical_url(name, answer.url) for name in named]
-    return [url for url in urls if url and is_llms_txt_url(url) and url_origin(url) == url_origin(scope.url)]
-
-
-def _usual(scope: Scope, given: str) -> list[str]:
-    """Give where lists lie: at the given address itself, beside it, at the root, in the usual folders."""
-    own = [given] if given.endswith(".txt") else []
-    if scope.url.startswith("file:"):
-        return [*own, f"{scope.url}llms.txt"]
-    origin = url_origin(scope.url)
-    beside = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
-    return [*own, *beside, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
-
-
-def _unusual(scope: Scope) -> list[str]:
-    """Give how else the file is spelled: one in four of those that are called otherwise is `llm.txt`."""
-    return [scope.url + name for name in ("llm.txt", "LLMs.txt", "LLMS.txt")]
-
-
-_HEAD = 100_000
-_LINK_HEADER = re.compile(r"<([^<>]*)>")
-_LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
-
-
-async def _one_llms(session: Session, found: DiscoveredPages, spot: str, most: int) -> None:
-    """Read an llms.txt and those that it names."""
-    todo, seen = [spot], {spot}
-    outside: dict[str, int] = {}
-    while todo:
-        url = todo.pop(0)
-        answer = await _get(session, url)
-        if answer is None:
-            if url != spot:
-                found.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
-            continue
-        if sniff_kind(answer) != "markdown":
-            if sniff_kind(answer) != "html" or url != spot:
-                found.notes.append(f"{url}: is {sniff_kind(answer)}, not an llms.txt")
-            continue
-        text = decode_text(answer.body, answer.charset)
-        if url != spot and len(split_llms_full(text, answer.url).by_url()) > 1:  # whole pages under a list's name
-            found.whole.append(url)
-            continue
-        index = parse_llms_txt(text, answer.url)
-        found.indexes.append((answer.url, index))
-        found.notes += index.faults if url == spot else ()
-        _entries(found, index, outside)
-        for nested in index.nested:
-            if nested in seen:
-                continue
-            if url_origin(nested) != url_origin(spot):
-                outside[url_origin(nested)] = outside.get(url_origin(nested), 0) + 1
-            elif len(seen) > most:
-                found.notes.append(f"{url}: names more than {most} other llms.txt files; the rest is not read")
-                break
-            else:
-                seen.add(nested)
-                todo.append(nested)
-    for host, count in outside.items():
-        leads = "1 of its links leads" if count == 1 else f"{count} of its links lead"
-        found.notes.append(f"{spot}: {leads} out of {found.scope.url}, to {host}; crawl that address to have them")
-
-
-def _entries(found: DiscoveredPages, index: LlmsIndex, outside: dict[str, int]) -> None:
-    for entry in index.entries:
-        if found.scope.holds(entry.url) and not found.scope.contains(entry.url):
-            continue  # ruled out
-        if not found.scope.holds(entry.url):
-            host = url_origin(entry.url)
-            outside[host] = outside.get(host, 0) + 1
-        elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
-            found.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
-            found.sources["llms.txt"] = found.sources.get("llms.txt", 0) + 1
-
-
-async def _full(session: Session, found: DiscoveredPages) -> None:
-    """Take the pages from llms-full.txt, where it holds all that llms.txt lists."""
-    named = [*found.whole, *(url for _, index in found.indexes for url in index.full)]
-    beside = [urljoin(url, "llms-full.txt") for url, _ in found.indexes[:1]]
-    for url in dict.fromkeys([*named, *beside]):
-        if url_origin(url) != url_origin(found.scope.url):
-            continue
-        answer = await _get(session, url, LARGEST_FULL)
-        if answer is None or sniff_kind(answer) != "markdown":
-            continue
-        pieces = split_llms_full(decode_text(answer.body, answer.charset), answer.url)
-        texts = match_texts(pieces, found.entries)
-        if _covers(texts, pieces, found):
-            for key, text in texts.items():
-                found.entries[key].text = text
-            found.sources["llms-full.txt"], found.full = len(texts), url
-            return
-        found.notes.append(
-            f"{url}: {len(pieces.pieces)} pages in it by the convention “{pieces.convention}”, {len(texts)} of the "
-            f"{len(found.entries)} that llms.txt lists; not used, every page is fetched"
+async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
+    scope = discovered.scope
+    is_local = scope.url.startswith("file:")
+    named = () if is_local else (await session.robots(scope.url)).sitemaps
+    roots = [url for name in named if (url := canonical_url(name, scope.url))]
+    roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
+    listed = await collect_sitemaps(lambda url: _get(session, url, MAX_SITEMAP_BYTES), roots, expected=named)
+    discovered.notes += listed.notes
+    count = 0
+    other_hosts: dict[str, str] = {}
+    for page, sitemap in listed.pages:
+        if scope.contains(page) and is_page_url(page):
+            discovered.add(PageRef(page))
+            count += 1
+        elif not is_local and url_origin(page) != url_origin(scope.url):
+            other_hosts.setdefault(url_origin(page), sitemap)
+    if count:
+        discovered.sources["sitemap"] = count
+    elif other_hosts:  # a copy of the site, or the site has moved
+        host, sitemap = next(iter(other_hosts.items()))
+        discovered.notes.append(
+            f"{sitemap}: lists nothing below {scope.url}, but pages of {host}; crawl that URL instead"
         )
 
 
-def _covers(texts: dict[str, str], pieces: FullText, found: DiscoveredPages) -> bool:
-    """Tell whether a text holds what is listed: all of it, or nearly all of it by address; the rest is then fetched."""
-    most = len(found.entries) * (0.9 if pieces.by_url() else 1)
-    return bool(texts) and len(texts) >= most
+@dataclass(slots=True)
+class _LlmsDiscovery:
+    """Discovery by llms.txt and llms-full.txt."""
+
+    session: Session
+    discovered: DiscoveredPages
+    texts: list[str] = field(default_factory=list)
+    """URLs of texts that contain several pages."""
+
+    async def run(self, start: str) -> None:
+        """Read the first llms.txt that lists pages, and the files that it names."""
+        tried: set[str] = set()
+        scope = self.discovered.scope
+        for urls in (await self._declared_urls(start), _usual_urls(scope, start), _unusual_urls(scope)):
+            for url in dict.fromkeys(urls):
+                if not self.discovered.entries and url not in tried:
+                    tried.add(url)
+                    await self._read_llms_txt(url)
+        if self.discovered.entries:
+            await self._read_llms_full()
+
+    async def _declared_urls(self, start: str) -> list[str]:
+        """Return the llms.txt URLs that the start page declares in its `Link` header or its head."""
+        response = await _get(self.session, start, accept=ACCEPT_HTML)
+        if response is None:
+            return []
+        is_html = sniff_kind(response) == "html"
+        head = decode_text(response.body[:_HEAD_BYTES], response.charset) if is_html else ""
+        named = [*_LINK_HEADER.findall(response.link), *_LINK_ELEMENT.findall(head)]
+        urls = [canonical_url(name, response.url) for name in named]
+        origin = url_origin(self.discovered.scope.url)
+        return [url for url in urls if url and is_llms_txt_url(url) and url_origin(url) == origin]
+
+    async def _read_llms_txt(self, first: str) -> None:
+        """Read an llms.txt and those that it names."""
+        discovered = self.discovered
+        queue, seen = [first], {first}
+        other_hosts: dict[str, int] = {}
+        while queue:
+            url = queue.pop(0)
+            response = await _get(self.session, url)
+            if response is None:
+                if url != first:
+                    discovered.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
+                continue
+            if sniff_kind(response) != "markdown":
+                if sniff_kind(response) != "html" or url != first:
+                    discovered.notes.append(f"{url}: is {sniff_kind(response)}, not an llms.txt")
+                continue
+            text = decode_text(response.body, response.charset)
+            if url != first and len(split_llms_full(text, response.url).by_url()) > 1:  # named like a list
+                self.texts.append(url)
+                continue
+            index = parse_llms_txt(text, response.url)
+            discovered.indexes.append((response.url, index))
+            discovered.notes += index.faults if url == first else ()
+            self._add_entries(index, other_hosts)
+            for nested in index.nested:
+                if nested in seen:
+                    continue
+                if url_origin(nested) != url_origin(first):
+                    other_hosts[url_origin(nested)] = other_hosts.get(url_origin(nested), 0) + 1
+                elif len(seen) > MAX_NESTED_LLMS:
+                    discovered.notes.append(
+                        f"{url}: names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
+                    )
+                    break
+                else:
+                    seen.add(nested)
+                    queue.append(nested)
+        for host, count in other_hosts.items():
+            links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
+            discovered.notes.append(
+                f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
+            )
+
+    def _add_entries(self, index: LlmsIndex, other_hosts: dict[str, int]) -> None:
+        scope = self.discovered.scope
+        for entry in index.entries:
+            if scope.holds(entry.url) and not scope.contains(entry.url):
+                continue  # excluded by a pattern
+            if not scope.holds(entry.url):
+                host = url_origin(entry.url)
+                other_hosts[host] = other_hosts.get(host, 0) + 1
+            elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
+                self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
+                self.discovered.count("llms.txt")
+
+    async def _read_llms_full(self) -> None:
+        """Take the texts of pages from llms-full.txt if it contains what llms.txt lists."""
+        discovered = self.discovered
+        named = [*self.texts, *(url for _, index in discovered.indexes for url in index.full)]
+        sibling = [urljoin(url, "llms-full.txt") for url, _ in discovered.indexes[:1]]
+        for url in dict.fromkeys([*named, *sibling]):
+            if url_origin(url) != url_origin(discovered.scope.url):
+                continue
+            response = await _get(self.session, url, MAX_FULL_BYTES)
+            if response is None or sniff_kind(response) != "markdown":
+                continue
+            full = split_llms_full(decode_text(response.body, response.charset), response.url)
+            texts = match_texts(full, discovered.entries)
+            if _is_complete(texts, full, discovered):
+                for key, text in texts.items():
+                    discovered.entries[key].text = text
+                discovered.sources["llms-full.txt"], discovered.full = len(texts), url
+                return
+            discovered.notes.append(
+                f"{url}: {len(full.pieces)} pages in it by the convention “{full.convention}”, {len(texts)} of the "
+                f"{len(discovered.entries)} that llms.txt lists; not used, every page is fetched"
+            )
 
 
-def match_texts(pieces: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
-    """Give the text of each entry that exactly one piece is about: by its address, else by its title."""
-    by_url = {loose_key(make_page_ref(url).url): piece for url, piece in pieces.by_url().items()}
+def match_texts(full: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
+    """Return the text of each page that is in an llms-full.txt exactly once, matched by URL, or else by title."""
+    by_url = {loose_key(make_page_ref(url).url): piece for url, piece in full.by_url().items()}
     if by_url:
-        found = {key: by_url.get(loose_key(entry.url)) for key, entry in entries.items()}
+        found = {key: by_url.get(loose_key(ref.url)) for key, ref in entries.items()}
         return {key: piece.markdown for key, piece in found.items() if piece}
-    listed = Counter(_folded(entry.title) for entry in entries.values())
-    held = Counter(_folded(piece.title) for piece in pieces.pieces)
-    by_title = {_folded(piece.title): piece.markdown for piece in pieces.pieces}
+    listed = Counter(_normalize_title(ref.title) for ref in entries.values())
+    contained = Counter(_normalize_title(piece.title) for piece in full.pieces)
+    by_title = {_normalize_title(piece.title): piece.markdown for piece in full.pieces}
     return {
         key: by_title[title]
-        for key, entry in entries.items()
-        if listed[title := _folded(entry.title)] == 1 and held[title] == 1
+        for key, ref in entries.items()
+        if listed[title := _normalize_title(ref.title)] == 1 and contained[title] == 1
     }
 
 
-def _folded(title: str) -> str:
+def _is_complete(texts: dict[str, str], full: FullText, discovered: DiscoveredPages) -> bool:
+    """Return whether an llms-full.txt is used: it has all pages, or 90 % if they have URLs; others are fetched then."""
+    required = len(discovered.entries) * (0.9 if full.by_url() else 1)
+    return bool(texts) and len(texts) >= required
+
+
+def _usual_urls(scope: Scope, start: str) -> list[str]:
+    """Return the usual URLs of llms.txt: the given URL, its folder, the root, common folders."""
+    own = [start] if start.endswith(".txt") else []
+    if scope.url.startswith("file:"):
+        return [*own, f"{scope.url}llms.txt"]
+    origin = url_origin(scope.url)
+    near = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
+    return [*own, *near, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
+
+
+def _unusual_urls(scope: Scope) -> list[str]:
+    """Return other spellings of the file name; a quarter of the misnamed files are called `llm.txt`."""
+    return [scope.url + name for name in ("llm.txt", "LLMs.txt", "LLMS.txt")]
+
+
+def _normalize_title(title: str) -> str:
     return " ".join(title.casefold().split())
 
 
-# Sitemaps
-
-
-async def _sitemaps(session: Session, found: DiscoveredPages) -> None:
-    scope = found.scope
-    local = scope.url.startswith("file:")
-    named = () if local else (await session.robots(scope.url)).sitemaps
-    spots = [url for name in named if (url := canonical_url(name, scope.url))]
-    spots += [scope.url + "sitemap.xml", *([] if local else [url_origin(scope.url) + "/sitemap.xml"])]
-    todo, seen = list(dict.fromkeys(spots)), set(spots)
-    count = 0
-    inside: Callable[[str], bool] = scope.contains
-    elsewhere: dict[str, str] = {}
-    while todo:
-        url = todo.pop(0)
-        answer = await _get(session, url, MAX_SITEMAP_BYTES)
-        if answer is None or sniff_kind(answer) == "html":
-            if url in named:
-                found.notes.append(f"{url}: named by robots.txt, but is no sitemap")
-            continue
-        sitemap = parse_sitemap(answer.body)
-        if sitemap.fault:
-            found.notes.append(f"{url}: {sitemap.fault}")
-        for address in sitemap.urls:
-            page = canonical_url(address, answer.url)
-            if page and inside(page) and is_page_url(page):
-                found.add(PageRef(page))
-                count += 1
-            elif page and not local and url_origin(page) != url_origin(scope.url):
-                elsewhere.setdefault(url_origin(page), url)
-        for address in sitemap.sitemaps:
-            further = canonical_url(address, answer.url)
-            if further and further not in seen and url_origin(further) == url_origin(answer.url):
-                if len(seen) >= MOST_SITEMAPS:
-                    found.notes.append(f"{url}: more than {MOST_SITEMAPS} sitemaps; the rest is not read")
-                    todo.clear()
-                    break
-                seen.add(further)
-                todo.append(further)
-    if count:
-        found.sources["sitemap"] = count
-    elif elsewhere:  # a copy of a site, or one that has moved
-        host, url = next(iter(elsewhere.items()))
-        found.notes.append(f"{url}: lists nothing below {scope.url}, but pages of {host}; crawl that to have them")
+_HEAD_BYTES = 100_000
+_LINK_HEADER = re.compile(r"<([^<>]*)>")
+_LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Gets addresses, politely: one door to the network for everything that a crawl asks for."""
+"""HTTP client of the crawler: rate limits, retries, redirects and size limits."""
 
 from __future__ import annotations
 
@@ -14,304 +14,289 @@ import anyio
 import httpcore2
 import httpx2
 
-from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.config import MEGABYTE, Politeness
 from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend
 from roaming_crawler.scope import canonical_url, url_origin
 
-MEGABYTE = 1_000_000
-
 
 class FetchError(RoamingError):
-    """An address could not be fetched; the message says why."""
+    """A URL could not be fetched."""
 
 
 class RefusedError(FetchError):
-    """A host's address is not one of the public internet."""
+    """A URL was refused because its host has a private address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What an address answered: where it was found in the end, and its body, unpacked."""
+    """A response with its decompressed body; `url` is the URL after redirects."""
 
     url: str
     status: int
     body: bytes = b""
     kind: str = ""
-    """The media type, without its parameters."""
+    """Media type without parameters."""
     charset: str = ""
     link: str = ""
-    """The `Link` header."""
+    """`Link` header."""
     etag: str = ""
     modified: str = ""
-    """The `Last-Modified` header."""
+    """`Last-Modified` header."""
 
     @property
-    def good(self) -> bool:
-        """Whether there is a body that counts."""
+    def ok(self) -> bool:
+        """Whether the status is 200."""
         return self.status == 200
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An address and what is asked of it. `etag` and `modified` are those of the copy at hand."""
+    """A GET request; `etag` and `modified` are the validators of the cached response."""
 
     url: str
     accept: str = "*/*"
     etag: str = ""
     modified: str = ""
     cap: int = 10 * MEGABYTE
-    stays: Callable[[str], bool] = lambda url: True
-    """Whether a redirect may lead to an address."""
+    """Maximum size of the decompressed body in bytes."""
+    allow_redirect: Callable[[str], bool] = lambda url: True
+    """Returns whether a redirect to a URL is followed."""
 
 
 class Fetcher(Protocol):
-    """Gets what is at an address."""
+    """Fetches URLs."""
 
     async def get(self, request: Request) -> Response:
-        """Give the answer, whatever its status; raises FetchError where there is none."""
+        """Return the response, whatever its status.
+
+        Raises:
+            FetchError: There is no response.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, and waiting."""
+    """Time and sleep; tests replace them."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
 
 
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    """How a host is treated: seconds between requests, connections at once, patience."""
-
-    delay: float = 1.0
-    connections: int = 2
-    seconds: float = 60.0
-    """The longest that one answer may take, however slowly it drips."""
-    redirects: int = 5
-    header_bytes: int = 64 * 1024
-    tries: int = 3
-    longest_wait: float = 120.0
-    """The longest Retry-After that is waited for."""
-    contact: str = ""
-    user_agent: str = ""
-    """Who asks; ours where it is empty."""
-
-    @property
-    def name(self) -> str:
-        """The User-Agent of every request."""
-        contact = f"; {self.contact}" if self.contact and not self.user_agent else ""
-        return self.user_agent or f"mkdocs-roaming/{__version__} (documentation crawler{contact})"
-
-
 @dataclass(slots=True)
 class HostPace:
-    """How fast one host is asked: slower when it says so, or answers slowly; faster again when all is well."""
+    """Request rate of one host: slower after 429 and 503 or slow responses, faster again after good ones."""
 
     delay: float
     limiter: anyio.CapacityLimiter
     next_start: float = 0.0
+    """Earliest start of the next request on the monotonic clock."""
     factor: float = 1.0
     latency: float = 0.0
-    best: float = math.inf
-    well: int = 0
+    """Moving average of the response times in seconds."""
+    best_latency: float = math.inf
+    good_responses: int = 0
 
     @property
     def gap(self) -> float:
-        """The seconds between the starts of two requests."""
+        """Seconds between the starts of two requests."""
         gap = max(self.delay, 0.5) * self.factor if self.factor > 1 else self.delay
-        if self.latency > max(1.0, 3 * self.best):  # it labours
+        if self.latency > max(1.0, 3 * self.best_latency):  # the server is under load
             gap = max(gap, self.latency)
         return min(gap, 60.0)
 
-    def answered(self, seconds: float) -> None:
-        """Take note of an answer and how long it took."""
-        self.best = min(self.best, seconds)
+    def record_response(self, seconds: float) -> None:
+        """Record the response time of a request."""
+        self.best_latency = min(self.best_latency, seconds)
         self.latency = seconds if not self.latency else 0.8 * self.latency + 0.2 * seconds
-        self.well += 1
-        if self.well >= 10 and self.factor > 1:
-            self.factor, self.well = max(1.0, self.factor / 2), 0
+        self.good_responses += 1
+        if self.good_responses >= 10 and self.factor > 1:
+            self.factor, self.good_responses = max(1.0, self.factor / 2), 0
 
-    def slower(self) -> None:
-        """Take note that the host has had too much."""
-        self.factor, self.well = min(self.factor * 2, 64.0), 0
+    def slow_down(self) -> None:
+        """Halve the request rate after the server reported overload."""
+        self.factor, self.good_responses = min(self.factor * 2, 64.0), 0
 
 
 class WebFetcher:
-    """Fetches over HTTP, through a guard; follows redirects itself, so that each hop is looked at."""
+    """Fetches over HTTP. It follows redirects itself, so that each hop is checked."""
 
     def __init__(
         self,
-        manners: Politeness,
+        politeness: Politeness,
         *,
         clock: Clock | None = None,
         backend: httpcore2.AsyncNetworkBackend | None = None,
         allow_private: bool = False,
-        waits: Callable[[str, float], None] = lambda host, seconds: None,
+        on_wait: Callable[[str, float], None] = lambda host, seconds: None,
     ) -> None:
-        self.manners, self.clock, self._waits = manners, clock or Clock(), waits
+        """Create the client.
+
+        Args:
+            politeness: Request rate and limits.
+            clock: Time source, by default the system's.
+            backend: Network backend, by default one that refuses private addresses.
+            allow_private: Allow private addresses.
+            on_wait: Callback with host and seconds before each wait.
+        """
+        self.politeness, self.clock, self._on_wait = politeness, clock or Clock(), on_wait
         self._paces: dict[str, HostPace] = {}
         if backend is None:
             backend = httpcore2.AnyIOBackend() if allow_private else PublicNetworkBackend()
         self._client = httpx2.AsyncClient(
-            transport=GuardedTransport(backend, connections=manners.connections),
+            transport=GuardedTransport(backend, connections=politeness.connections),
             trust_env=False,
-            timeout=httpx2.Timeout(min(30.0, manners.seconds)),
+            timeout=httpx2.Timeout(min(30.0, politeness.seconds)),
             headers={
-                "User-Agent": manners.name,
+                "User-Agent": politeness.user_agent_header,
                 "Accept-Encoding": "gzip, deflate",
             },
         )
 
     async def __aenter__(self) -> WebFetcher:
+        """Return the fetcher."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Close all connections."""
         await self._client.aclose()
 
-    def slow_down(self, host: str, delay: float) -> None:
-        """Follow a host's Crawl-delay where it is longer than ours."""
+    def set_crawl_delay(self, host: str, delay: float) -> None:
+        """Apply a host's Crawl-delay if it is longer than the configured delay."""
         pace = self._pace(host)
         pace.delay = max(pace.delay, delay)
 
     async def get(self, request: Request) -> Response:
-        """Give the answer, redirects followed; 429 and 503, and hiccups, are tried again after a wait."""
+        """Return the response after redirects. Overload and connection errors are retried after a pause."""
         url = request.url
-        for _ in range(self.manners.redirects + 1):
-            answer, to = await self._tried(url, request)
-            if to is None:
-                return answer
-            target = canonical_url(to, url)
+        for _ in range(self.politeness.redirects + 1):
+            response, location = await self._get_with_retries(url, request)
+            if location is None:
+                return response
+            target = canonical_url(location, url)
             if target is None:
-                raise FetchError(f"{url}: redirects to {to[:200]!r}, which is no address")
-            if not request.stays(target):
-                raise FetchError(f"{url}: redirects away, to {target}")
+                raise FetchError(f"{url}: redirects to {location[:200]!r}, which is not a URL")
+            if not request.allow_redirect(target):
+                raise FetchError(f"{url}: redirects to {target}, out of scope")
             url = target
-        raise FetchError(f"{request.url}: more than {self.manners.redirects} redirects")
+        raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
 
-    async def _tried(self, url: str, request: Request) -> tuple[Response, str | None]:
+    async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, str | None]:
         pace = self._pace(url_origin(url))
-        fault = ""
-        for attempt in range(self.manners.tries):
+        problem = ""
+        for attempt in range(self.politeness.tries):
             wait = 2.0**attempt
             async with pace.limiter:
-                await self._turn(pace, url_origin(url))
+                await self._wait_for_turn(pace, url_origin(url))
                 try:
-                    response = await self._once(url, request, pace)
+                    result = await self._get_once(url, request, pace)
                 except PrivateAddressError as error:
                     raise RefusedError(str(error)) from None
                 except (httpx2.TransportError, OSError, TimeoutError) as error:
-                    fault = _reason(error, self.manners.seconds)
-                    response = None
-                if response is not None:
-                    answer, headers = response
-                    if answer.status not in _AGAIN:
-                        return answer, _target(answer, headers)
-                    fault = f"answers {answer.status}"
-                    if answer.status in (429, 503):
-                        pace.slower()
-                        wait = max(wait, _retry_after(headers.get("retry-after", ""), self.clock.wall()))
-                    if wait > self.manners.longest_wait:
-                        raise FetchError(f"{url}: {fault} and asks to wait {wait:.0f} s; try again after that")
-                    if attempt + 1 == self.manners.tries:
-                        return answer, None
-            pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # nobody asks this host before
-        raise FetchError(f"{url}: {fault}, {self.manners.tries} times")
+                    problem = _describe_error(error, self.politeness.seconds)
+                    result = None
+                if result is not None:
+                    response, headers = result
+                    if response.status not in _RETRIED:
+                        return response, _redirect_target(response, headers)
+                    problem = f"status {response.status}"
+                    if response.status in (429, 503):
+                        pace.slow_down()
+                        wait = max(wait, _parse_retry_after(headers.get("retry-after", ""), self.clock.wall()))
+                    if wait > self.politeness.max_retry_after:
+                        raise FetchError(f"{url}: {problem}, retry after {wait:.0f} s; try again later")
+                    if attempt + 1 == self.politeness.tries:
+                        return response, None
+            pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # holds for all requests to the host
+        raise FetchError(f"{url}: {problem}, {self.politeness.tries} times")
 
-    async def _turn(self, pace: HostPace, host: str) -> None:
-        """Wait until the host may be asked; looked at anew after the wait, since a 429 may have come meanwhile."""
+    async def _wait_for_turn(self, pace: HostPace, host: str) -> None:
+        """Wait until the host's next start. It may move while this task sleeps, for example after a 429."""
         while (wait := pace.next_start - self.clock.monotonic()) > 0:
-            self._waits(host, wait)
+            self._on_wait(host, wait)
             await self.clock.sleep(wait)
         pace.next_start = self.clock.monotonic() + pace.gap
 
-    async def _once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
+    async def _get_once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
         headers = {"Accept": request.accept}
         if request.etag:
             headers["If-None-Match"] = request.etag
         if request.modified:
             headers["If-Modified-Since"] = request.modified
-        began = self.clock.monotonic()
-        with anyio.fail_after(self.manners.seconds):
+        started = self.clock.monotonic()
+        with anyio.fail_after(self.politeness.seconds):
             try:
                 sent = self._client.build_request("GET", url, headers=headers)
-                response = await self._client.send(sent, stream=True)
+                reply = await self._client.send(sent, stream=True)
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
-                raise FetchError(f"{url}: no address that can be asked ({error})") from None
+                raise FetchError(f"{url}: not a valid URL ({error})") from None
             try:
-                pace.answered(self.clock.monotonic() - began)
+                pace.record_response(self.clock.monotonic() - started)
                 self._client.cookies.clear()
-                body = await _body(response, url, request.cap, self.manners.header_bytes)
+                body = await _read_body(reply, url, request.cap, self.politeness.header_bytes)
             finally:
-                await response.aclose()
-        kind, _, parameters = response.headers.get("content-type", "").partition(";")
-        answer = Response(
+                await reply.aclose()
+        kind, _, parameters = reply.headers.get("content-type", "").partition(";")
+        response = Response(
             url=url,
-            status=response.status_code,
+            status=reply.status_code,
             body=body,
             kind=kind.strip().lower(),
-            charset=_charset(parameters),
-            link=response.headers.get("link", "")[:4_000],
-            etag=response.headers.get("etag", "")[:500],
-            modified=response.headers.get("last-modified", "")[:100],
+            charset=_parse_charset(parameters),
+            link=reply.headers.get("link", "")[:4_000],
+            etag=reply.headers.get("etag", "")[:500],
+            modified=reply.headers.get("last-modified", "")[:100],
         )
-        return answer, response.headers
+        return response, reply.headers
 
     def _pace(self, host: str) -> HostPace:
         if host not in self._paces:
-            limiter = anyio.CapacityLimiter(self.manners.connections)
-            self._paces[host] = HostPace(self.manners.delay, limiter)
+            limiter = anyio.CapacityLimiter(self.politeness.connections)
+            self._paces[host] = HostPace(self.politeness.delay, limiter)
         return self._paces[host]
 
 
-_AGAIN = (429, 500, 502, 503, 504)
-_REDIRECTS = (301, 302, 303, 307, 308)
-
-
-async def _body(response: httpx2.Response, url: str, cap: int, header_bytes: int) -> bytes:
-    """Read an answer's body; what grows beyond the cap while it unpacks is given up at once."""
-    size = sum(len(name) + len(value) + 4 for name, value in response.headers.raw)
+async def _read_body(reply: httpx2.Response, url: str, cap: int, header_bytes: int) -> bytes:
+    """Read and decompress a body. Reading stops as soon as it exceeds the cap."""
+    size = sum(len(name) + len(value) + 4 for name, value in reply.headers.raw)
     if size > header_bytes:
         raise FetchError(f"{url}: {size} bytes of headers, more than {header_bytes}; refused")
-    if response.status_code in _REDIRECTS or response.status_code == 304:
-        await _drained(response)
+    if reply.status_code in _REDIRECTS or reply.status_code == 304:
+        await _discard_body(reply)
         return b""
-    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    coding = reply.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
-        raise FetchError(f"{url}: packed as {coding[:40]!r}, which was not asked for; refused")
+        raise FetchError(f"{url}: unrequested content encoding {coding[:40]!r}; refused")
     body = bytearray()
-    async for piece in response.aiter_bytes():
+    async for piece in reply.aiter_bytes():
         body += piece
         if len(body) > cap:
-            raise FetchError(f"{url}: more than {cap / MEGABYTE:g} MB unpacked; if that is right: --max-page-bytes")
+            raise FetchError(f"{url}: more than {cap / MEGABYTE:g} MB decompressed; raise --max-page-bytes if needed")
     return bytes(body)
 
 
-async def _drained(response: httpx2.Response) -> None:
-    """Read to the end what nobody wants, if it is short: so the connection serves the next request, too."""
+async def _discard_body(reply: httpx2.Response) -> None:
+    """Read a short body to its end, so that the connection can be reused."""
     size = 0
-    async for piece in response.aiter_raw():
+    async for piece in reply.aiter_raw():
         size += len(piece)
-        if size > _SHORT:
+        if size > _MAX_DISCARDED_BYTES:
             return
 
 
-_SHORT = 64 * 1024
-
-
-def _target(answer: Response, headers: httpx2.Headers) -> str | None:
-    if answer.status not in _REDIRECTS:
+def _redirect_target(response: Response, headers: httpx2.Headers) -> str | None:
+    if response.status not in _REDIRECTS:
         return None
-    to: str = headers.get("location", "")
-    if not to:
-        raise FetchError(f"{answer.url}: redirects to nowhere (status {answer.status} without a Location)")
-    return urljoin(answer.url, to)
+    location: str = headers.get("location", "")
+    if not location:
+        raise FetchError(f"{response.url}: redirect without a Location (status {response.status})")
+    return urljoin(response.url, location)
 
 
-def _retry_after(value: str, now: float) -> float:
-    """Give the seconds that a Retry-After asks for, in either of its forms; 0 where it says nothing readable."""
+def _parse_retry_after(value: str, now: float) -> float:
+    """Return the seconds of a Retry-After header in either form, 0 if it is invalid."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])
@@ -321,7 +306,7 @@ def _retry_after(value: str, now: float) -> float:
         return 0.0
 
 
-def _charset(parameters: str) -> str:
+def _parse_charset(parameters: str) -> str:
     for part in parameters.split(";"):
         name, _, value = part.partition("=")
         if name.strip().lower() == "charset":
@@ -329,20 +314,25 @@ def _charset(parameters: str) -> str:
     return ""
 
 
-def _reason(error: Exception, seconds: float) -> str:
+def _describe_error(error: Exception, seconds: float) -> str:
     if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
-        return f"no complete answer within {seconds:g} s"
-    return " ".join(str(error).split())[:200] or f"the connection broke ({type(error).__name__})"
+        return f"no complete response within {seconds:g} s"
+    return " ".join(str(error).split())[:200] or f"connection error ({type(error).__name__})"
 
 
 @dataclass(slots=True)
 class CannedFetcher:
-    """Answers out of a dict, for tests: anything else is 404. `asked` are the requests, in order."""
+    """Fetcher for tests: returns prepared responses, otherwise 404, and records the requests."""
 
-    answers: dict[str, Response]
-    asked: list[Request] = field(default_factory=list)
+    responses: dict[str, Response]
+    requests: list[Request] = field(default_factory=list)
 
     async def get(self, request: Request) -> Response:
-        """Give the canned answer."""
-        self.asked.append(request)
-        return self.answers.get(request.url, Response(request.url, 404))
+        """Return the prepared response."""
+        self.requests.append(request)
+        return self.responses.get(request.url, Response(request.url, 404))
+
+
+_RETRIED = (429, 500, 502, 503, 504)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_DISCARDED_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-"""A folder on this machine as a site to crawl: a built site, or an llms.txt with its pages beside it."""
+"""A local folder as a site to crawl: a built site, or an llms.txt next to its pages."""
 
 from __future__ import annotations
 
@@ -19,47 +19,49 @@ from roaming_crawler.sniff import decode_text
 
 @dataclass(frozen=True, slots=True)
 class FolderSite:
-    """A folder, the address that its site has elsewhere, and the one to start at."""
+    """A folder, the URL at which its site is published, and the URL at which the crawl starts."""
 
     folder: Path
     url: str
     start: str
 
 
-def parse_folder_site(given: str) -> FolderSite | None:
-    """Give the folder that a `file:` address or a path names; None for an address on the web.
+def parse_folder_site(target: str) -> FolderSite | None:
+    """Return the folder that a path or a `file:` URL names, or None for an http(s) URL.
 
-    Raises UsageError where there is no such folder or file.
+    Raises:
+        UsageError: There is no such folder or file.
     """
-    if re.match(r"https?://", given, re.IGNORECASE):
+    if re.match(r"https?://", target, re.IGNORECASE):
         return None
-    path = _path(given)
+    path = _existing_path(target)
     folder = (path if path.is_dir() else path.parent).resolve()
-    url = _address(folder)
+    url = _published_url(folder)
     start = url if path.is_dir() else url + path.name
     return FolderSite(folder, url, start)
 
 
 def explain_empty_folder(site: FolderSite) -> str:
-    """Say what a folder lacks that a crawl could begin with, and the cure; empty where it holds some of it."""
+    """Return an error message for a folder without a start page, or an empty string if it has one."""
     folder = site.folder
-    if any((folder / name).is_file() for name in _BEGINNINGS):
+    if any((folder / name).is_file() for name in _START_FILES):
         return ""
     below = find_site_folders(folder)
-    cure = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
-    return f"{folder}: no page to publish; found no {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]} there; {cure}"
+    hint = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
+    return f"{folder}: no page to publish; found no {', '.join(_START_FILES[:-1])} or {_START_FILES[-1]} there; {hint}"
 
 
 class FolderFetcher:
-    """Answers from a folder as a static host would."""
+    """Serves a folder like a static web server."""
 
     def __init__(self, site: FolderSite) -> None:
+        """Serve the folder of a site."""
         self._site = site
 
     async def get(self, request: Request) -> Response:
-        """Give the file at an address; a folder's is its index.html, at an address that ends in a slash."""
+        """Return the file at a URL; for a folder, its index.html after a redirect to the trailing slash."""
         path = url_to_path(self._site.url, request.url)
-        if path is None:  # robots.txt of the host that the site will have, for one
+        if path is None:  # for example robots.txt of the published site's host
             return Response(request.url, 404)
         for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
             file = (self._site.folder / name).resolve()
@@ -68,55 +70,59 @@ class FolderFetcher:
             stat = file.stat()
             etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
             kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
-            moved = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
-            url = f"{request.url}/" if moved else request.url
+            redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
+            url = f"{request.url}/" if redirects else request.url
             if request.etag == etag:
                 return Response(url, 304, kind=kind, etag=etag)
             if stat.st_size > request.cap:
-                raise FetchError(f"{request.url}: {stat.st_size} bytes; if that is right: --max-page-bytes")
+                raise FetchError(f"{request.url}: {stat.st_size} bytes; raise --max-page-bytes if needed")
             return Response(url, 200, file.read_bytes(), kind, etag=etag)
         return Response(request.url, 404)
 
 
-_BEGINNINGS = ("index.html", "llms.txt", MANIFEST_PATH)
+def _existing_path(target: str) -> Path:
+    """Return the path of an existing file or folder.
 
-
-def _path(given: str) -> Path:
-    """Give the path of what there is by a name. Raises UsageError where there is nothing."""
-    told = re.sub(r"(?<=//)[^/?#]*@", "", given)[:200]  # without a password
+    Raises:
+        UsageError: There is none. The message shows no password.
+    """
+    shown = re.sub(r"(?<=//)[^/?#]*@", "", target)[:200]
     try:
-        named = unquote(urlsplit(given).path) if given.startswith("file:") else given
-        path = Path(named).expanduser()
-        there = bool(named) and path.resolve().exists()
-    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a user whom nobody knows, a loop
+        name = unquote(urlsplit(target).path) if target.startswith("file:") else target
+        path = Path(name).expanduser()
+        exists = bool(name) and path.resolve().exists()
+    except (OSError, RuntimeError, ValueError) as error:  # name too long, unknown user, symlink loop
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-        raise UsageError(f"{told}: cannot be looked at ({reason}); give another path, or an address") from None
-    if there:
+        raise UsageError(f"{shown}: cannot be accessed ({reason}); give another path, or a URL") from None
+    if exists:
         return path
-    if not named:
-        raise UsageError(f"{told!r}: names nothing; give an address, which begins with https://, or a folder")
-    if "://" in given and not given.startswith("file:"):
-        raise UsageError(f"{told}: not an address that can be crawled; give one that begins with https:// or http://")
-    if not given.startswith(("file:", "/", ".", "~")):
-        raise UsageError(f"{told}: neither an address, which begins with https://, nor a folder here")
-    raise UsageError(f"{told}: no such file or folder")
+    if not name:
+        raise UsageError(f"{shown!r}: names nothing; give a URL, which begins with https://, or a folder")
+    if "://" in target and not target.startswith("file:"):
+        raise UsageError(f"{shown}: unsupported URL scheme; give a URL that begins with https:// or http://")
+    if not target.startswith(("file:", "/", ".", "~")):
+        raise UsageError(f"{shown}: neither a URL, which begins with https://, nor a folder here")
+    raise UsageError(f"{shown}: no such file or folder")
 
 
-def _address(folder: Path) -> str:
-    """Give the address that a folder's site has elsewhere: by its manifest, else by what its llms.txt lists."""
+def _published_url(folder: Path) -> str:
+    """Return the URL of a folder's site from its manifest, or else the common prefix of the URLs in its llms.txt."""
     try:
         return load_manifest((folder / MANIFEST_PATH).read_bytes()).site.url
     except (OSError, ManifestError):
         pass
-    own = folder.as_uri() + "/"
+    file_url = folder.as_uri() + "/"
     try:
-        index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), own)
+        index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), file_url)
     except OSError:
-        return own
+        return file_url
     urls = [entry.url for entry in index.entries]
     if not urls or not all(url.startswith("http") for url in urls):
-        return own
-    least, most = min(urls), max(urls)
-    same = next((at for at, (one, other) in enumerate(zip(least, most, strict=False)) if one != other), len(least))
-    shared = least[:same]
-    return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else own
+        return file_url
+    first, last = min(urls), max(urls)
+    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    shared = first[:same]
+    return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else file_url
+
+
+_START_FILES = ("index.html", "llms.txt", MANIFEST_PATH)

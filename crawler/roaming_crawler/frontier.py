@@ -1,11 +1,10 @@
-"""Visits all pages of a site, level by level; what they hold is put aside on disk as it comes: sites are large."""
+"""Frontier: visits all pages of a site level by level. Page bodies are stored on disk, because sites are large."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -13,256 +12,295 @@ from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
+from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages, loose_key
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.parse_cache import ParseCache
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import is_page_url
+from roaming_crawler.scope import Scope, is_page_url
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import storage_path
-
-if TYPE_CHECKING:
-    from roaming_crawler.crawl import CrawlConfig, EventHandler
 
 
 async def visit_pages(
     session: Session,
-    found: DiscoveredPages,
-    how: CrawlConfig,
-    tell: EventHandler,
+    discovered: DiscoveredPages,
+    config: CrawlConfig,
+    on_event: EventHandler,
     bodies: MutableMapping[str, PageBody],
 ) -> tuple[list[FetchedPage], list[SkippedPage]]:
-    """Get all pages: what sources list and the home page first, then what those link to.
+    """Fetch all pages: first the discovered ones and the home page, then those that they link to.
 
-    What the pages hold is put into `bodies`, under their keys.
+    Args:
+        session: Network access.
+        discovered: Discovered pages; its entries are removed one by one to save memory.
+        config: Configuration.
+        on_event: Progress callback.
+        bodies: Receives the bodies of the pages under their keys.
     """
-    kept = ParseCache(session.store.state / "read")
-    reader = ProcessPoolReader(found.scope.url, anyio.CapacityLimiter(max(1, how.workers)), bool(how.workers), kept)
+    cache = ParseCache(session.state.path / "read")
+    limiter = anyio.CapacityLimiter(max(1, config.workers))
+    reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers), cache)
+    fetcher = PageFetcher(
+        session,
+        discovered.scope,
+        reader,
+        prefer_markdown=config.prefer_markdown,
+        anchors=config.anchors,
+        full=discovered.full,
+    )
     try:
-        visited = await _visited(session, found, how, tell, bodies, reader)
+        await fetcher.learn_not_found_page()
+        if discovered.scope.url not in discovered.entries:
+            discovered.add(PageRef(discovered.scope.url, title=""))
+        limit = _PageLimit(config.limits.pages, discovered.scope, _published_paths(session))
+        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit)
+        await frontier.run()
     finally:
         reader.close()
-    if session.over:
-        kept.forget_others()
-    return visited
+    if session.is_complete:
+        cache.remove_unused()
+    return list(frontier.table.pages.values()), frontier.table.skipped
 
 
-async def _visited(
-    session: Session,
-    found: DiscoveredPages,
-    how: CrawlConfig,
-    tell: EventHandler,
-    bodies: MutableMapping[str, PageBody],
-    reader: ProcessPoolReader,
-) -> tuple[list[FetchedPage], list[SkippedPage]]:
-    getter = PageFetcher(
-        session, found.scope, reader, prefer_markdown=how.prefer_markdown, anchors=how.anchors, full=found.full
-    )
-    await getter.learn_what_is_missing()
-    if found.scope.url not in found.entries:
-        found.add(PageRef(found.scope.url, title=""))
-    visit = _Visit(getter, found, how, tell, bodies, known=set(found.entries), stand=_standing(session))
-    level = sorted(found.entries.values(), key=lambda entry: entry.url)
-    level.sort(key=lambda entry: entry.url != found.scope.url)  # the home page first
-    found.entries.clear()  # whatever text they bring is put aside with its page
-    while level or visit.left:
-        level = await (visit.level(level) if level else visit.rest())
-    return list(visit.got.values()), visit.skipped
-
-
-def _standing(session: Session) -> set[str]:
-    """Give the paths of the pages that stand there from the last crawl, loosely."""
+def _published_paths(session: Session) -> set[str]:
+    """Return the loose keys of the paths that the last crawl published."""
+    if not session.state.old:
+        return set()
     try:
-        return (
-            {loose_key(page.path) for page in load_pages(session.store.folder / MANIFEST_PATH)}
-            if session.store.old
-            else set()
-        )
+        return {loose_key(page.path) for page in load_pages(session.state.folder / MANIFEST_PATH)}
     except (OSError, ManifestError):
         return set()
 
 
 @dataclass(slots=True)
-class _Visit:
-    """A visit while it goes on."""
+class _PageLimit:
+    """The limit of pages, with room reserved for pages that are published already.
 
-    getter: PageFetcher
-    found: DiscoveredPages
-    how: CrawlConfig
-    tell: EventHandler
-    bodies: MutableMapping[str, PageBody]
-    known: set[str]
-    stand: set[str]
-    """The pages that stand there, for which room is left."""
-    left: list[PageRef] = field(default_factory=list)
-    """What the limit of pages has left out so far."""
-    got: dict[str, FetchedPage] = field(default_factory=dict)
-    skipped: list[SkippedPage] = field(default_factory=list)
-    sample: int = 3
-    """How many more pages are got one by one, while the host's ways of giving Markdown are learned."""
-    _loose: dict[str, FetchedPage] = field(default_factory=dict)
-    _navs: _NavLinks = field(default_factory=lambda: _NavLinks())
-    _fresh: dict[str, PageRef] = field(default_factory=dict)
+    A page beyond the limit stays as it was; without the reservation, new pages would keep it outdated forever.
+    """
 
-    async def level(self, entries: list[PageRef]) -> list[PageRef]:
-        """Get some pages; give those that they link to and nobody named before."""
-        self._fresh = {}
-        chosen = self._chosen(entries)
-        self.left += [entry for entry in entries if entry.url not in chosen]
-        entries = [entry for entry in entries if entry.url in chosen]
-        head, entries = entries[: self.sample], entries[self.sample :]
-        for entry in head:
-            self._take(entry, await self._told(entry))
-        self.sample = max(0, self.sample - len(head))
-        if not self.sample:
-            self.getter.ways.learning = False
-        await _together(entries, self.how.manners.connections * 2, self._told, self._take)
-        return sorted(self._fresh.values(), key=lambda entry: entry.url)
+    limit: int | None
+    scope: Scope
+    reserved: set[str]
 
-    async def rest(self) -> list[PageRef]:
-        """Turn to what was left out: to so many new pages as there is room for after all, or to what is known of it."""
-        left, self.left, self._fresh = self.left, [], {}
-        stood, self.stand = self.stand, set()
-        if stood and self._room():
-            return left
-        session = self.getter.session
-        session.stopped = session.stopped or f"stopped at {self.how.limits.pages} pages ({MAX_PAGES_OPTION})"
-        for entry in left:  # what an earlier crawl knows of them stays
-            self._take(entry, self._aside(entry, await self.getter.get(entry)))
-        return sorted(self._fresh.values(), key=lambda entry: entry.url)
+    def room(self, count: int) -> int:
+        """Return how many pages may follow after `count` pages."""
+        return max(0, self.limit - count) if self.limit is not None else 0
 
-    def _chosen(self, entries: Sequence[PageRef]) -> set[str]:
-        """Give what the limit of pages has room for: what stands there, then new pages, unless others still to come do.
+    def choose(
+        self, refs: Sequence[PageRef], last_url: Callable[[PageRef], str], count: int, *, known_only: bool
+    ) -> set[str]:
+        """Return the URLs of the pages that are within the limit.
 
-        A page that is left out stands as it was, and would do so for ever where new ones came first.
+        Args:
+            refs: Candidates.
+            last_url: Returns the URL at which the last crawl found a page.
+            count: Number of pages so far.
+            known_only: Choose no new pages, because others are deferred already.
         """
-        if self.how.limits.pages is None:
-            return {entry.url for entry in entries}
-        room = self._room()
-        where = {entry.url: self.getter.knew(entry) for entry in entries}
-        known = sorted((url for url, at in where.items() if at), key=lambda url: not self._stands(where[url]))[:room]
-        free = 0 if self.left else max(0, room - max(len(known), len(self.stand) - len(self.got)))
-        return {*known, *[url for url, at in where.items() if not at][:free]}
+        if self.limit is None:
+            return {ref.url for ref in refs}
+        room = self.room(count)
+        last_urls = {ref.url: last_url(ref) for ref in refs}
+        known = [url for url, last in last_urls.items() if last]
+        known = sorted(known, key=lambda url: not self._is_reserved(last_urls[url]))[:room]
+        free = 0 if known_only else max(0, room - max(len(known), len(self.reserved) - count))
+        return {*known, *[url for url, last in last_urls.items() if not last][:free]}
 
-    def _stands(self, url: str) -> bool:
-        path = self.found.scope.path(url)
-        return path == "" or (path is not None and loose_key(storage_path(path)) in self.stand)
+    def release(self) -> bool:
+        """End the reservation; return whether there was one."""
+        reserved, self.reserved = self.reserved, set()
+        return bool(reserved)
 
-    def _room(self) -> int:
-        limit = self.how.limits.pages
-        return max(0, limit - len(self.got)) if limit is not None else 0
-
-    async def _told(self, entry: PageRef) -> FetchedPage | SkippedPage:
-        result = self._aside(entry, await self.getter.get(entry))
-        known = len(self.known)
-        if isinstance(result, SkippedPage):
-            self.tell("skipped", {"url": entry.url, "why": result.why, "known": known})
-        else:
-            at = result.markdown_url or None
-            self.tell("page", {"url": result.url, "path": result.path, "markdown": at, "known": known})
-        return result
-
-    def _aside(self, entry: PageRef, result: FetchedPage | SkippedPage) -> FetchedPage | SkippedPage:
-        """Put aside what a page holds."""
-        entry.text = None
-        if isinstance(result, SkippedPage):
-            return result
-        body = result.body
-        self.bodies[entry.url] = body
-        kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
-        digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        seen = replace(result.seen, article="", words=frozenset()) if result.seen else None
-        return replace(result, body=PageBody(), seen=seen, digest=digest, key=entry.url)
-
-    def _take(self, entry: PageRef, result: FetchedPage | SkippedPage) -> None:
-        """Take a page into the crawl, in the order of the entries, and see where it leads."""
-        if isinstance(result, SkippedPage):
-            self.found.navs += [result.nav] if result.nav else []
-            self.skipped.append(replace(result, links=(), nav=()))
-        elif (twin := self.got.get(result.path) or self._loose.get(loose_key(result.url))) and _same(twin, result):
-            if twin.url != entry.url:  # else another address has led here before, and nothing is left out
-                self.skipped.append(SkippedPage(entry.url, f"is the page at {twin.url}, too"))
-            del self.bodies[entry.url]
-        else:
-            self.got[result.path] = self._loose[loose_key(result.url)] = self._navs.without_what_is_known(result)
-            self.known.add(result.url)
-        if not self.how.links or (self.how.limits.depth is not None and entry.depth >= self.how.limits.depth):
-            return
-        for link in self._navs.of(result):
-            linked = make_page_ref(link)
-            if not self.found.scope.contains(link) or not is_page_url(link) or linked.url in self.known:
-                continue
-            if linked.guessed and loose_key(linked.url) in self._loose:
-                continue
-            self.known.add(linked.url)
-            linked.depth = entry.depth + 1
-            self._fresh[linked.url] = linked
-
-
-def _same(one: FetchedPage, other: FetchedPage) -> bool:
-    """Tell whether two addresses lead to one page: one path, or spellings of it that hold the same."""
-    return one.path == other.path or one.digest == other.digest
+    def _is_reserved(self, url: str) -> bool:
+        path = self.scope.path(url)
+        return path == "" or (path is not None and loose_key(storage_path(path)) in self.reserved)
 
 
 @dataclass(slots=True)
-class _NavLinks:
-    """Takes the links of articles from every page, but those of the nav only while pages bring new ones."""
+class _PageTable:
+    """The pages so far, without duplicates."""
+
+    bodies: MutableMapping[str, PageBody]
+    pages: dict[str, FetchedPage] = field(default_factory=dict)
+    """Pages by path."""
+    skipped: list[SkippedPage] = field(default_factory=list)
+    _by_loose_key: dict[str, FetchedPage] = field(default_factory=dict)
+    _last_nav: tuple[NavItem, ...] = ()
+    _nav_paths: set[str] = field(default_factory=set)
+
+    def __contains__(self, url: str) -> bool:
+        return loose_key(url) in self._by_loose_key
+
+    def store_body(self, ref: PageRef, page: FetchedPage) -> FetchedPage:
+        """Move a page's body to disk."""
+        body = page.body
+        self.bodies[ref.url] = body
+        kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
+        digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        parsed = replace(page.parsed, article="", words=frozenset()) if page.parsed else None
+        return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
+
+    def add(self, ref: PageRef, page: FetchedPage) -> bool:
+        """Add a page; return False for a duplicate."""
+        twin = self.pages.get(page.path) or self._by_loose_key.get(loose_key(page.url))
+        if twin and (twin.path == page.path or twin.digest == page.digest):
+            if twin.url != ref.url:  # else another URL redirected here before, and nothing is missing
+                self.skipped.append(SkippedPage(ref.url, f"is the page at {twin.url}, too"))
+            del self.bodies[ref.url]
+            return False
+        self.pages[page.path] = self._by_loose_key[loose_key(page.url)] = self._without_links(page)
+        return True
+
+    def _without_links(self, page: FetchedPage) -> FetchedPage:
+        """Drop links, and a navigation without new paths: most pages share one."""
+        nav: tuple[NavItem, ...] = ()
+        if page.nav is not self._last_nav:
+            self._last_nav = page.nav
+            paths = site_nav.collect_paths(page.nav)
+            nav = page.nav if paths - self._nav_paths else ()
+            self._nav_paths |= paths
+        parsed = page.parsed
+        if parsed:
+            parsed = replace(parsed, article="", links=(), nav_links=(), nav=(), words=frozenset())
+        return replace(page, links=(), nav_links=(), nav=nav, parsed=parsed)
+
+
+@dataclass(slots=True)
+class _LinkFilter:
+    """Selects links to follow: those of articles always, those of the navigation while pages bring new ones."""
 
     seen: set[str] = field(default_factory=set)
-    paths: set[str] = field(default_factory=set)
-    fruitless: int = 0
-    last: tuple[NavItem, ...] = ()
+    pages_without_new: int = 0
 
-    def of(self, result: FetchedPage | SkippedPage) -> Sequence[str]:
-        """Give the links of a page that are to be followed."""
-        if isinstance(result, SkippedPage):
-            return result.links
-        if self.fruitless > 30:
-            return result.links
-        new = [link for link in result.nav_links if link not in self.seen]
+    def select(self, page: FetchedPage | SkippedPage) -> Iterable[str]:
+        """Return the links of a page that are followed."""
+        if isinstance(page, SkippedPage) or self.pages_without_new > _MAX_PAGES_WITHOUT_NEW_LINKS:
+            return page.links
+        new = [link for link in page.nav_links if link not in self.seen]
         self.seen.update(new)
-        self.fruitless = 0 if new else self.fruitless + 1
-        return [*result.links, *new]
-
-    def without_what_is_known(self, got: FetchedPage) -> FetchedPage:
-        """Give a page as it is kept: without links, and without a nav that brings nothing new."""
-        nav: tuple[NavItem, ...] = ()
-        if got.nav is not self.last:  # neighbours mostly share one
-            self.last = got.nav
-            named = site_nav.collect_paths(got.nav)
-            nav = got.nav if named - self.paths else ()
-            self.paths |= named
-        seen = replace(got.seen, article="", links=(), nav_links=(), nav=(), words=frozenset()) if got.seen else None
-        return replace(got, links=(), nav_links=(), nav=nav, seen=seen)
+        self.pages_without_new = 0 if new else self.pages_without_new + 1
+        return [*page.links, *new]
 
 
-async def _together(
-    entries: Sequence[PageRef],
-    at_once: int,
-    get: Callable[[PageRef], Any],
-    take: Callable[[PageRef, Any], None],
+@dataclass(slots=True)
+class _Frontier:
+    """The pages to visit. Each level contains the pages that the level before links to."""
+
+    fetcher: PageFetcher
+    discovered: DiscoveredPages
+    config: CrawlConfig
+    on_event: EventHandler
+    table: _PageTable
+    limit: _PageLimit
+    known: set[str] = field(default_factory=set)
+    """URLs that were in a level."""
+    deferred: list[PageRef] = field(default_factory=list)
+    """Pages beyond the limit."""
+    sample: int = 3
+    """Number of pages that are still fetched one by one, to learn how the host serves Markdown."""
+    _links: _LinkFilter = field(default_factory=_LinkFilter)
+    _next_level: dict[str, PageRef] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Visit all pages."""
+        home = self.discovered.scope.url
+        self.known = set(self.discovered.entries)
+        level = sorted(self.discovered.entries.values(), key=lambda ref: (ref.url != home, ref.url))
+        self.discovered.entries.clear()  # texts of llms-full.txt are moved to disk with their pages
+        while level or self.deferred:
+            self._next_level = {}
+            level = await (self._visit_level(level) if level else self._visit_deferred())
+
+    async def _visit_level(self, refs: list[PageRef]) -> list[PageRef]:
+        """Visit pages, and return the pages of the next level."""
+        chosen = self.limit.choose(refs, self.fetcher.last_url, len(self.table.pages), known_only=bool(self.deferred))
+        self.deferred += [ref for ref in refs if ref.url not in chosen]
+        refs = [ref for ref in refs if ref.url in chosen]
+        head, refs = refs[: self.sample], refs[self.sample :]
+        for ref in head:
+            self._add(ref, await self._fetch(ref))
+        self.sample = max(0, self.sample - len(head))
+        if not self.sample:
+            self.fetcher.capabilities.learning = False
+        await _gather_in_order(refs, self.config.politeness.connections * 2, self._fetch, self._add)
+        return sorted(self._next_level.values(), key=lambda ref: ref.url)
+
+    async def _visit_deferred(self) -> list[PageRef]:
+        """Return the deferred pages if reserved room is left, otherwise add what the last crawl has of them."""
+        deferred, self.deferred = self.deferred, []
+        if self.limit.release() and self.limit.room(len(self.table.pages)):
+            return deferred
+        session = self.fetcher.session
+        session.stopped = session.stopped or f"stopped at {self.limit.limit} pages ({MAX_PAGES_OPTION})"
+        for ref in deferred:
+            self._add(ref, self._store(ref, await self.fetcher.get(ref)))
+        return sorted(self._next_level.values(), key=lambda ref: ref.url)
+
+    async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
+        result = self._store(ref, await self.fetcher.get(ref))
+        known = len(self.known)
+        if isinstance(result, SkippedPage):
+            self.on_event("skipped", {"url": ref.url, "why": result.why, "known": known})
+        else:
+            markdown = result.markdown_url or None
+            self.on_event("page", {"url": result.url, "path": result.path, "markdown": markdown, "known": known})
+        return result
+
+    def _store(self, ref: PageRef, result: FetchedPage | SkippedPage) -> FetchedPage | SkippedPage:
+        ref.text = None
+        return result if isinstance(result, SkippedPage) else self.table.store_body(ref, result)
+
+    def _add(self, ref: PageRef, result: FetchedPage | SkippedPage) -> None:
+        """Add a page in the order of the level, and its links to the next level."""
+        if isinstance(result, SkippedPage):
+            self.discovered.navs += [result.nav] if result.nav else []
+            self.table.skipped.append(replace(result, links=(), nav=()))
+        elif self.table.add(ref, result):
+            self.known.add(result.url)
+        max_depth = self.config.limits.depth
+        if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
+            return
+        for link in self._links.select(result):
+            linked = make_page_ref(link)
+            if not self.discovered.scope.contains(link) or not is_page_url(link) or linked.url in self.known:
+                continue
+            if linked.guessed and linked.url in self.table:
+                continue
+            self.known.add(linked.url)
+            linked.depth = ref.depth + 1
+            self._next_level[linked.url] = linked
+
+
+async def _gather_in_order(
+    refs: Sequence[PageRef],
+    tasks: int,
+    fetch: Callable[[PageRef], Awaitable[FetchedPage | SkippedPage]],
+    add: Callable[[PageRef, FetchedPage | SkippedPage], None],
 ) -> None:
-    """Get several entries at once, and take what comes in their order; nobody runs far ahead of the slowest."""
-    results: dict[int, Any] = {}
-    todo = iter(enumerate(entries))
-    taken = 0
-    moved = anyio.Event()
+    """Fetch pages concurrently, and add the results in order; no task runs far ahead of the slowest."""
+    results: dict[int, FetchedPage | SkippedPage] = {}
+    queue = iter(enumerate(refs))
+    added = 0
+    progress = anyio.Event()
 
     async def work() -> None:
-        nonlocal taken, moved
-        for at, entry in todo:
-            while at - taken > _AHEAD:
-                await moved.wait()
-            results[at] = await get(entry)
-            while taken in results:
-                take(entries[taken], results.pop(taken))
-                taken += 1
-            moved.set()
-            moved = anyio.Event()
+        nonlocal added, progress
+        for at, ref in queue:
+            while at - added > _MAX_AHEAD:
+                await progress.wait()
+            results[at] = await fetch(ref)
+            while added in results:
+                add(refs[added], results.pop(added))
+                added += 1
+            progress.set()
+            progress = anyio.Event()
 
     async with anyio.create_task_group() as group:
-        for _ in range(min(at_once, len(entries))):
+        for _ in range(min(tasks, len(refs))):
             group.start_soon(work)
 
 
-_AHEAD = 200
+_MAX_AHEAD = 200
+_MAX_PAGES_WITHOUT_NEW_LINKS = 30

@@ -1,6 +1,7 @@
-"""Keeps connections off private networks: a name is resolved once, and the connection goes to what was checked.
+"""Network backend that refuses private addresses.
 
-It sits below the HTTP client, so no request gets past it: not a redirect's, nor one for robots.txt or a sitemap.
+A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
+below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
 """
 
 from __future__ import annotations
@@ -20,37 +21,37 @@ import httpx2
 from mkdocs_roaming.errors import RoamingError
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Gives the addresses of a host name."""
+"""Coroutine function that returns the IP addresses of a host name and port."""
 
 
 class PrivateAddressError(RoamingError):
-    """A host's address is not one of the public internet."""
+    """A host's address is not a public one."""
 
 
 def refusal_reason(text: str) -> str | None:
-    """Tell why an IP address is not connected to; None where it is a public one."""
+    """Return why an IP address is refused, or None if it is public."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
-        return "no address"
+        return "no IP address"
     if isinstance(address, IPv4Address):
-        return None if _public(address) else _NOT_PUBLIC
-    for network, name in _WRAPPING.items():
+        return None if _is_public(address) else _NOT_PUBLIC
+    for network, name in _EMBEDDED_IPV4.items():
         if address in network:
             return f"an IPv4 address in {name}"
     if address.packed[8:12] in _ISATAP:
         return "an IPv4 address in ISATAP"
-    return None if _public(address) and not address.is_site_local else _NOT_PUBLIC
+    return None if _is_public(address) and not address.is_site_local else _NOT_PUBLIC
 
 
 def parse_ip_literal(host: str) -> str | None:
-    """Give the address that a host spells out, in any notation that resolvers read; None for a name."""
+    """Return the IP address that a host spells out in any notation that resolvers accept, or None for a name."""
     host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").strip("[]").rstrip(".")
     try:
         return str(ip_address(host))
     except ValueError:
         pass
-    if not _NUMERIC.fullmatch(host):
+    if not _NUMERIC_HOST.fullmatch(host):
         return None
     try:
         return str(IPv4Address(socket.inet_aton(host)))  # decimal, octal, hexadecimal, fewer than four parts
@@ -59,7 +60,7 @@ def parse_ip_literal(host: str) -> str | None:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Ask the system's resolver."""
+    """Resolve a host name with the system's resolver."""
     try:
         found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -68,9 +69,14 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to public addresses only. Raises RefusedAddress where a name has any other."""
+    """Network backend that connects to public addresses only.
+
+    Raises:
+        PrivateAddressError: One of a host's addresses is not public.
+    """
 
     def __init__(self, resolve: Resolver = resolve, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        """Wrap a network backend, by default anyio's."""
         self._resolve = resolve
         self._inner = inner or httpcore2.AnyIOBackend()
 
@@ -82,13 +88,13 @@ class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the host at one of its addresses, all of which were seen to be public."""
-        found = parse_ip_literal(host)
-        addresses = [found] if found else list(await self._resolve(host, port))
+        """Connect to one of the host's addresses after all of them were found to be public."""
+        ip = parse_ip_literal(host)
+        addresses = [ip] if ip else list(await self._resolve(host, port))
         for address in addresses:
-            if why := refusal_reason(address):
+            if reason := refusal_reason(address):
                 where = host if host == address else f"{host}: {address}"
-                raise PrivateAddressError(f"{where} is {why}; if this is a host of your own, say so: --allow-private")
+                raise PrivateAddressError(f"{where} is {reason}; to crawl your own hosts, use --allow-private")
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:
@@ -103,21 +109,22 @@ class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Refuse: there is no site behind a socket in the file system."""
-        raise PrivateAddressError(f"{path}: a socket in the file system; give an http(s) address")
+        """Refuse Unix sockets: no website is served on one."""
+        raise PrivateAddressError(f"{path}: a Unix socket; give an http(s) URL")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep."""
         await anyio.sleep(seconds)
 
 
 class GuardedTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's transport over a guard; no proxy and nothing else from the environment stands between."""
+    """HTTP transport over a given network backend; ignores proxies and other settings of the environment."""
 
     def __init__(self, backend: httpcore2.AsyncNetworkBackend, *, connections: int) -> None:
-        super().__init__(verify=_trusted(), trust_env=False)
+        """Create a connection pool over the backend."""
+        super().__init__(verify=_ssl_context(), trust_env=False)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_trusted(),
+            ssl_context=_ssl_context(),
             max_connections=max(10, connections),
             max_keepalive_connections=connections,
             keepalive_expiry=15,
@@ -126,14 +133,20 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
-    """Give what is trusted, read once: it takes 20 ms, and a crawl of many sites begins many times."""
+def _ssl_context() -> ssl.SSLContext:
+    """Return the trusted certificates. Loading takes 20 ms, and a crawl of many sites creates many clients."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if any(address in network for network in _RESERVED):
+        return False
+    return address.is_global and not address.is_multicast
+
+
 _NOT_PUBLIC = "not a public address"
-_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
-_WRAPPING = {
+_NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
+_EMBEDDED_IPV4 = {
     IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
     IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
     IPv6Network("::/96"): "IPv4-compatible form",
@@ -143,12 +156,6 @@ _WRAPPING = {
     IPv6Network("2001::/32"): "Teredo",
 }
 _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
-_RESERVED = tuple(  # what some versions of Python call global
+_RESERVED = tuple(  # global according to some versions of Python's ipaddress
     map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
 )
-
-
-def _public(address: IPv4Address | IPv6Address) -> bool:
-    if any(address in network for network in _RESERVED):
-        return False
-    return address.is_global and not address.is_multicast

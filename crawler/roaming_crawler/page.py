@@ -1,4 +1,4 @@
-"""Gets one page: as Markdown where its site has any, with the anchors of its HTML; else as an article to convert."""
+"""Retrieval of one page: as Markdown with the anchors of its HTML if the site has it, otherwise as an HTML article."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from roaming_crawler.sniff import decode_text, sniff_kind
 
 
 class PageReader(Protocol):
-    """Reads HTML, in another process or here."""
+    """Parses HTML, possibly in another process."""
 
-    async def page(self, answer: Response) -> ParsedPage:
-        """Give what a page says."""
+    async def page(self, response: Response) -> ParsedPage:
+        """Return the parsed page."""
         ...
 
-    async def headings(self, seen: ParsedPage) -> tuple[Heading, ...]:
-        """Give a page's headings, with their anchors."""
+    async def headings(self, page: ParsedPage) -> tuple[Heading, ...]:
+        """Return the headings of a page with their anchors."""
         ...
 
 
 @dataclass(slots=True)
 class PageRef:
-    """A page to get: its address, its Markdown's where something told it, and what was said of it."""
+    """A page to fetch: its URL, the URL of its Markdown, and metadata from the list or link that named it."""
 
     url: str
     markdown: str = ""
@@ -39,24 +39,24 @@ class PageRef:
     description: str = ""
     depth: int = 0
     guessed: bool = False
-    """Whether the page's own address was made out of its Markdown's."""
+    """Whether `url` was derived from the URL of the Markdown."""
     text: str | None = None
-    """Its Markdown, where llms-full.txt had it."""
+    """The Markdown, if llms-full.txt contained it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageBody:
-    """What a page holds: its article, or its Markdown and the headings of its HTML. It is kept apart from the rest."""
+    """Contents of a page: its HTML article, or its Markdown and the headings of its HTML."""
 
     article: str = ""
     markdown: str | None = None
-    """None where the article is to be converted."""
+    """None if the article is converted."""
     headings: tuple[Heading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page as it was got."""
+    """A page after retrieval. Its body is stored on disk later; `key` and `digest` identify it then."""
 
     url: str
     path: str
@@ -64,213 +64,220 @@ class FetchedPage:
     description: str = ""
     body: PageBody = PageBody()
     key: str = ""
-    """What the body is found by, once it is kept apart; `digest` is then the body's."""
     digest: str = ""
     markdown_url: str = ""
-    kept: bool = False
-    """Whether what it holds is what an earlier crawl got."""
+    is_stale: bool = False
+    """Whether the contents are those of the last crawl."""
     links: tuple[str, ...] = ()
     nav_links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
-    seen: ParsedPage | None = None
+    parsed: ParsedPage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedPage:
-    """A page that is not published, and why. `gone` says that its address has nothing any more."""
+    """A page that is not published, and the reason."""
 
     url: str
     why: str
-    gone: bool = False
     links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
 
 
 @dataclass(slots=True)
 class MarkdownCapabilities:
-    """How a host gives Markdown, learned on its first pages: which spellings of a twin, whether it negotiates."""
+    """How a host serves Markdown, learned from the first pages.
+
+    Attributes:
+        forms: URL forms of Markdown that were found.
+        negotiates: Whether the host answers `Accept: text/markdown`.
+        learning: Whether all forms are still tried.
+        not_found_words: Words of the page that the host returns with status 200 for a missing page.
+        not_found_text_words: The same for missing Markdown.
+    """
 
     forms: list[str] = field(default_factory=list)
     negotiates: bool = False
     learning: bool = True
-    missing: frozenset[str] = frozenset()
-    """The words of the page that the host shows for an address that does not exist, where it says 200 of it."""
-    missing_text: frozenset[str] = frozenset()
-    """The same of its Markdown."""
+    not_found_words: frozenset[str] = frozenset()
+    not_found_text_words: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class PageFetcher:
-    """Gets the pages of one crawl."""
+    """Fetches the pages of one crawl.
+
+    Attributes:
+        full: URL of the llms-full.txt that the texts of `PageRef`s come from.
+    """
 
     session: Session
     scope: Scope
     reader: PageReader
-    ways: MarkdownCapabilities = field(default_factory=MarkdownCapabilities)
+    capabilities: MarkdownCapabilities = field(default_factory=MarkdownCapabilities)
     prefer_markdown: bool = True
     anchors: bool = True
     full: str = ""
-    """The llms-full.txt that texts of entries were taken from."""
 
-    async def get(self, entry: PageRef) -> FetchedPage | SkippedPage:
-        """Give the page of an entry, or why there is none."""
+    async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
+        """Return the page, or why it is skipped."""
         try:
-            return await self._get(entry)
+            return await self._get(ref)
         except LimitError:
-            return SkippedPage(entry.url, self.session.stopped)
+            return SkippedPage(ref.url, self.session.stopped)
         except FetchError as error:
-            return SkippedPage(entry.url, str(error).removeprefix(f"{entry.url}: "))
+            return SkippedPage(ref.url, str(error).removeprefix(f"{ref.url}: "))
 
-    def knew(self, entry: PageRef) -> str:
-        """Give where the last crawl had the page of an entry; nothing where it did not."""
-        if found := self.session.before(entry.url, ACCEPT_HTML):
-            return found.url
-        return entry.url if self.session.before(entry.markdown, ACCEPT_MARKDOWN) else ""
+    def last_url(self, ref: PageRef) -> str:
+        """Return the URL at which the last crawl found the page, or an empty string."""
+        if last := self.session.last_response(ref.url, ACCEPT_HTML):
+            return last.url
+        return ref.url if self.session.last_response(ref.markdown, ACCEPT_MARKDOWN) else ""
 
-    async def learn_what_is_missing(self) -> None:
-        """See what the host answers for an address that cannot exist: many say 200."""
+    async def learn_not_found_page(self) -> None:
+        """Fetch a URL that cannot exist, because many hosts answer with status 200."""
         for url, accept in (
-            (self.scope.url + _NOWHERE + "/", ACCEPT_HTML),
-            (f"{self.scope.url}{_NOWHERE}.md", ACCEPT_MARKDOWN),
+            (self.scope.url + _MISSING_NAME + "/", ACCEPT_HTML),
+            (f"{self.scope.url}{_MISSING_NAME}.md", ACCEPT_MARKDOWN),
         ):
             try:
-                answer = await self.session.get(url, accept, probe=True)
+                response = await self.session.get(url, accept, probe=True)
             except FetchError:
                 continue
-            if not answer.good:
+            if not response.ok:
                 continue
-            if sniff_kind(answer) == "html" and accept == ACCEPT_HTML:
-                self.ways.missing = (await self.reader.page(answer)).words
-            elif sniff_kind(answer) == "markdown":
-                self.ways.missing_text = _words(decode_text(answer.body, answer.charset))
+            if sniff_kind(response) == "html" and accept == ACCEPT_HTML:
+                self.capabilities.not_found_words = (await self.reader.page(response)).words
+            elif sniff_kind(response) == "markdown":
+                text = decode_text(response.body, response.charset)
+                self.capabilities.not_found_text_words = _split_words(text)
 
-    async def _get(self, entry: PageRef) -> FetchedPage | SkippedPage:
-        text, at = entry.text, entry.markdown
-        if text is None and entry.markdown and self.prefer_markdown:
-            text = await self._markdown(entry.markdown)
-        found, seen, why = None, None, ""
-        if text is None or self.anchors or not entry.guessed:
-            found, seen, why = await self._html(entry)
-        if text is None and why == _TEXT and entry.title and self.prefer_markdown:  # a list names it as a page
-            text, at = await self._markdown(entry.url), entry.url
-            if text is not None and len(split_llms_full(text, entry.url).by_url()) > 1:
-                return SkippedPage(entry.url, "holds several pages, each with an address of its own")
-        if text is None and found is not None and seen is not None and self.prefer_markdown:
-            text, at = await self._twin(entry, found, seen)
+    async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
+        text, text_url = ref.text, ref.markdown
+        if text is None and ref.markdown and self.prefer_markdown:
+            text = await self._get_markdown(ref.markdown)
+        response, parsed, why = None, None, ""
+        if text is None or self.anchors or not ref.guessed:
+            response, parsed, why = await self._get_html(ref)
+        if text is None and why == _IS_MARKDOWN and ref.title and self.prefer_markdown:  # a list names it as a page
+            text, text_url = await self._get_markdown(ref.url), ref.url
+            if text is not None and len(split_llms_full(text, ref.url).by_url()) > 1:
+                return SkippedPage(ref.url, "holds several pages, each with an address of its own")
+        if text is None and response is not None and parsed is not None and self.prefer_markdown:
+            text, text_url = await self._find_markdown(response, parsed)
         if text is None and why:
-            return SkippedPage(entry.url, why, gone=why == _GONE, links=_all(seen), nav=seen.nav if seen else ())
-        if text is not None and seen is not None and seen.left_out and "JavaScript" not in seen.left_out:
-            return SkippedPage(entry.url, seen.left_out, links=_all(seen))
-        headings = await self.reader.headings(seen) if text is not None and seen is not None else ()
-        return self._page(entry, text, at, found, seen, headings)
+            return SkippedPage(ref.url, why, links=_all_links(parsed), nav=parsed.nav if parsed else ())
+        if text is not None and parsed is not None and parsed.skip_reason and "JavaScript" not in parsed.skip_reason:
+            return SkippedPage(ref.url, parsed.skip_reason, links=_all_links(parsed))
+        headings = await self.reader.headings(parsed) if text is not None and parsed is not None else ()
+        return self._make_page(ref, text, text_url, response, parsed, headings)
 
-    def _page(
+    def _make_page(
         self,
-        entry: PageRef,
+        ref: PageRef,
         text: str | None,
-        at: str,
-        found: Response | None,
-        seen: ParsedPage | None,
+        text_url: str,
+        response: Response | None,
+        parsed: ParsedPage | None,
         headings: tuple[Heading, ...],
     ) -> FetchedPage | SkippedPage:
-        url = entry.url
-        if found is not None:
-            url = found.url
-            if seen is not None and self._is_believed(seen.canonical, found.url):
-                url = seen.canonical
+        url = ref.url
+        if response is not None:
+            url = response.url
+            if parsed is not None and self._trusts_canonical(parsed.canonical, response.url):
+                url = parsed.canonical
         path = self.scope.path(url)
         if path is None:
-            return SkippedPage(entry.url, "lies outside of what is crawled")
-        seen = seen or ParsedPage()
-        front = split_front_matter(text)[1] if text is not None else {}
-        title = entry.title if text is not None and not seen.title else seen.title or entry.title
+            return SkippedPage(ref.url, "lies outside of what is crawled")
+        parsed = parsed or ParsedPage()
+        front_matter = split_front_matter(text)[1] if text is not None else {}
+        title = ref.title if text is not None and not parsed.title else parsed.title or ref.title
         return FetchedPage(
             url=url,
             path=path,
-            title=front.get("title") or title or _spoken(path),
-            description=front.get("description") or entry.description or seen.description,
-            body=PageBody("" if text is not None else seen.article, text, headings),
-            markdown_url=at if text is not None else "",
-            kept=self._is_kept(entry, text, at),
-            links=seen.links or _markdown_links(text, at or url),
-            nav_links=seen.nav_links,
-            nav=seen.nav,
-            seen=seen,
+            title=front_matter.get("title") or title or _title_from_path(path),
+            description=front_matter.get("description") or ref.description or parsed.description,
+            body=PageBody("" if text is not None else parsed.article, text, headings),
+            markdown_url=text_url if text is not None else "",
+            is_stale=self._is_stale(ref, text, text_url),
+            links=parsed.links or _extract_markdown_links(text, text_url or url),
+            nav_links=parsed.nav_links,
+            nav=parsed.nav,
+            parsed=parsed,
         )
 
-    def _is_kept(self, entry: PageRef, text: str | None, at: str) -> bool:
+    def _is_stale(self, ref: PageRef, text: str | None, text_url: str) -> bool:
         if text is None:
-            return any(self.session.stood_in(url, ACCEPT_HTML) for url in _spellings(entry))
-        return self.session.stood_in(*((self.full, ACCEPT_ANY) if entry.text is not None else (at, ACCEPT_MARKDOWN)))
+            return any(self.session.is_stale(url, ACCEPT_HTML) for url in _possible_urls(ref))
+        if ref.text is not None:
+            return self.session.is_stale(self.full, ACCEPT_ANY)
+        return self.session.is_stale(text_url, ACCEPT_MARKDOWN)
 
-    def _is_believed(self, canonical: str, url: str) -> bool:
-        """Tell whether a page has the address that it says: many templates say the home page's on every page."""
+    def _trusts_canonical(self, canonical: str, url: str) -> bool:
+        """Return whether a canonical URL is plausible: many templates name the home page on every page."""
         path = self.scope.path(canonical) if canonical else None
         return bool(path) or (path == "" and self.scope.path(url) == "")
 
-    async def _html(self, entry: PageRef) -> tuple[Response | None, ParsedPage | None, str]:
-        """Give the page's HTML, what it says, and why it counts for nothing where that is so."""
+    async def _get_html(self, ref: PageRef) -> tuple[Response | None, ParsedPage | None, str]:
+        """Return the response, the parsed page, and the reason if it is not published."""
         why = "nothing there"
-        for url in _spellings(entry):
-            answer = await self.session.get(url, ACCEPT_HTML, probe=entry.guessed, stays=self._stays)
-            if not answer.good:
-                why = _GONE if answer.status in (404, 410) else f"answers {answer.status}"
+        for url in _possible_urls(ref):
+            response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
+            if not response.ok:
+                why = "not found" if response.status in (404, 410) else f"status {response.status}"
                 continue
-            kind = sniff_kind(answer)
+            kind = sniff_kind(response)
             if kind != "html":
                 why = f"is {kind}, not a page"
                 continue
-            seen = await self.reader.page(answer)
-            if self.scope.path(answer.url) != "" and is_similar(seen.words, self.ways.missing):
-                why = "says 200, but shows what this host shows for pages that do not exist"
+            parsed = await self.reader.page(response)
+            if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
+                why = "status 200, but the host's page for missing pages"
                 continue
-            return answer, seen, seen.left_out
+            return response, parsed, parsed.skip_reason
         return None, None, why
 
-    async def _twin(self, entry: PageRef, found: Response, seen: ParsedPage) -> tuple[str | None, str]:
-        """Give the page's Markdown and where it was: as the page says, by a twin's name, by negotiation."""
-        named = [url for url in (seen.markdown, _link_header(found)) if url and self.scope.holds(url)]
+    async def _find_markdown(self, response: Response, parsed: ParsedPage) -> tuple[str | None, str]:
+        """Return a page's Markdown and its URL: as the page says, at a common URL form, or by content negotiation."""
+        named = [url for url in (parsed.markdown, _link_header_url(response)) if url and self.scope.holds(url)]
         for url in named:
-            if (text := await self._markdown(url)) is not None:
+            if (text := await self._get_markdown(url)) is not None:
                 return text, url
         if named:
             return None, ""
-        forms = _FORMS if self.ways.learning else self.ways.forms
-        for form in forms:
-            url = twin_url(found.url, form)
-            if url and (text := await self._markdown(url, probe=True)) is not None:
-                if form not in self.ways.forms:
-                    self.ways.forms.append(form)
+        capabilities = self.capabilities
+        for form in _FORMS if capabilities.learning else capabilities.forms:
+            url = twin_url(response.url, form)
+            if url and (text := await self._get_markdown(url, probe=True)) is not None:
+                if form not in capabilities.forms:
+                    capabilities.forms.append(form)
                 return text, url
-        if self.ways.learning or self.ways.negotiates:
-            answer = await self._quietly(found.url, probe=False)
+        if capabilities.learning or capabilities.negotiates:
+            answer = await self._try_markdown(response.url, probe=False)
             if answer is not None and "markdown" in answer.kind and sniff_kind(answer) == "markdown":
-                self.ways.negotiates = True
-                return decode_text(answer.body, answer.charset), found.url
+                capabilities.negotiates = True
+                return decode_text(answer.body, answer.charset), response.url
         return None, ""
 
-    async def _markdown(self, url: str, *, probe: bool = False) -> str | None:
-        """Give the Markdown at an address; None where there is anything else, whatever it calls itself."""
-        answer = await self._quietly(url, probe=probe)
-        if answer is None or not answer.good or sniff_kind(answer) != "markdown":
+    async def _get_markdown(self, url: str, *, probe: bool = False) -> str | None:
+        """Return the Markdown at a URL, or None for anything else, whatever its declared type."""
+        response = await self._try_markdown(url, probe=probe)
+        if response is None or not response.ok or sniff_kind(response) != "markdown":
             return None
-        text = decode_text(answer.body, answer.charset)
-        if is_similar(_words(text), self.ways.missing_text) or _NOT_FOUND.match(text):
+        text = decode_text(response.body, response.charset)
+        if is_similar(_split_words(text), self.capabilities.not_found_text_words) or _NOT_FOUND_TEXT.match(text):
             return None
         return text
 
-    async def _quietly(self, url: str, *, probe: bool) -> Response | None:
+    async def _try_markdown(self, url: str, *, probe: bool) -> Response | None:
         try:
-            return await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, stays=self._stays)
+            return await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
         except FetchError:
             return None
 
-    def _stays(self, url: str) -> bool:
-        return self.scope.holds(url)
-
 
 def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRef:
-    """Give the entry of an address that something lists: a page's, or its Markdown's."""
+    """Return the reference for a listed URL, of a page or of its Markdown."""
     if not url.endswith((".md", ".mdx", ".markdown")):
         return PageRef(url, title=title, description=description)
     stem = re.sub(r"\.(md|mdx|markdown)$", "", url)
@@ -279,7 +286,7 @@ def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRe
 
 
 def twin_url(url: str, form: str) -> str:
-    """Give the address that a page's Markdown would have in a form: `…/index.md`, `….md`, `….html.md`."""
+    """Return the URL of a page's Markdown in a form: `index.md`, `.md` or `.html.md`. Empty if it does not apply."""
     if form == "index.md":
         return url + "index.md" if url.endswith("/") else ""
     if form == ".html.md":
@@ -289,69 +296,68 @@ def twin_url(url: str, form: str) -> str:
 
 
 def is_similar(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Tell whether two texts are of nearly the same words."""
+    """Return whether two texts have nearly the same set of words."""
     if len(others) < 3 or not words:
         return False
     return len(words & others) / len(words | others) >= 0.85
 
 
-def merge_page_refs(entry: PageRef, other: PageRef) -> PageRef:
-    """Give two entries of one page as one: what something tells wins over what was guessed."""
-    known = entry if not entry.guessed else other
+def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
+    """Merge two references to one page. A listed URL takes precedence over a guessed one."""
+    preferred = ref if not ref.guessed else other
     return replace(
-        entry,
-        url=known.url,
-        guessed=known.guessed,
-        markdown=entry.markdown or other.markdown,
-        title=entry.title or other.title,
-        description=entry.description or other.description,
-        depth=min(entry.depth, other.depth),
-        text=entry.text if entry.text is not None else other.text,
+        ref,
+        url=preferred.url,
+        guessed=preferred.guessed,
+        markdown=ref.markdown or other.markdown,
+        title=ref.title or other.title,
+        description=ref.description or other.description,
+        depth=min(ref.depth, other.depth),
+        text=ref.text if ref.text is not None else other.text,
     )
 
 
-_NOWHERE = "roaming-asks-for-what-is-not-there"
-_GONE = "not found"
-_TEXT = "is markdown, not a page"
-_FORMS = ("index.md", ".md", ".html.md")
-_NOT_FOUND = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
-_LINK = re.compile(r"<([^<>]*)>([^<]*)")
-_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")
+def _possible_urls(ref: PageRef) -> list[str]:
+    """Return the URLs that a page may have if only that of its Markdown is known."""
+    if not ref.guessed:
+        return [ref.url]
+    return [ref.url + "/", ref.url, ref.url + ".html"]
 
 
-def _spellings(entry: PageRef) -> list[str]:
-    """Give the addresses that a page may have, where only its Markdown's is known."""
-    if not entry.guessed:
-        return [entry.url]
-    return [entry.url + "/", entry.url, entry.url + ".html"]
-
-
-def _link_header(answer: Response) -> str:
-    for url, parameters in _LINK.findall(answer.link):
-        rel = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
-        words = ((rel[1] or rel[2] or "") if rel else "").lower().split()
-        if "alternate" in words and "text/markdown" in parameters.lower():
-            return canonical_url(urljoin(answer.url, url)) or ""
+def _link_header_url(response: Response) -> str:
+    for url, parameters in _LINK_HEADER.findall(response.link):
+        match = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
+        relations = ((match[1] or match[2] or "") if match else "").lower().split()
+        if "alternate" in relations and "text/markdown" in parameters.lower():
+            return canonical_url(urljoin(response.url, url)) or ""
     return ""
 
 
-def _markdown_links(text: str | None, base: str) -> tuple[str, ...]:
+def _extract_markdown_links(text: str | None, base: str) -> tuple[str, ...]:
     if text is None:
         return ()
     links = (canonical_url(link, base) for link in _MARKDOWN_LINK.findall(text) if not link.startswith("#"))
     return tuple(dict.fromkeys(link for link in links if link))
 
 
-def _spoken(path: str) -> str:
-    """Give a name for a page that has none: `Install it` of `guide/install-it.html`."""
+def _title_from_path(path: str) -> str:
+    """Return a title for an untitled page, such as `Install it` for `guide/install-it.html`."""
     last = re.sub(r"\.\w+$", "", path.rstrip("/").rpartition("/")[2])
     name = " ".join(re.split(r"[-_\s]+", last)).strip()
     return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
-def _all(seen: ParsedPage | None) -> tuple[str, ...]:
-    return (*seen.links, *seen.nav_links) if seen else ()
+def _all_links(parsed: ParsedPage | None) -> tuple[str, ...]:
+    return (*parsed.links, *parsed.nav_links) if parsed else ()
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.casefold()))
+
+
+_MISSING_NAME = "roaming-asks-for-what-is-not-there"
+_IS_MARKDOWN = "is markdown, not a page"
+_FORMS = ("index.md", ".md", ".html.md")
+_NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
+_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")
+_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")

@@ -1,4 +1,4 @@
-"""What was read of pages, as bytes: from process to process, and from crawl to crawl where a page is as it was."""
+"""Cache of parsed pages, and their serialization between processes and crawls."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.parser import ParsedPage, extract_headings, parse_page
 
 PARSER_VERSION = "2"
-"""Changes whenever the same HTML is read otherwise: what was read before is read again then."""
+"""Incremented when the parser returns another result for the same HTML: invalidates the cache."""
 
 
 class ParseCache:
-    """Readings by their keys, one file each, safe to delete."""
+    """Serialized results by key, one file each. The folder can be deleted at any time."""
 
     def __init__(self, folder: Path) -> None:
+        """Use a folder, which need not exist."""
         self._folder = folder
         self._used: set[str] = set()
 
     def get(self, key: str) -> bytes | None:
-        """Give a reading; None where there is none."""
+        """Return a cached result, or None."""
         self._used.add(key)
         try:
             return (self._folder / key).read_bytes()
@@ -37,12 +38,12 @@ class ParseCache:
             return None
 
     def put(self, key: str, data: bytes) -> None:
-        """Keep a reading; a folder that cannot be written to keeps nothing."""
+        """Cache a result; write errors are ignored."""
         with suppress(OSError):
             write_atomically(self._folder / key, data)
 
-    def forget_others(self) -> None:
-        """Remove what nobody asked for: pages that have changed, or are gone."""
+    def remove_unused(self) -> None:
+        """Remove the results that were not requested since the cache was opened."""
         with suppress(OSError):
             for file in self._folder.iterdir():
                 if file.name not in self._used:
@@ -50,7 +51,7 @@ class ParseCache:
 
 
 def cache_key(*parts: str | bytes) -> str:
-    """Give the key of a reading: it tells all that the reading depends on, and who reads."""
+    """Return the key of a result: a hash of its inputs and of the parser's version."""
     digest = hashlib.sha256()
     for part in (__version__, CONVERTER_VERSION + load_themes().fingerprint, PARSER_VERSION, *parts):
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
@@ -59,57 +60,57 @@ def cache_key(*parts: str | bytes) -> str:
 
 
 def parse_page_to_json(data: bytes, charset: str, url: str, site_url: str) -> bytes:
-    """Read a page that was found at `url`."""
-    seen = parse_page(data, charset, url, site_url)
-    told: dict[str, Any] = {name: getattr(seen, name) for name in _NAMES}
-    # The nav is a text within the text: pages that have the same one share what it is read to.
-    return _packed(told | {"words": sorted(seen.words), "nav": json.dumps(_rows(seen.nav))})
+    """Parse a page and serialize the result; see `parse_page`."""
+    page = parse_page(data, charset, url, site_url)
+    values: dict[str, Any] = {name: getattr(page, name) for name in _PAGE_FIELDS}
+    # The navigation is a JSON string within the JSON, so that pages with the same one share its decoded form.
+    return _dump(values | {"words": sorted(page.words), "nav": json.dumps(_nav_to_rows(page.nav))})
 
 
 def load_page(data: bytes) -> ParsedPage | None:
-    """Give a page that was read; None where these bytes tell of none."""
+    """Return a serialized page, or None if the data is invalid."""
     try:
-        told = json.loads(data)
-        seen = ParsedPage(**{name: told[name] for name in _NAMES})
+        values = json.loads(data)
+        page = ParsedPage(**{name: values[name] for name in _PAGE_FIELDS})
         return replace(
-            seen,
-            links=tuple(seen.links),
-            nav_links=tuple(seen.nav_links),
-            nav=_nav(told["nav"]),
-            words=frozenset(seen.words),
+            page,
+            links=tuple(page.links),
+            nav_links=tuple(page.nav_links),
+            nav=_load_nav(values["nav"]),
+            words=frozenset(page.words),
         )
     except (ValueError, KeyError, TypeError):
         return None
 
 
 def extract_headings_to_json(article: str, title: str) -> bytes:
-    """Read the headings that an article would have as Markdown, with their anchors."""
-    return _packed([[one.level, one.text, one.anchor] for one in extract_headings(article, title)])
+    """Extract the headings of an article and serialize them; see `extract_headings`."""
+    return _dump([[heading.level, heading.text, heading.anchor] for heading in extract_headings(article, title)])
 
 
 def load_headings(data: bytes) -> tuple[Heading, ...] | None:
-    """Give headings that were read; None where these bytes tell of none."""
+    """Return serialized headings, or None if the data is invalid."""
     try:
         return tuple(Heading(level, text, anchor) for level, text, anchor in json.loads(data))
     except (ValueError, TypeError):
         return None
 
 
-_NAMES = tuple(field.name for field in fields(ParsedPage))
+_PAGE_FIELDS = tuple(field.name for field in fields(ParsedPage))
 
 
-def _packed(told: Any) -> bytes:
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _rows(nav: tuple[NavItem, ...]) -> list[Any]:
-    return [[item.title, item.path, item.url, _rows(item.children)] for item in nav]
+def _nav_to_rows(nav: tuple[NavItem, ...]) -> list[Any]:
+    return [[item.title, item.path, item.url, _nav_to_rows(item.children)] for item in nav]
 
 
 @lru_cache(maxsize=64)
-def _nav(text: str) -> tuple[NavItem, ...]:
-    return _items(json.loads(text))
+def _load_nav(text: str) -> tuple[NavItem, ...]:
+    return _rows_to_nav(json.loads(text))
 
 
-def _items(rows: list[Any]) -> tuple[NavItem, ...]:
-    return tuple(NavItem(title, path, url, _items(children)) for title, path, url, children in rows)
+def _rows_to_nav(rows: list[Any]) -> tuple[NavItem, ...]:
+    return tuple(NavItem(title, path, url, _rows_to_nav(children)) for title, path, url, children in rows)

@@ -1,4 +1,4 @@
-"""What a fetched page says: its article, its links, its nav. Runs in worker processes, so nothing here waits."""
+"""HTML parser: a page's article, links, navigation and metadata. Runs in worker processes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from roaming_crawler.scope import canonical_url
 from roaming_crawler.sniff import decode_text
 
 LinkResolver = Callable[[str], str | None]
-"""Gives the one spelling of a page's link."""
+"""Returns the canonical URL of a link on a page, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPage:
-    """What one HTML page holds. `links` are those of the article, `nav_links` all others, in their one spelling."""
+    """Contents and metadata of an HTML page; all links are canonical URLs."""
 
     title: str = ""
     description: str = ""
@@ -47,55 +47,58 @@ class ParsedPage:
     site_description: str = ""
     canonical: str = ""
     markdown: str = ""
-    """The address of the page's Markdown, as its `<link>` says."""
+    """URL of the page's Markdown, from its `<link>` element."""
     links: tuple[str, ...] = ()
+    """Links in the article."""
     nav_links: tuple[str, ...] = ()
+    """All other links."""
     nav: tuple[NavItem, ...] = ()
     words: frozenset[str] = frozenset()
-    left_out: str = ""
-    """Why it is no page to publish: a redirect, `noindex`, a JavaScript shell, a form to log in."""
+    skip_reason: str = ""
+    """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
 
 
 def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
-    """Read a page that was found at `url`."""
+    """Parse the HTML of a page at a URL."""
     text = decode_text(data, charset)
     try:
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return ParsedPage(left_out="nothing in it")
-    for ours in find_own_elements(tree):
-        if ours.tag != "link":
-            remove_element(ours)
-    base = _base(tree, url)
+        return ParsedPage(skip_reason="nothing in it")
+    for element in find_own_elements(tree):
+        if element.tag != "link":
+            remove_element(element)
+    base = _base_url(tree, url)
     article = find_article(tree)
     if tree.find(".//base[@href]") is not None:
-        _make_absolute(article, base)
+        _make_links_absolute(article, base)
     words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
-    title = extract_title(tree) if tree.xpath("boolean(//head/title[normalize-space()])") else _heading(article)
-    about = extract_meta(tree, "description")
-    spelt = cache(lambda href: canonical_url(href, base))  # an article's link stands in the tree and in the nav, too
-    links = _links(article, spelt)
-    if to := _refresh(tree, base):
-        links[to] = None
+    has_title = tree.xpath("boolean(//head/title[normalize-space()])")
+    description = extract_meta(tree, "description")
+    resolve = cache(lambda href: canonical_url(href, base))  # article links occur in the tree and in the navigation
+    links = _extract_links(article, resolve)
+    if target := _extract_refresh(tree, base):
+        links[target] = None
+    canonical = extract_canonical_url(tree)
     return ParsedPage(
-        title=title,
-        description="" if has_site_description(tree) else about,
+        title=extract_title(tree) if has_title else _first_heading(article),
+        description="" if has_site_description(tree) else description,
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(tree.get("lang") or ""),
         site_name=extract_site_name(tree),
-        site_description=about,
-        canonical=canonical_url(extract_canonical_url(tree), base) or "" if extract_canonical_url(tree) else "",
-        markdown=_alternate(tree, base),
+        site_description=description,
+        canonical=canonical_url(canonical, base) or "" if canonical else "",
+        markdown=_extract_markdown_url(tree, base),
         links=tuple(links),
-        nav_links=tuple(link for link in _links(tree, spelt) if link not in links),
-        nav=_nav(tree, spelt, site_url),
+        nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
+        nav=_extract_nav(tree, resolve, site_url),
         words=words,
-        left_out=exclusion_reason(text) or _shell(tree, article, words),
+        skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
 
 
 def find_refresh_target(data: bytes, charset: str, url: str) -> str:
-    """Give where a page sends its readers by itself (`<meta http-equiv="refresh">`), `""` where it does not."""
+    """Return the target of a page's `<meta http-equiv="refresh">`, or an empty string."""
     text = decode_text(data, charset)
     if not re.search(r"http-equiv\s*=\s*[\"']?refresh", text, re.IGNORECASE):
         return ""
@@ -103,98 +106,97 @@ def find_refresh_target(data: bytes, charset: str, url: str) -> str:
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ""
-    return _refresh(tree, _base(tree, url))
+    return _extract_refresh(tree, _base_url(tree, url))
 
 
 def extract_headings(article: str, title: str) -> tuple[Heading, ...]:
-    """Give the headings that an article would have as Markdown, with their anchors."""
+    """Return the headings of an article as they would be in its Markdown, with their anchors."""
     try:
         return convert(article, title=title).headings
     except RoamingError:
         return ()
 
 
-def _base(tree: etree._Element, url: str) -> str:
-    """Give what links are relative to.
+def _base_url(tree: etree._Element, url: str) -> str:
+    """Return the base of relative links.
 
-    A host may give a page with its slash or without, and not redirect: the page was written for its canonical address.
+    A host may serve a page with and without a trailing slash and not redirect; the links are relative to the canonical
+    URL then.
     """
-    own = canonical_url(extract_canonical_url(tree), url) if extract_canonical_url(tree) else None
+    canonical = extract_canonical_url(tree)
+    own = canonical_url(canonical, url) if canonical else None
     if own and own.rstrip("/") == url.rstrip("/"):
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     return urljoin(url, href) if href else url
 
 
-def _heading(article: etree._Element) -> str:
-    """Give the first heading of a page that has no title, without the sign that links to it."""
+def _first_heading(article: etree._Element) -> str:
     heading = article.find(".//h1")
     return " ".join("".join(map(str, heading.itertext())).split()).strip("¶# ") if heading is not None else ""
 
 
-def _make_absolute(article: etree._Element, base: str) -> None:
-    """Write out links that are relative to a `<base>`: whoever converts the article sees no more than the article."""
+def _make_links_absolute(article: etree._Element, base: str) -> None:
+    """Resolve the links against `<base>`, because the converter sees the article alone."""
     for name in ("href", "src"):
         for element in article.iterfind(f".//*[@{name}]"):
             value = element.get(name) or ""
-            if not value.startswith("#"):  # meant for the page itself, whatever a browser makes of it
+            if not value.startswith("#"):  # authors mean the page itself, although browsers resolve it against the base
                 with suppress(ValueError):
                     element.set(name, urljoin(base, value))
 
 
-def _refresh(tree: etree._Element, base: str) -> str:
+def _extract_refresh(tree: etree._Element, base: str) -> str:
     for meta in tree.iter("meta"):
         if (meta.get("http-equiv") or "").strip().lower() == "refresh":
-            to = _REFRESH.match(meta.get("content") or "")
-            return (canonical_url(to[2], base) or "") if to else ""
+            match = _REFRESH.match(meta.get("content") or "")
+            return (canonical_url(match[2], base) or "") if match else ""
     return ""
 
 
-def _links(tree: etree._Element, spelt: LinkResolver) -> dict[str, None]:
-    """Give where a tree's links lead; those that ask not to be followed aside."""
+def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, None]:
+    """Return the link targets in a tree, without `nofollow` links."""
     found: dict[str, None] = {}
-    for link in tree.iter("a", "iframe", "frame"):  # mdBook's nav stands in a frame
+    for link in tree.iter("a", "iframe", "frame"):  # mdBook's navigation is a frame
         href = link.get("href" if link.tag == "a" else "src") or ""
         if href and not href.startswith("#") and "nofollow" not in (link.get("rel") or "").lower().split():
-            url = spelt(href)
+            url = resolve(href)
             if url:
                 found[url] = None
     return found
 
 
-def _alternate(tree: etree._Element, base: str) -> str:
+def _extract_markdown_url(tree: etree._Element, base: str) -> str:
     for link in tree.iter("link"):
-        words = (link.get("rel") or "").lower().split()  # a list of words, in any order, with spaces around
+        relations = (link.get("rel") or "").lower().split()
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
-        if "alternate" in words and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
+        if "alternate" in relations and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
             return canonical_url(link.get("href") or "", base) or ""
     return ""
 
 
-def _nav(tree: etree._Element, spelt: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
-    def resolve(href: str) -> str | None:
-        url = spelt(href)
+def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
+    def to_path(href: str) -> str | None:
+        url = resolve(href)
         return url_to_path(site_url, url) if url else None
 
-    return site_nav.from_sidebar(tree, resolve)
+    return site_nav.from_sidebar(tree, to_path)
 
 
-def _shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:
+def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:
     if len(words) < 40 and article.xpath(".//input[@type='password']"):
         return "asks for a password"
-    if len(words) < 20 and tree.xpath("//script") and (tree.xpath(_ROOTS) or not article.xpath(_SHOWN)):
+    if len(words) < 20 and tree.xpath("//script") and (tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT)):
         return "a JavaScript shell: its text is not in its HTML"
     return ""
 
 
 _REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
-_SHOWN = (
+_VISIBLE_CONTENT = (
     ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
     " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"
 )
-
-
-_ROOTS = (
+_APP_ROOTS = (
     "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
     "[not(normalize-space()) or string-length(normalize-space()) < 200]"
 )

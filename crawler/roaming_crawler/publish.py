@@ -1,4 +1,4 @@
-"""Publishes what a crawl got, by the same contract and the same hands as a build; tells what became of each page."""
+"""Publishes the pages of a crawl with the same code as a build, and reports what changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mkdocs_roaming.errors import ManifestError, PublishError
@@ -20,6 +19,7 @@ from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
+from roaming_crawler.config import CrawlConfig
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.disk_dict import DiskDict
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
@@ -28,52 +28,51 @@ from roaming_crawler.sandbox import conversion_pool
 from roaming_crawler.session import Session
 from roaming_crawler.state import disambiguate_paths, storage_path
 
-if TYPE_CHECKING:
-    from roaming_crawler.crawl import CrawlConfig
-
 
 class NoPagesError(PublishError):
-    """A site has no page that could be had."""
+    """No page of a site could be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlResult:
-    """What a crawl came to: pages by what became of them, and what it cost."""
+    """Result of a crawl. The field names are those of the JSON event `done`."""
 
     new: tuple[str, ...]
+    """Paths of new pages."""
     changed: tuple[str, ...]
     same: int
     gone: tuple[str, ...]
     kept: tuple[str, ...]
-    """Addresses of pages that failed this time, or that a limit left out, and that stand as they were."""
+    """URLs of pages that could not be updated, because a request failed or a limit was reached."""
     skipped: tuple[tuple[str, str], ...]
-    """Addresses that are not published, and why."""
+    """URLs that are not published, and the reasons."""
     notes: tuple[str, ...]
     pages: int
     markdown: int
-    """How many pages came as Markdown."""
+    """Number of pages that the site publishes as Markdown."""
     sections: int
     written: int
+    """Number of files."""
     requests: int = 0
     unchanged: int = 0
-    """Requests answered by “not modified”."""
+    """Number of responses with status 304."""
     had: int = 0
-    """Good answers, robots.txt aside; where there is none, all that is published stands as it was."""
+    """Number of successful requests without robots.txt; if it is 0, nothing could be updated."""
     trouble: str = ""
-    """What the first of those came to that something from before stands in for."""
+    """Reason for the first failed request that was replaced by the last crawl's response."""
     bytes: int = 0
     seconds: float = 0.0
     stopped: str = ""
-    """Which limit ended the crawl early, and how to go on."""
+    """Message about the limit that was reached, and how to continue."""
 
     def with_costs(self, session: Session, *, seconds: float, stopped: str) -> CrawlResult:
-        """Give the outcome with what the crawl cost."""
+        """Return the result with the figures of a session."""
         return replace(
             self,
             requests=session.requests,
             unchanged=session.unchanged,
-            had=session.had,
-            trouble=session.trouble,
+            had=session.fetched,
+            trouble=session.first_failure,
             bytes=session.bytes,
             seconds=seconds,
             stopped=stopped,
@@ -82,60 +81,47 @@ class CrawlResult:
 
 def publish_crawl(
     session: Session,
-    found: DiscoveredPages,
-    got: Sequence[FetchedPage],
+    discovered: DiscoveredPages,
+    pages: Sequence[FetchedPage],
     skipped: Sequence[SkippedPage],
     bodies: MutableMapping[str, PageBody],
     folder: Path,
-    how: CrawlConfig,
+    config: CrawlConfig,
 ) -> CrawlResult:
-    """Publish the pages of a crawl into a folder. Only what is said of pages is in memory, not what they hold."""
-    notes = list(found.notes)
-    if not got:
-        first = skipped[0] if skipped else SkippedPage(found.scope.url, "nothing there")
-        where = "" if first.url == found.scope.url else f"{first.url}: "
-        raise NoPagesError(f"{found.scope.url}: no page to publish; {where}{first.why}{_cure(first.why)}")
-    pages = _pages(got, found.scope.url)
-    site = _site(found, got, list(pages.values()), how)
-    state = session.store.state
-    old, before = read_published_pages(folder), Rollback(folder, state)
+    """Publish the fetched pages into a folder. Bodies are read from disk one by one.
+
+    Raises:
+        NoPagesError: There are no pages.
+    """
+    notes = list(discovered.notes)
+    if not pages:
+        first = skipped[0] if skipped else SkippedPage(discovered.scope.url, "nothing there")
+        where = "" if first.url == discovered.scope.url else f"{first.url}: "
+        raise NoPagesError(f"{discovered.scope.url}: no page to publish; {where}{first.why}{_hint(first.why)}")
+    outputs = _make_outputs(pages, discovered.scope.url)
+    site = _make_site(discovered, pages, list(outputs.values()), config)
+    state = session.state.path
+    old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     with ExitStack() as stack:
-        with conversion_pool(how.workers) as apply:
+        with conversion_pool(config.workers) as map_pages:
             batch = convert_pages(
                 site,
-                (_whole(page, bodies.pop(key)) for key, page in pages.items()),
+                (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
                 cache=ConversionCache(state / "cache", write_through=True),
                 warn=notes.append,
-                map_fn=apply,
+                map_fn=map_pages,
                 mapping_factory=lambda: stack.enter_context(DiskDict(state)),
             )
-        before.keep(old, batch.pages, lambda page: page.digest != _digest(batch, page.path))
-        report = publish_batch(batch, folder, how.options, previous=before.previous(previous) if previous else None)
-    kept = [one.url for one in got if one.kept]
-    return compare_with_previous(old, before, folder, report, skipped, [*notes, *report.notes], kept)
-
-
-def _cure(why: str) -> str:
-    """Say what to do where nothing of a site could be had, and the reason does not."""
-    if "forbids" in why:
-        return "; ask its owner"
-    if "password" in why or why.endswith(("401", "403")):
-        return "; only what everybody may read can be crawled"
-    if re.search(r"429|answers 5\d\d|within", why):
-        return "; try again later"
-    return "" if "; " in why else "; check the address"  # some bring their own
-
-
-def _digest(batch: Batch, path: str) -> str:
-    if path not in batch.converted:
-        return ""
-    text = batch.converted[path].markdown
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        rollback.save(old, batch.pages, lambda page: page.digest != _converted_digest(batch, page.path))
+        previous = rollback.restore_texts(previous) if previous else None
+        report = publish_batch(batch, folder, config.options, previous=previous)
+    stale = [page.url for page in pages if page.is_stale]
+    return compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
-    """Give the pages that stand in a folder, without their sections."""
+    """Return the published pages of a folder without their sections."""
     try:
         return load_pages(folder / MANIFEST_PATH)
     except (OSError, ManifestError):
@@ -144,128 +130,170 @@ def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
 
 def compare_with_previous(
     old: Sequence[PageEntry],
-    before: Rollback,
+    rollback: Rollback,
     folder: Path,
     report: PublishReport,
     skipped: Sequence[SkippedPage],
     notes: Sequence[str],
-    kept: Sequence[str],
+    stale: Sequence[str],
 ) -> CrawlResult:
-    """Give what became of each page that stood in the folder; what was kept of them is forgotten."""
+    """Compare a folder with its pages before the crawl, and remove the backup.
+
+    Args:
+        old: Pages before the crawl.
+        rollback: Their backup.
+        folder: Published folder.
+        report: What was published.
+        skipped: Pages that were not published.
+        notes: Messages.
+        stale: URLs of pages that could not be updated.
+    """
     pages = read_published_pages(folder)
-    before.forget(pages)
-    was = {page.path: page.digest for page in old}
-    now = {page.path: page.digest for page in pages}
+    rollback.finish(pages)
+    before = {page.path: page.digest for page in old}
+    after = {page.path: page.digest for page in pages}
     return CrawlResult(
-        new=tuple(path for path in now if path not in was),
-        changed=tuple(path for path in now if path in was and was[path] != now[path]),
-        same=sum(1 for path in now if was.get(path) == now[path]),
-        gone=tuple(path for path in was if path not in now),
-        kept=tuple(sorted(kept)),
-        skipped=tuple((one.url, one.why) for one in skipped),
+        new=tuple(path for path in after if path not in before),
+        changed=tuple(path for path in after if path in before and before[path] != after[path]),
+        same=sum(1 for path in after if before.get(path) == after[path]),
+        gone=tuple(path for path in before if path not in after),
+        kept=tuple(sorted(stale)),
+        skipped=tuple((page.url, page.why) for page in skipped),
         notes=tuple(dict.fromkeys(notes)),
-        pages=len(now),
+        pages=len(after),
         markdown=report.markdown,
         sections=report.sections,
         written=report.written,
     )
 
 
-def _pages(got: Sequence[FetchedPage], site_url: str) -> dict[str, Page]:
-    """Give the pages to publish, without what they hold, by what that is found by.
+def _hint(why: str) -> str:
+    """Return what to do about a site without pages, unless the reason says it."""
+    if "forbids" in why:
+        return "; ask its owner"
+    if "password" in why or why.endswith(("401", "403")):
+        return "; only public pages can be crawled"
+    if re.search(r"429|status 5\d\d|within", why):
+        return "; try again later"
+    return "" if "; " in why else "; check the URL"
 
-    Each stands under a path that a folder can hold, with its own address where that differs.
+
+def _converted_digest(batch: Batch, path: str) -> str:
+    if path not in batch.converted:
+        return ""
+    text = batch.converted[path].markdown
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page]:
+    """Return the pages to publish, without bodies, by the keys of the bodies.
+
+    Each page has a path that is safe in a folder, and its URL if that differs.
     """
-    shared = Counter(one.description for one in got)
-    places = disambiguate_paths(storage_path(one.path) for one in got)
-    pages = {}
-    for one in sorted(got, key=lambda one: one.path):
-        path = places[storage_path(one.path)]
-        pages[one.key] = Page(
+    descriptions = Counter(page.description for page in pages)
+    paths = disambiguate_paths(storage_path(page.path) for page in pages)
+    outputs = {}
+    for page in sorted(pages, key=lambda page: page.path):
+        path = paths[storage_path(page.path)]
+        outputs[page.key] = Page(
             path=path,
-            title=one.title,
-            description=one.description if shared[one.description] == 1 else "",
-            url=one.url if one.url != path_to_url(site_url, path) else None,
+            title=page.title,
+            description=page.description if descriptions[page.description] == 1 else "",
+            url=page.url if page.url != path_to_url(site_url, path) else None,
         )
-    return pages
+    return outputs
 
 
-def _whole(page: Page, body: PageBody) -> Page:
+def _with_body(page: Page, body: PageBody) -> Page:
     return replace(page, article=body.article, markdown=body.markdown, headings=body.headings)
 
 
-def _site(found: DiscoveredPages, got: Sequence[FetchedPage], pages: Sequence[Page], how: CrawlConfig) -> Site:
-    url = found.scope.url
-    home = next((one for one in got if one.path == ""), None)
-    seen = [one.seen for one in ([home] if home else []) + list(got) if one and one.seen is not None]
-    index = found.indexes[0][1] if found.indexes else None
-    nav, source = _nav(found, got, pages)
+def _make_site(
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], outputs: Sequence[Page], config: CrawlConfig
+) -> Site:
+    url = discovered.scope.url
+    home = next((page for page in pages if page.path == ""), None)
+    parsed = [page.parsed for page in ([home] if home else []) + list(pages) if page.parsed is not None]
+    index = discovered.indexes[0][1] if discovered.indexes else None
+    nav, source = _make_nav(discovered, pages, outputs)
     return Site(
-        name=how.name
+        name=config.name
         or (index.title if index else "")
-        or next((one.site_name for one in seen if one.site_name), "")
+        or next((page.site_name for page in parsed if page.site_name), "")
         or urlsplit(url).netloc
         or urlsplit(url).path.rstrip("/").rpartition("/")[2],
         url=url,
-        description=how.description
+        description=config.description
         or (index.summary if index else "")
-        or (home.seen.site_description if home and home.seen else ""),
-        language=next((one.language for one in seen if one.language), "en"),
+        or (home.parsed.site_description if home and home.parsed else ""),
+        language=next((page.language for page in parsed if page.language), "en"),
         nav=nav,
         nav_source=source,
     )
 
 
-def _nav(found: DiscoveredPages, got: Sequence[FetchedPage], pages: Sequence[Page]) -> tuple[tuple[NavItem, ...], str]:
-    """Give the nav and what it was taken from: llms.txt, the theme's sidebar, or the folders."""
-    url = found.scope.url
-    titles = {page.path: page.title for page in pages}
-    at = {one.markdown_url: one.path for one in got if one.markdown_url}
-
-    def resolve(href: str) -> str | None:
-        if href in at:
-            return at[href]
-        return site_nav.make_resolver(url, url, titles)(href)
-
-    groups: dict[str, list[NavItem]] = {}
-    taken: set[str] = set()
-    for _, index in found.indexes:
-        for entry in index.entries:
-            path = resolve(entry.url)
-            if path is None:
-                path = resolve(_of_markdown(entry.url))
-            if path is not None and path in titles and path not in taken:
-                taken.add(path)
-                groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
-    if len(taken) > 1 and len(taken) >= len(pages) // 2:
-        nav = [
-            item
-            for group, items in groups.items()
-            for item in ([NavItem(group, children=tuple(items))] if group else items)
-        ]
-        return tuple(nav), "llms.txt"
-    bars = [_known(one.nav, titles) for one in sorted(got, key=lambda one: one.path)]
-    bars = bars if any(bars) else [_known(nav, titles) for nav in found.navs]
-    nav_of = {one.path: one.nav for one in got}
-    bar = site_nav.merge_navs(bars, sorted(titles), lambda path: _known(nav_of.get(path, ()), titles))
-    if len(site_nav.collect_paths(bar)) > 1:
-        home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.collect_paths(bar) else []
-        return (*home, *bar), "sidebar"
+def _make_nav(
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], outputs: Sequence[Page]
+) -> tuple[tuple[NavItem, ...], str]:
+    """Return the navigation and its source: llms.txt, the theme's sidebar, or the folders."""
+    titles = {page.path: page.title for page in outputs}
+    nav = _nav_from_llms_txt(discovered, pages, titles)
+    if nav:
+        return nav, "llms.txt"
+    sidebars = [_resolve_paths(page.nav, titles) for page in sorted(pages, key=lambda page: page.path)]
+    sidebars = sidebars if any(sidebars) else [_resolve_paths(nav, titles) for nav in discovered.navs]
+    nav_by_path = {page.path: page.nav for page in pages}
+    sidebar = site_nav.merge_navs(
+        sidebars, sorted(titles), lambda path: _resolve_paths(nav_by_path.get(path, ()), titles)
+    )
+    if len(site_nav.collect_paths(sidebar)) > 1:
+        home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.collect_paths(sidebar) else []
+        return (*home, *sidebar), "sidebar"
     return site_nav.from_folders(titles), "folders"
 
 
-def _of_markdown(url: str) -> str:
+def _nav_from_llms_txt(
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], titles: dict[str, str]
+) -> tuple[NavItem, ...]:
+    """Return the groups of llms.txt if they contain at least half of the pages."""
+    url = discovered.scope.url
+    paths_by_markdown = {page.markdown_url: page.path for page in pages if page.markdown_url}
+    resolve_page = site_nav.make_resolver(url, url, titles)
+
+    def resolve(href: str) -> str | None:
+        return paths_by_markdown[href] if href in paths_by_markdown else resolve_page(href)
+
+    groups: dict[str, list[NavItem]] = {}
+    taken: set[str] = set()
+    for _, index in discovered.indexes:
+        for entry in index.entries:
+            path = resolve(entry.url)
+            if path is None:
+                path = resolve(_without_markdown_suffix(entry.url))
+            if path is not None and path in titles and path not in taken:
+                taken.add(path)
+                groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
+    if len(taken) <= 1 or len(taken) < len(titles) // 2:
+        return ()
+    return tuple(
+        item
+        for group, items in groups.items()
+        for item in ([NavItem(group, children=tuple(items))] if group else items)
+    )
+
+
+def _without_markdown_suffix(url: str) -> str:
     stem = url.removesuffix(".md")
     return stem.removesuffix("index") if stem.endswith("/index") else stem
 
 
-def _known(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, ...]:
-    """Give a nav's items with the paths that are published, in their spelling."""
+def _resolve_paths(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, ...]:
+    """Replace the paths of a navigation by their published spellings."""
     found = []
     for item in items:
         path = item.path
         if path is not None:
             forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html", path.removesuffix(".html"))
             path = next((form for form in forms if form in titles), None)
-        found.append(NavItem(item.title, path, item.url, _known(item.children, titles)))
+        found.append(NavItem(item.title, path, item.url, _resolve_paths(item.children, titles)))
     return tuple(found)

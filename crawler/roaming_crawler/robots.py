@@ -1,8 +1,8 @@
-"""What a host's robots.txt asks of crawlers, by RFC 9309.
+"""robots.txt after RFC 9309.
 
-Protego reads it. Names of crawlers are made out here, since it takes a part of a name for the whole, and a name with a
-version for another. Where it still differs from the RFC, tests/crawler/test_robots.py says so case by case: a line that
-it does not know ends a group, and escapes of `?`, `$` and of what stands in a query are read otherwise.
+Protego parses the rules. The names of crawlers are matched here, because Protego accepts a part of a name and does not
+accept a name with a version. Remaining differences to the RFC are listed in the tests of this module: an unknown line
+ends a group, and escapes of `?`, `$` and of characters in a query are interpreted differently.
 """
 
 from __future__ import annotations
@@ -13,63 +13,63 @@ from dataclasses import dataclass
 from protego import Protego
 
 AGENT = "mkdocs-roaming"
-"""The name that robots.txt calls us by."""
+"""Default product token of this crawler."""
 MAX_CRAWL_DELAY = 30.0
-"""The most seconds between two requests that a Crawl-delay is followed to."""
+"""Longest Crawl-delay, in seconds, that is followed."""
 MAX_ROBOTS_BYTES = 512 * 1024
-"""The bytes of a robots.txt that are read; the RFC asks for 500 KiB at least."""
+"""Number of bytes that are parsed; the RFC requires at least 500 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What a host's robots.txt says to us."""
+    """The rules of one host for this crawler."""
 
     rules: Protego | None = None
     agent: str = AGENT
     closed: str = ""
-    """Why nothing may be fetched: robots.txt itself could not be."""
+    """Why nothing may be fetched, if robots.txt itself is unavailable."""
 
     def allows(self, url: str) -> bool:
-        """Tell whether an address may be fetched."""
+        """Return whether a URL may be fetched."""
         if self.closed:
             return False
         return self.rules is None or bool(self.rules.can_fetch(url, self.agent))
 
     @property
     def delay(self) -> float:
-        """The seconds between two requests that it asks for, 0 where it does not."""
-        asked = self.rules.crawl_delay(self.agent) if self.rules else None
-        return min(max(float(asked or 0), 0.0), MAX_CRAWL_DELAY)
+        """The Crawl-delay in seconds, 0 if there is none."""
+        delay = self.rules.crawl_delay(self.agent) if self.rules else None
+        return min(max(float(delay or 0), 0.0), MAX_CRAWL_DELAY)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The sitemaps that it names."""
+        """The URLs of the listed sitemaps."""
         return tuple(self.rules.sitemaps) if self.rules else ()
 
 
 def product_token(user_agent: str) -> str:
-    """Give the name that robots.txt calls a crawler by: the product that its User-Agent begins with."""
+    """Return the product token of a User-Agent, the name that robots.txt uses."""
     return re.split(r"[/\s(]", user_agent.strip(), maxsplit=1)[0] or AGENT
 
 
 def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
-    """Read an answer for robots.txt.
+    """Return the rules of a robots.txt response.
 
-    None there (4xx): everything is allowed. A server in trouble (5xx): nothing is, until it answers.
+    With a status of 4xx everything is allowed, with 5xx and 429 nothing is.
     """
     if 400 <= status < 500 and status != 429:
         return Robots()
     if status != 200:
-        return Robots(closed=f"robots.txt answers {status}")
+        return Robots(closed=f"robots.txt has status {status}")
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
-    return Robots(Protego.parse(_NAMED.sub(lambda line: _line(line, agent), text)), agent)
+    return Robots(Protego.parse(_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), text)), agent)
 
 
-_NAMED = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
+_USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
 
 
-def _line(line: re.Match[str], agent: str) -> str:
-    """Give a line that names a crawler, its name by the RFC: the whole product token, whatever stands behind it."""
+def _normalize_agent(line: re.Match[str], agent: str) -> str:
+    """Reduce a User-agent line to the product token, and rename other crawlers so that Protego cannot match them."""
     name = re.split(r"[/\s(;,]", line[2].strip(), maxsplit=1)[0]
     if name not in ("*", ""):
         name = agent if name.casefold() == agent.casefold() else "somebody-else"

@@ -1,4 +1,4 @@
-"""A process that reads what others wrote: whatever a page does to it, the crawl goes on."""
+"""Worker processes: they parse untrusted pages during a crawl, and convert pages at its end."""
 
 from __future__ import annotations
 
@@ -33,204 +33,202 @@ from roaming_crawler.parse_cache import (
 )
 from roaming_crawler.parser import ParsedPage
 
+Converter = Callable[[Page], ConvertedPage | str]
+"""Converts a page; returns a message on failure."""
+MapFunction = Callable[[Converter, Iterable[Page]], Iterable[ConvertedPage | str]]
+
 
 class WorkerError(Exception):
-    """The process ended, or never began."""
+    """A worker process could not be started, or it died."""
 
 
 class WorkerProcess:
-    """A process of one's own that calls functions which give bytes.
+    """A subprocess that calls functions which return bytes.
 
-    It is told what to call in pickles, and answers with plain bytes: nothing is unpickled that comes from where hostile
-    pages are read. It waits for itself, beside asyncio: whoever else waited for it would complain that it is gone.
+    Requests are pickled, results are plain bytes: nothing is unpickled that comes from a process that reads untrusted
+    pages. It waits for the process itself and not through asyncio, whose child watcher would complain.
     """
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", _BEGIN, json.dumps(sys.path)]
+        """Start the process.
+
+        Raises:
+            WorkerError: It cannot be started.
+        """
+        command = [sys.executable, "-c", _WORKER_SCRIPT, json.dumps(sys.path)]
         try:
-            self._running = subprocess.Popen(
+            self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
             raise WorkerError(str(error)) from None
 
     def call(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
-        """Give what a function gives there. Raises BrokenError where the process does not come back with it."""
-        assert self._running.stdin is not None
-        assert self._running.stdout is not None
+        """Return the result of a function.
+
+        Raises:
+            WorkerError: The process died.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
-            pickle.dump((function, arguments), self._running.stdin, pickle.HIGHEST_PROTOCOL)
-            self._running.stdin.flush()
-            (size,) = struct.unpack("<Q", self._running.stdout.read(8))
-            data = self._running.stdout.read(size)
+            pickle.dump((function, arguments), self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+            (size,) = struct.unpack("<Q", self._process.stdout.read(8))
+            data = self._process.stdout.read(size)
         except (OSError, ValueError, struct.error) as error:
             raise WorkerError(str(error)) from None
         if len(data) < size:
-            raise WorkerError("cut off")
+            raise WorkerError("truncated result")
         return data
 
-    def end(self) -> None:
-        """End it, whatever it is at."""
-        self._running.kill()
-        self._running.wait()
-        for pipe in (self._running.stdin, self._running.stdout):
+    def kill(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # what was not sent yet has nowhere to go
+                with suppress(OSError):  # unsent data cannot be flushed
                     pipe.close()
 
 
-_BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from roaming_crawler.sandbox import run_worker; run_worker()"
+_WORKER_SCRIPT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from roaming_crawler.sandbox import run_worker; run_worker()"
+)
 
 
 def run_worker() -> None:
-    """Call what standard input asks for, until it ends; a function that raises ends the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the crawl, which ends this
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    """Serve calls from standard input until it is closed. An exception in a function ends the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the crawl, which kills this process
+    requests, results = sys.stdin.buffer, sys.stdout.buffer
     while True:
         try:
-            function, arguments = pickle.load(requests)  # from the crawl
+            function, arguments = pickle.load(requests)  # written by the crawl
         except EOFError:
             return
         data = function(*arguments)
-        answers.write(struct.pack("<Q", len(data)) + data)
-        answers.flush()
-
-
-# MERGED roaming_crawler.workers:
-# Other processes: those that read pages while a crawl goes on, and those that convert them at its end.
-
-
-Converter = Callable[[Page], ConvertedPage | str]
-
-
-MapFunction = Callable[[Converter, Iterable[Page]], Iterable[ConvertedPage | str]]
-
-
-_SECONDS_TO_READ = 60.0
-
-
-_BREAKS = "breaks the process that reads it"
+        results.write(struct.pack("<Q", len(data)) + data)
+        results.flush()
 
 
 @dataclass(slots=True)
 class ProcessPoolReader:
-    """Reads HTML in worker processes; in a thread of this one with 0 of them, or where none can be started.
+    """Parses HTML in worker processes; without processes, or if none can be started, in a thread.
 
-    A page that is as it was when it was read before is not read again.
+    Results are cached: an unchanged page is not parsed again.
     """
 
     site_url: str
     limiter: anyio.CapacityLimiter
-    apart: bool
-    kept: ParseCache
-    worked: bool = False
+    use_processes: bool
+    cache: ParseCache
+    _any_result: bool = False
     _idle: list[WorkerProcess] = field(default_factory=list)
 
-    async def page(self, answer: Response) -> ParsedPage:
-        """Give what a page says."""
-        key = cache_key("page", answer.body, answer.charset, answer.url, self.site_url)
-        if (data := self.kept.get(key)) is not None and (seen := load_page(data)) is not None:
-            return seen
+    async def page(self, response: Response) -> ParsedPage:
+        """Return the parsed page."""
+        key = cache_key("page", response.body, response.charset, response.url, self.site_url)
+        if (data := self.cache.get(key)) is not None and (page := load_page(data)) is not None:
+            return page
         try:
-            data = await self._run(parse_page_to_json, answer.body, answer.charset, answer.url, self.site_url)
+            data = await self._run(parse_page_to_json, response.body, response.charset, response.url, self.site_url)
         except TimeoutError:
-            return ParsedPage(left_out=f"not read within {_SECONDS_TO_READ:g} s")
+            return ParsedPage(skip_reason=f"not parsed within {_PARSE_TIMEOUT:g} s")
         except WorkerError:
-            return ParsedPage(left_out=_BREAKS)
-        self.kept.put(key, data)
-        return load_page(data) or ParsedPage(left_out=_BREAKS)
+            return ParsedPage(skip_reason=_CRASH)
+        self.cache.put(key, data)
+        return load_page(data) or ParsedPage(skip_reason=_CRASH)
 
-    async def headings(self, seen: ParsedPage) -> tuple[Heading, ...]:
-        """Give a page's headings, with their anchors."""
-        key = cache_key("headings", seen.article, seen.title)
-        if (data := self.kept.get(key)) is not None and (found := load_headings(data)) is not None:
+    async def headings(self, page: ParsedPage) -> tuple[Heading, ...]:
+        """Return the headings of a page with their anchors."""
+        key = cache_key("headings", page.article, page.title)
+        if (data := self.cache.get(key)) is not None and (found := load_headings(data)) is not None:
             return found
         try:
-            data = await self._run(extract_headings_to_json, seen.article, seen.title)
+            data = await self._run(extract_headings_to_json, page.article, page.title)
         except (TimeoutError, WorkerError):
             return ()
-        self.kept.put(key, data)
+        self.cache.put(key, data)
         return load_headings(data) or ()
 
     def close(self) -> None:
-        """End the processes."""
+        """Kill the processes."""
         while self._idle:
-            self._idle.pop().end()
+            self._idle.pop().kill()
 
     async def _run(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
-        if self.apart:
+        if self.use_processes:
             try:
-                return await self._run_apart(function, *arguments)
+                return await self._run_in_process(function, *arguments)
             except WorkerError:
-                if self.worked:
+                if self._any_result:
                     raise
-                self.apart = False  # a program that cannot be started twice
+                self.use_processes = False  # the first call failed: Python cannot be started again here
         return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)
 
-    async def _run_apart(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
+    async def _run_in_process(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
         async with self.limiter:
             process = self._idle.pop() if self._idle else WorkerProcess()
             try:
-                with anyio.fail_after(_SECONDS_TO_READ):
+                with anyio.fail_after(_PARSE_TIMEOUT):
                     call = partial(process.call, function, *arguments)
                     data = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
             except BaseException:
-                process.end()  # which ends the thread that waits for it, too
+                process.kill()  # also ends the thread that waits for it
                 raise
             self._idle.append(process)
-            self.worked = True
+            self._any_result = True
             return data
 
 
 @contextmanager
 def conversion_pool(workers: int) -> Iterator[MapFunction]:
-    """Give a `map` that works in other processes, a few pages ahead; in this one where there are few pages."""
+    """Provide a `map` that converts pages in several processes; few pages are converted in this process."""
     pools: list[ProcessPoolExecutor] = []
 
-    def apply(convert: Converter, pages: Iterable[Page]) -> Iterable[ConvertedPage | str]:
+    def map_pages(convert: Converter, pages: Iterable[Page]) -> Iterable[ConvertedPage | str]:
         pages = iter(pages)
-        first = list(islice(pages, _WORTH_A_PROCESS))
-        if workers < 2 or len(first) < _WORTH_A_PROCESS:
+        first = list(islice(pages, _MIN_PAGES_FOR_POOL))
+        if workers < 2 or len(first) < _MIN_PAGES_FOR_POOL:
             return map(convert, chain(first, pages))
         context = multiprocessing.get_context("spawn")
-        pools.append(ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(convert,)))
-        return _ahead(pools[-1], chain(first, pages), 4 * workers)
+        pools.append(ProcessPoolExecutor(workers, context, initializer=_set_converter, initargs=(convert,)))
+        return _map_in_order(pools[-1], chain(first, pages), 4 * workers)
 
     try:
-        yield apply
+        yield map_pages
     finally:
         for pool in pools:
             pool.shutdown(cancel_futures=True)
 
 
-_WORTH_A_PROCESS = 400
-
-
-"""Pages. A process takes as long to begin as this one takes to convert a hundred and more."""
-
-
-_AT_ONCE = 8
-
-
-def _ahead(pool: ProcessPoolExecutor, pages: Iterator[Page], most: int) -> Iterator[ConvertedPage | str]:
-    """Give results in order; no more pages are in memory than `most` tasks hold."""
+def _map_in_order(pool: ProcessPoolExecutor, pages: Iterator[Page], max_tasks: int) -> Iterator[ConvertedPage | str]:
+    """Yield results in order, with a bounded number of pages in memory."""
     waiting: deque[Future[list[ConvertedPage | str]]] = deque()
-    while some := list(islice(pages, _AT_ONCE)):
-        waiting.append(pool.submit(_converted, some))
-        if len(waiting) >= most:
+    while batch := list(islice(pages, _PAGES_PER_TASK)):
+        waiting.append(pool.submit(_convert_batch, batch))
+        if len(waiting) >= max_tasks:
             yield from waiting.popleft().result()
     while waiting:
         yield from waiting.popleft().result()
 
 
-_convert: Converter
+_converter: Converter
 
 
-def _begin(convert: Converter) -> None:
-    """Take what converts once: it knows the paths of all pages."""
-    global _convert
-    _convert = convert
+def _set_converter(convert: Converter) -> None:
+    """Store the converter once per process: it holds the paths of all pages."""
+    global _converter
+    _converter = convert
 
 
-def _converted(pages: list[Page]) -> list[ConvertedPage | str]:
-    return [_convert(page) for page in pages]
+def _convert_batch(pages: list[Page]) -> list[ConvertedPage | str]:
+    return [_converter(page) for page in pages]
+
+
+_PARSE_TIMEOUT = 60.0
+_CRASH = "crashes the parser"
+_MIN_PAGES_FOR_POOL = 400
+"""Starting a process takes as long as converting more than a hundred pages in this one."""
+_PAGES_PER_TASK = 8

@@ -1,4 +1,4 @@
-"""Which addresses belong to a crawl, and the one spelling that each of them is known by."""
+"""URL normalization, and the rule for which URLs belong to a crawl."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from mkdocs_roaming.manifest.models import url_to_path
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a host that is crawled: what lies below `url`, which ends in a slash, and is not ruled out.
+    """The part of a host that is crawled.
 
-    `include` and `exclude` are patterns over paths below it. The home page is never ruled out: it leads to the rest.
+    The home page is always in scope, because it leads to the other pages.
+
+    Attributes:
+        url: Prefix of all URLs in scope; it ends with a slash.
+        include: Glob patterns over paths below `url`. If there are any, a path must match one of them.
+        exclude: Glob patterns over paths below `url`. A path that matches one of them is out of scope.
     """
 
     url: str
@@ -23,67 +28,44 @@ class Scope:
     exclude: tuple[str, ...] = ()
 
     def holds(self, url: str) -> bool:
-        """Tell whether an address in its one spelling lies below the scope's, ruled out or not."""
+        """Return whether a canonical URL is below the prefix, without looking at the patterns."""
         return url.startswith(self.url) or url + "/" == self.url
 
     def contains(self, url: str) -> bool:
-        """Tell whether an address in its one spelling is crawled."""
-        return self.holds(url) and self.takes(url_to_path(self.url, url) or "")
+        """Return whether a canonical URL is in scope."""
+        return self.holds(url) and self.allows_path(url_to_path(self.url, url) or "")
 
-    def takes(self, path: str) -> bool:
-        """Tell whether the patterns let a path in."""
+    def allows_path(self, path: str) -> bool:
+        """Return whether the patterns allow a path below the prefix."""
         if not path or not (self.include or self.exclude):
             return True
-        plain = _plain(path)
-        if self.include and not any(_pattern(one).match(plain) for one in self.include):
+        key = _strip_page_suffix(path)
+        if self.include and not any(_compile_glob(glob).match(key) for glob in self.include):
             return False
-        return not any(_pattern(one).match(plain) for one in self.exclude)
+        return not any(_compile_glob(glob).match(key) for glob in self.exclude)
 
     def path(self, url: str) -> str | None:
-        """Give the path that an address has below the site's; None outside."""
+        """Return the path of a URL below the prefix, or None if the URL is out of scope."""
         return url_to_path(self.url, url) if self.contains(url) else None
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeConfig:
-    """What was asked for: everything below the address given, or below `prefix`, or the whole host; patterns."""
-
-    prefix: str = ""
-    same_host: bool = False
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-    def scope(self, given: str) -> Scope:
-        """Give the scope of a crawl that begins at an address. Raises UsageError for a prefix on another host."""
-        if self.same_host:
-            url = url_origin(given) + "/" if not given.startswith("file:") else scope_from_url(given).url
-        elif self.prefix:
-            url = scope_from_url(urljoin(given, self.prefix)).url
-            if url_origin(url) != url_origin(given):
-                raise UsageError(
-                    f"--prefix {self.prefix}: not on {url_origin(given)}; give a path, or an address there"
-                )
-        else:
-            url = scope_from_url(given).url
-        return Scope(url, self.include, self.exclude)
-
-
 def canonical_url(url: str, base: str = "") -> str | None:
-    """Give the one spelling of an address: no fragment, tracking, default port or `index.html`; None for what is none.
+    """Return the canonical spelling of a URL, or None if it is invalid.
 
-    Case and trailing slash stay as they are: only the site knows whether they tell pages apart.
+    Fragment, tracking parameters, default port and `index.html` are removed. Case and trailing slash are kept, because
+    only the site knows whether they distinguish pages.
     """
-    if len(url) > _LONGEST or _CONTROL.search(url):
+    if len(url) > _MAX_URL_CHARS or _FORBIDDEN_CHARS.search(url):
         return None
     try:
-        whole = urljoin(base, url.strip())
+        absolute = urljoin(base, url.strip())
     except ValueError:
         return None
-    return _canonical(whole)
+    return _canonicalize(absolute)
 
 
-@lru_cache(maxsize=8192)  # a nav leads to the same places from every page
-def _canonical(url: str) -> str | None:
+@lru_cache(maxsize=8192)  # the navigation repeats the same URLs on every page
+def _canonicalize(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -92,88 +74,73 @@ def _canonical(url: str) -> str | None:
         return None
     scheme = parts.scheme.lower()
     if scheme == "file":
-        return urlunsplit(("file", "", _path(parts), "", ""))
-    if scheme not in _PORTS or not host or parts.username is not None:
+        return urlunsplit(("file", "", _canonical_path(parts), "", ""))
+    if scheme not in _DEFAULT_PORTS or not host or parts.username is not None:
         return None
     if ":" in host:
         host = f"[{host}]"
-    netloc = host if port in (None, _PORTS[scheme]) else f"{host}:{port}"
-    path = _path(parts)
-    if _climbs(path):
+    netloc = host if port in (None, _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
+    path = _canonical_path(parts)
+    if _has_encoded_dot_segments(path):
         return None
-    return urlunsplit((scheme, netloc, path, _query(parts.query), ""))
+    return urlunsplit((scheme, netloc, path, _strip_tracking(parts.query), ""))
 
 
 def scope_from_url(url: str) -> Scope:
-    """Give the scope that the address of a site, of a page or of one of its files stands for."""
-    found = canonical_url(url)
-    if found is None:
-        raise UsageError(f"{url}: not an http(s) address; give the one that the documentation lives at")
-    parts = urlsplit(found)
+    """Return the scope for the URL of a site, of one of its pages or of one of its files.
+
+    Raises:
+        UsageError: The URL is not an http(s) or file URL.
+    """
+    canonical = canonical_url(url)
+    if canonical is None:
+        raise UsageError(f"{url}: not an http(s) URL; give the URL of the documentation")
+    parts = urlsplit(canonical)
     path = re.sub(r"(\.well-known/llms\.txt|roaming/manifest\.json)$", "", parts.path)
     folder, _, last = path.rpartition("/")
-    path = f"{folder}/" if not last or _FILE.search(last) else f"{path}/"
+    path = f"{folder}/" if not last or _FILE_SUFFIX.search(last) else f"{path}/"
     return Scope(urlunsplit((parts.scheme, parts.netloc, path, "", "")))
 
 
 def is_page_url(url: str) -> bool:
-    """Tell whether an address could lead to a page: it has no query and does not end as files do."""
+    """Return whether a URL may be a page: it has no query and no file suffix of another kind."""
     parts = urlsplit(url)
-    return not parts.query and not _NO_PAGE.search(parts.path)
+    return not parts.query and not _NOT_A_PAGE.search(parts.path)
 
 
 def version_prefix(path: str) -> str:
-    """Give the part of a path that names a version, with the language before it: `en/latest/` of `en/latest/guide/`."""
-    found = _VERSION.match(path)
-    return found[0] if found else ""
+    """Return the version part at the start of a path, with a preceding language, such as `en/latest/`."""
+    match = _VERSION.match(path)
+    return match[0] if match else ""
 
 
 def url_origin(url: str) -> str:
-    """Give scheme, host and port: what robots.txt and politeness are about."""
+    """Return scheme, host and port: the unit of robots.txt and of rate limits."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _plain(path: str) -> str:
-    """Give what the spellings that a page may have, `guide/`, `guide.html`, `guide/index.md`, have in common."""
+def _strip_page_suffix(path: str) -> str:
+    """Return what the spellings `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
     return re.sub(r"((^|/)index)?\.(html?|mdx?|markdown)$", "", path.strip("/"))
 
 
 @cache
-def _pattern(glob: str) -> re.Pattern[str]:
-    """Give what a pattern matches: `*` within a folder, `**` across them; what matches a folder, all that is in it."""
-    parts = re.split(r"(\*\*/?|\*|\?)", _plain(glob))
-    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(signs.get(part) or re.escape(part) for part in parts) + r"(?:/.*)?\Z", re.DOTALL)
+def _compile_glob(glob: str) -> re.Pattern[str]:
+    """Compile a glob: `*` within a folder, `**` across folders. A pattern for a folder matches all paths in it."""
+    parts = re.split(r"(\*\*/?|\*|\?)", _strip_page_suffix(glob))
+    wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(wildcards.get(part) or re.escape(part) for part in parts) + r"(?:/.*)?\Z", re.DOTALL)
 
 
-_LONGEST = 2_000
-_PORTS = {"http": 80, "https": 443}
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
-_FILE = re.compile(r"\.(html?|md|txt|json|xml|php|gz)$", re.IGNORECASE)
-_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
-_NO_PAGE = re.compile(
-    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
-    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
-    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
-    re.IGNORECASE,
-)
-_VERSION = re.compile(
-    r"([a-z]{2,3}([-_][a-z]{2,4})?/)?(latest|stable|current|next|main|master|trunk|dev(el(op)?)?|nightly|edge|release"
-    r"|v?\d+(\.(\d+|x))*([-.]?(a|b|rc|dev|alpha|beta|post)[-.]?\d*)?)/",
-    re.IGNORECASE,
-)
-_KEPT = "/-._~!$&'()*+,;=:@%"
+def _canonical_path(parts: SplitResult) -> str:
+    """Percent-encode a path in one way: no needless escapes, upper-case hex digits."""
+    path = _resolve_dot_segments(quote(parts.path or "/", safe=_SAFE_CHARS))
+    return re.sub(r"(?<=/)index\.html?$", "", re.sub(r"%([0-9A-Fa-f]{2})", _normalize_escape, path))
 
 
-def _path(parts: SplitResult) -> str:
-    """Give a path percent-encoded in one way: what needs no escape has none, hex digits are large."""
-    path = _straight(quote(parts.path or "/", safe=_KEPT))
-    return re.sub(r"(?<=/)index\.html?$", "", re.sub(r"%([0-9A-Fa-f]{2})", _unescaped, path))
-
-
-def _straight(path: str) -> str:
-    """Give a path without `.` and `..` that stand in it openly; encoded ones are no honest spelling."""
+def _resolve_dot_segments(path: str) -> str:
+    """Resolve literal `.` and `..` segments. Encoded ones are refused elsewhere."""
     kept: list[str] = []
     segments = path.split("/")
     for segment in segments:
@@ -184,17 +151,36 @@ def _straight(path: str) -> str:
     return "/".join(kept) + ("/" if segments[-1] in (".", "..") and kept[-1] else "")
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    sign = chr(int(found[1], 16))
-    return sign if sign.isascii() and (sign.isalnum() or sign in "-._~") else found[0].upper()
+def _normalize_escape(match: re.Match[str]) -> str:
+    char = chr(int(match[1], 16))
+    return char if char.isascii() and (char.isalnum() or char in "-._~") else match[0].upper()
 
 
-def _climbs(path: str) -> bool:
-    """Tell whether a segment means a folder above once it is decoded, however often it was encoded."""
+def _has_encoded_dot_segments(path: str) -> bool:
+    """Return whether a segment is `.` or `..` after decoding, also if it was encoded several times."""
     for _ in range(3):
         path = unquote(path)
     return any(segment in (".", "..") for segment in re.split(r"[/\\]", path)) or "\0" in path
 
 
-def _query(query: str) -> str:
+def _strip_tracking(query: str) -> str:
     return "&".join(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
+
+
+_MAX_URL_CHARS = 2_000
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_FORBIDDEN_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
+_FILE_SUFFIX = re.compile(r"\.(html?|md|txt|json|xml|php|gz)$", re.IGNORECASE)
+_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
+_NOT_A_PAGE = re.compile(
+    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
+    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
+    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"([a-z]{2,3}([-_][a-z]{2,4})?/)?(latest|stable|current|next|main|master|trunk|dev(el(op)?)?|nightly|edge|release"
+    r"|v?\d+(\.(\d+|x))*([-.]?(a|b|rc|dev|alpha|beta|post)[-.]?\d*)?)/",
+    re.IGNORECASE,
+)
+_SAFE_CHARS = "/-._~!$&'()*+,;=:@%"

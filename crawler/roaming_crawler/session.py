@@ -1,4 +1,4 @@
-"""One crawl's way to the network: robots.txt is asked first, limits are kept, and what is known is not asked twice."""
+"""Network access of one crawl: robots.txt, limits, cached responses and conditional requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from roaming_crawler.fetch import MEGABYTE, Clock, Fetcher, FetchError, RefusedError, Request, Response
+from roaming_crawler.config import MEGABYTE, CrawlLimits
+from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Request, Response
 from roaming_crawler.robots import AGENT, MAX_ROBOTS_BYTES, Robots, parse_robots
 from roaming_crawler.scope import url_origin
 from roaming_crawler.state import CachedResponse, CrawlState
@@ -16,21 +17,9 @@ from roaming_crawler.state import CachedResponse, CrawlState
 ACCEPT_MARKDOWN = "text/markdown, text/plain;q=0.5"
 ACCEPT_HTML = "text/html, application/xhtml+xml, */*;q=0.1"
 ACCEPT_ANY = "*/*"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where a crawl ends, however large a site is; None sets no limit."""
-
-    pages: int | None = 5_000
-    depth: int | None = 20
-    seconds: float | None = None
-    page_bytes: int = 10 * MEGABYTE
-    total_bytes: int | None = 1_000 * MEGABYTE
-
-
 MAX_PAGES_OPTION = "--max-pages"
-"""The limit that a crawl comes to its end by; others leave it for another crawl to go on with."""
+"""The option in the message when the page limit is reached. Such a crawl counts as finished; with another limit it is
+resumed by the next one."""
 
 
 class LimitError(FetchError):
@@ -38,50 +27,50 @@ class LimitError(FetchError):
 
 
 class RobotsForbiddenError(FetchError):
-    """robots.txt forbids an address."""
-
-
-_DAY = 24 * 3600.0
-"""The longest that the RFC lets a robots.txt be taken as known."""
-_WEEK = 7 * _DAY
+    """robots.txt forbids a URL."""
 
 
 @dataclass(slots=True)
 class Session:
-    """A crawl while it goes on."""
+    """State of the requests of a running crawl.
 
-    store: CrawlState
+    A failed request is answered with the response of the last crawl, if there is one (a stale response).
+    """
+
+    state: CrawlState
     fetcher: Fetcher
-    limits: Limits
+    limits: CrawlLimits
     clock: Clock
-    slow_down: Callable[[str, float], None] = lambda host, delay: None
+    on_crawl_delay: Callable[[str, float], None] = lambda host, delay: None
     agent: str = AGENT
-    """The name that robots.txt calls us by."""
+    """Product token for robots.txt."""
     requests: int = 0
     unchanged: int = 0
+    """Number of responses with status 304."""
     bytes: int = 0
     stopped: str = ""
-    """Which limit bit; from then on, only what an earlier crawl knows is given."""
-    had: int = 0
-    """Good answers that were given, without those of an earlier crawl and any robots.txt."""
-    _stood: dict[str, str] = field(default_factory=dict)
-    """What has failed, so that its last good answer stands in for it, and why."""
-    _began: float = 0.0
+    """Message about the limit that was reached; from then on only cached responses are returned."""
+    fetched: int = 0
+    """Number of successful requests, without stale responses and robots.txt."""
+    _stale: dict[str, str] = field(default_factory=dict)
+    """Reason for each stale response, by key."""
+    _started: float = 0.0
     _robots: dict[str, Robots] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._began = self.clock.monotonic()
+        """Start the clock."""
+        self._started = self.clock.monotonic()
 
     @property
-    def over(self) -> bool:
-        """Whether it comes to its end: all pages were asked for, or as many as were to be."""
+    def is_complete(self) -> bool:
+        """Whether the crawl counts as finished: no limit was reached except that of pages."""
         return not self.stopped or MAX_PAGES_OPTION in self.stopped
 
     @property
-    def trouble(self) -> str:
-        """Why the first answer of an earlier crawl had to stand in, other than a robots.txt."""
-        return next((why for key, why in self._stood.items() if not key.endswith("/robots.txt")), "")
+    def first_failure(self) -> str:
+        """Reason for the first stale response, not counting robots.txt."""
+        return next((reason for key, reason in self._stale.items() if not key.endswith("/robots.txt")), "")
 
     async def get(
         self,
@@ -90,50 +79,62 @@ class Session:
         *,
         probe: bool = False,
         cap: int | None = None,
-        stays: Callable[[str], bool] = lambda url: True,
+        allow_redirect: Callable[[str], bool] = lambda url: True,
     ) -> Response:
-        """Give what is at an address. A probe is not repeated for a week where it found nothing.
+        """Return the response for a URL, at most one request per URL and crawl.
 
-        Raises ForbiddenError, LimitError, or FetchError where neither the address nor an earlier crawl has an answer.
+        Args:
+            url: Canonical URL.
+            accept: Accept header.
+            probe: The URL is a guess: after a 404 it is not requested for a week.
+            cap: Maximum size of the body in bytes, by default that of a page.
+            allow_redirect: Returns whether a redirect to a URL is followed.
+
+        Raises:
+            RobotsForbiddenError: robots.txt forbids the URL.
+            LimitError: A limit is reached, and there is no cached response.
+            FetchError: The request failed, and there is no cached response.
         """
-        key = _key(url, accept)
-        async with self._alone(key):
-            known = self._known(self.store.new.get(key))
-            if known is not None:
-                self.had += known.good and key not in self._stood
-                return known
+        key = _make_key(url, accept)
+        async with self._lock(key):
+            cached = self._load(self.state.new.get(key))
+            if cached is not None:
+                self.fetched += cached.ok and key not in self._stale
+                return cached
             if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
                 raise RobotsForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
-            old = self.store.old.get(key)
+            old = self.state.old.get(key)
             if probe and old and old.status in (404, 410) and self.clock.wall() - old.at < _WEEK:
-                self.store.new[key] = old
+                self.state.new[key] = old
                 return Response(old.url, old.status)
-            request = Request(url, accept, cap=cap or self.limits.page_bytes, stays=self._stays(stays))
-            answer = await self._asked(key, request, old)
-            self.had += answer.good and key not in self._stood
-            return answer
+            request = Request(
+                url, accept, cap=cap or self.limits.page_bytes, allow_redirect=self._allow_redirect(allow_redirect)
+            )
+            response = await self._request(key, request, old)
+            self.fetched += response.ok and key not in self._stale
+            return response
 
-    def stood_in(self, url: str, accept: str) -> bool:
-        """Tell whether an earlier crawl's answer stands in for that of an address."""
-        return _key(url, accept) in self._stood
+    def is_stale(self, url: str, accept: str) -> bool:
+        """Return whether the response for a URL is one of the last crawl because the request failed."""
+        return _make_key(url, accept) in self._stale
 
-    def before(self, url: str, accept: str) -> CachedResponse | None:
-        """Give what an address answered the last crawl, where that was good."""
-        old = self.store.old.get(_key(url, accept))
+    def last_response(self, url: str, accept: str) -> CachedResponse | None:
+        """Return the successful response of the last crawl for a URL."""
+        old = self.state.old.get(_make_key(url, accept))
         return old if old and old.status == 200 else None
 
     async def robots(self, url: str) -> Robots:
-        """Give what the host of an address asks of crawlers."""
+        """Return the robots.txt rules for a URL's host."""
         host = url_origin(url)
-        async with self._alone(host):
+        async with self._lock(host):
             if host not in self._robots:
-                self._robots[host] = found = await self._read_robots(f"{host}/robots.txt")
-                self.slow_down(host, found.delay)
+                self._robots[host] = robots = await self._fetch_robots(f"{host}/robots.txt")
+                self.on_crawl_delay(host, robots.delay)
         return self._robots[host]
 
     @asynccontextmanager
-    async def _alone(self, key: str) -> AsyncIterator[None]:
-        """Hold whoever asks for the same until it is known."""
+    async def _lock(self, key: str) -> AsyncIterator[None]:
+        """Serialize requests for the same key."""
         lock = self._locks.setdefault(key, anyio.Lock())
         try:
             async with lock:
@@ -142,74 +143,79 @@ class Session:
             if not lock.statistics().tasks_waiting:
                 self._locks.pop(key, None)
 
-    async def _read_robots(self, url: str) -> Robots:
+    async def _fetch_robots(self, url: str) -> Robots:
         key = f"{ACCEPT_ANY} {url}"
-        known, old = self._known(self.store.new.get(key)), self.store.old.get(key)
-        if known is None and old and old.status in (404, 410) and self.clock.wall() - old.at < _DAY:
-            self.store.new[key] = old
-            known = Response(old.url, old.status)
-        if known is None:
+        response, old = self._load(self.state.new.get(key)), self.state.old.get(key)
+        if response is None and old and old.status in (404, 410) and self.clock.wall() - old.at < _DAY:
+            self.state.new[key] = old
+            response = Response(old.url, old.status)
+        if response is None:
             try:
-                known = await self._asked(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES), old)
+                response = await self._request(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES), old)
             except (LimitError, RefusedError):
                 raise
             except FetchError as error:
-                why = str(error).removeprefix(f"{url}: ")
-                return Robots(closed=f"robots.txt cannot be had: {why}")
-        return parse_robots(known.status, known.body, self.agent)
+                reason = str(error).removeprefix(f"{url}: ")
+                return Robots(closed=f"robots.txt cannot be fetched: {reason}")
+        return parse_robots(response.status, response.body, self.agent)
 
-    async def _asked(self, key: str, request: Request, old: CachedResponse | None) -> Response:
-        last = self._known(old) if old and old.status == 200 else None
-        if self._over_a_limit():
+    async def _request(self, key: str, request: Request, old: CachedResponse | None) -> Response:
+        last = self._load(old) if old and old.status == 200 else None
+        if self._check_limits():
             if last is None:
                 raise LimitError(self.stopped)
-            return self._stand_in(key, last, self.stopped)
+            return self._use_stale(key, last, self.stopped)
         if last is not None:
             request = replace(request, etag=last.etag, modified=last.modified)
         self.requests += 1
         try:
-            answer = await self.fetcher.get(request)
+            response = await self.fetcher.get(request)
         except FetchError as error:
             if last is None:
                 raise
-            return self._stand_in(key, last, str(error))
-        if answer.status == 304:
+            return self._use_stale(key, last, str(error))
+        if response.status == 304:
             if last is None or not (last.etag or last.modified):
-                raise FetchError(f"{request.url}: says 304, not modified, without having been asked")
+                raise FetchError(f"{request.url}: status 304 for an unconditional request")
             self.unchanged += 1
-            answer = replace(last, etag=answer.etag or last.etag, modified=answer.modified or last.modified)
-        elif last is not None and not answer.good and answer.status not in (404, 410):
-            return self._stand_in(key, last, f"{request.url}: answers {answer.status}")
-        self.bytes += len(answer.body) if answer.good else 0
-        if answer.good or answer.status in (404, 410):
-            self.store.keep(key, answer, self.clock.wall())
-        return answer
+            response = replace(last, etag=response.etag or last.etag, modified=response.modified or last.modified)
+        elif last is not None and not response.ok and response.status not in (404, 410):
+            return self._use_stale(key, last, f"{request.url}: status {response.status}")
+        self.bytes += len(response.body) if response.ok else 0
+        if response.ok or response.status in (404, 410):
+            self.state.add(key, response, self.clock.wall())
+        return response
 
-    def _stand_in(self, key: str, last: Response, why: str) -> Response:
-        self._stood[key] = why
-        self.store.new[key] = self.store.old[key]
+    def _use_stale(self, key: str, last: Response, reason: str) -> Response:
+        self._stale[key] = reason
+        self.state.new[key] = self.state.old[key]
         return last
 
-    def _known(self, record: CachedResponse | None) -> Response | None:
-        return self.store.answer(record) if record else None
+    def _load(self, record: CachedResponse | None) -> Response | None:
+        return self.state.load_response(record) if record else None
 
-    def _stays(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
-        def stays(url: str) -> bool:
+    def _allow_redirect(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
+        def allow(url: str) -> bool:
             robots = self._robots.get(url_origin(url))
             return inner(url) and (robots is None or robots.allows(url))
 
-        return stays
+        return allow
 
-    def _over_a_limit(self) -> bool:
+    def _check_limits(self) -> bool:
         limits = self.limits
         if self.stopped:
             return True
-        if limits.seconds is not None and self.clock.monotonic() - self._began > limits.seconds:
+        if limits.seconds is not None and self.clock.monotonic() - self._started > limits.seconds:
             self.stopped = f"stopped after {limits.seconds:g} seconds (--max-seconds)"
         elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
             self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
         return bool(self.stopped)
 
 
-def _key(url: str, accept: str) -> str:
+def _make_key(url: str, accept: str) -> str:
     return f"{accept.partition(',')[0]} {url}"
+
+
+_DAY = 24 * 3600.0
+"""Longest time that RFC 9309 lets a robots.txt be cached."""
+_WEEK = 7 * _DAY

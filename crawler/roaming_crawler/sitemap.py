@@ -1,30 +1,85 @@
-"""Reads sitemaps: lists and lists of lists, packed or not; XML without entities."""
+"""Sitemaps: parser without XML entities, and a walk over sitemap indexes."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, field
 
 from lxml import etree
 
+from roaming_crawler.fetch import Response
+from roaming_crawler.scope import canonical_url, url_origin
+from roaming_crawler.sniff import sniff_kind
+
+MAX_SITEMAPS = 200
 MAX_SITEMAP_BYTES = 50_000_000
-"""The bytes that a sitemap may have when it is unpacked, as the protocol says."""
+"""Maximum size of a decompressed sitemap, as the protocol says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The addresses that a sitemap lists, and the sitemaps."""
+    """The URLs of pages and of other sitemaps in a sitemap; `fault` is a problem, as a message."""
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     fault: str = ""
 
 
+@dataclass(slots=True)
+class ListedUrls:
+    """The canonical URLs in all sitemaps of a site, each with the URL of its sitemap, and problems as messages."""
+
+    pages: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+async def collect_sitemaps(
+    get: Callable[[str], Awaitable[Response | None]], roots: Iterable[str], *, expected: Collection[str]
+) -> ListedUrls:
+    """Fetch sitemaps and the sitemaps that they list on the same host.
+
+    Args:
+        get: Fetches a URL; returns None if there is nothing.
+        roots: URLs of the first sitemaps.
+        expected: URLs that robots.txt names: it is reported if one of them is not a sitemap.
+    """
+    found = ListedUrls()
+    queue = list(dict.fromkeys(roots))
+    seen = set(queue)
+    while queue:
+        url = queue.pop(0)
+        response = await get(url)
+        if response is None or sniff_kind(response) == "html":
+            if url in expected:
+                found.notes.append(f"{url}: named by robots.txt, but is no sitemap")
+            continue
+        sitemap = parse_sitemap(response.body)
+        if sitemap.fault:
+            found.notes.append(f"{url}: {sitemap.fault}")
+        for listed in sitemap.urls:
+            if page := canonical_url(listed, response.url):
+                found.pages.append((page, url))
+        for listed in sitemap.sitemaps:
+            nested = canonical_url(listed, response.url)
+            if nested and nested not in seen and url_origin(nested) == url_origin(response.url):
+                if len(seen) >= MAX_SITEMAPS:
+                    found.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
+                    queue.clear()
+                    break
+                seen.add(nested)
+                queue.append(nested)
+    return found
+
+
 def parse_sitemap(data: bytes) -> Sitemap:
-    """Read a sitemap; what is none, or is dangerous to read, has a fault and no addresses."""
+    """Parse a sitemap or a sitemap index in XML or text, gzipped or not.
+
+    Data that is no sitemap, or unsafe to parse, yields a fault and no URLs.
+    """
     if data[:2] == b"\x1f\x8b":
-        unpacked = _unpacked(data)
+        unpacked = _decompress(data)
         if isinstance(unpacked, str):
             return Sitemap(fault=unpacked)
         data = unpacked
@@ -51,11 +106,13 @@ def parse_sitemap(data: bytes) -> Sitemap:
     return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault)
 
 
-def _unpacked(data: bytes) -> bytes | str:
-    """Unpack gzip, and stop at the cap; the error in words."""
-    packed = zlib.decompressobj(zlib.MAX_WBITS | 16)
+def _decompress(data: bytes) -> bytes | str:
+    """Decompress gzip up to the size limit; return a message on failure."""
+    decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
-        unpacked = packed.decompress(data, MAX_SITEMAP_BYTES)
+        unpacked = decompressor.decompress(data, MAX_SITEMAP_BYTES)
     except zlib.error as error:
         return f"not gzip ({error})"
-    return f"more than {MAX_SITEMAP_BYTES // 10**6} MB unpacked; refused" if packed.unconsumed_tail else unpacked
+    if decompressor.unconsumed_tail:
+        return f"more than {MAX_SITEMAP_BYTES // 10**6} MB decompressed; refused"
+    return unpacked

@@ -1,4 +1,4 @@
-"""What an answer really is: told by looking at its bytes, since servers say 200 and `text/markdown` of anything."""
+"""Content type and encoding from the bytes of a response, because servers label anything as `text/markdown`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from roaming_crawler.fetch import Response
 ContentKind = Literal["markdown", "html", "json", "xml", "binary", "nothing"]
 
 
-def sniff_kind(answer: Response) -> ContentKind:
-    """Give what an answer's body is. Markdown is any text that is nothing else."""
-    data = answer.body
+def sniff_kind(response: Response) -> ContentKind:
+    """Return the content type of a response's body. Text of no other type is Markdown."""
+    data = response.body
     if not data.strip():
         return "nothing"
-    head = decode_text(data[:4096], answer.charset).lstrip("\ufeff \t\r\n")
+    head = decode_text(data[:4096], response.charset).lstrip("\ufeff \t\r\n")
     while head.startswith("<!--"):
         end = head.find("-->")
         head = head[end + 3 :].lstrip() if end >= 0 else ""
-    if _HTML.match(head) or (answer.kind in ("text/html", "application/xhtml+xml") and _TAGS.search(head)):
+    if _HTML_START.match(head) or (response.kind in ("text/html", "application/xhtml+xml") and _HTML_TAG.search(head)):
         return "html"
-    if head.startswith("<?xml") or answer.kind in ("application/xml", "text/xml"):
+    if head.startswith("<?xml") or response.kind in ("application/xml", "text/xml"):
         return "html" if "<html" in head.lower() else "xml"
-    if _binary(data):
+    if _is_binary(data):
         return "binary"
     if head.startswith(("{", "[")) and _is_json(data):
         return "json"
@@ -33,45 +33,34 @@ def sniff_kind(answer: Response) -> ContentKind:
 
 
 def decode_text(data: bytes, charset: str = "") -> str:
-    """Give a text's characters: by its byte order mark, as UTF-8, as its server says, else as it looks.
+    """Decode text by its byte order mark, as UTF-8, by the server's charset, or by a guess, in that order.
 
-    In that order: what is valid UTF-8 is nothing else, whatever a server says.
+    UTF-8 comes before the server's charset, because text in another encoding is rarely valid UTF-8.
     """
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut off in mid-character
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # truncated within a character
             return data.decode("utf-8", "ignore")
     if charset:
         try:
             return data.decode(charset)
         except (LookupError, UnicodeDecodeError, ValueError):
             pass
-    from bs4.dammit import UnicodeDammit  # only for those few pages
+    from bs4.dammit import UnicodeDammit  # slow to import, and rarely needed
 
     return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
 
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_HTML = re.compile(r"<(!doctype\s+html|html|head|body|meta|title|script|link)\b", re.IGNORECASE)
-_TAGS = re.compile(r"<(html|head|body|main|article|div|p|h1|nav)\b[^>]*>", re.IGNORECASE)
-
-
-def _binary(data: bytes) -> bool:
+def _is_binary(data: bytes) -> bool:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return False
     head = data[:4096]
-    odd = sum(1 for byte in head if byte < 32 and byte not in b"\t\n\r\f\x1b")
-    return b"\0" in head or odd > len(head) // 20
+    control_chars = sum(1 for byte in head if byte < 32 and byte not in b"\t\n\r\f\x1b")
+    return b"\0" in head or control_chars > len(head) // 20
 
 
 def _is_json(data: bytes) -> bool:
@@ -79,3 +68,14 @@ def _is_json(data: bytes) -> bool:
         return isinstance(json.loads(data), (dict, list))
     except (ValueError, RecursionError):
         return False
+
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_HTML_START = re.compile(r"<(!doctype\s+html|html|head|body|meta|title|script|link)\b", re.IGNORECASE)
+_HTML_TAG = re.compile(r"<(html|head|body|main|article|div|p|h1|nav)\b[^>]*>", re.IGNORECASE)

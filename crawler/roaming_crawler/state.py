@@ -1,7 +1,7 @@
-"""What a crawl remembers, in `DIR/.roaming/`: every answer, so that it can go on after any end, or ask only for news.
+"""State of a crawl in `DIR/.roaming/`: all responses, so that a crawl can be resumed or updated.
 
-A journal takes each answer as it comes; a finished crawl turns it into `state.json`. Bodies lie in files named by their
-digest. Nothing is written but by way of a temporary file and a rename.
+Each response is appended to a journal; a finished crawl replaces the journal by `state.json`. Bodies are files named by
+their digest. All files are written atomically.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ STATE_DIR = ".roaming"
 
 
 class CrawlFolderError(RoamingError):
-    """The folder of a crawl cannot be used."""
+    """The output folder of a crawl cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
-    """An answer without its body: that lies in a file named by its digest. `at` is when it came."""
+    """A response without its body, which is a file named by its digest; `at` is its time in Unix seconds."""
 
     key: str
     url: str
@@ -47,57 +47,70 @@ class CachedResponse:
 
 
 class CrawlState:
-    """The memory of one folder. `old` are the answers of the last finished crawl, `new` those of this one."""
+    """The stored responses of a folder.
+
+    Attributes:
+        old: Responses of the last finished crawl by key.
+        new: Responses of the current crawl by key.
+        site: What the last finished crawl stored about the site.
+        unfinished: Start parameters of an interrupted crawl.
+    """
 
     def __init__(self, folder: Path) -> None:
+        """Load the state of a folder. A damaged state counts as empty."""
         self.folder = folder
-        self.state = folder / STATE_DIR
+        self.path = folder / STATE_DIR
         self.old: dict[str, CachedResponse] = {}
         self.new: dict[str, CachedResponse] = {}
         self.site: dict[str, Any] = {}
         self.unfinished: dict[str, Any] = {}
-        """What the crawl was asked for that never came to its end."""
         self._load()
 
-    def begin(self, asked: dict[str, Any], *, resume: bool, since: float = 0.0) -> None:
-        """Begin a crawl, or go on: with the one that was interrupted, or with what the last one got since then."""
+    def start(self, parameters: dict[str, Any], *, resume: bool, since: float = 0.0) -> None:
+        """Start a crawl, or resume.
+
+        Args:
+            parameters: Start parameters, stored in case of an interruption.
+            resume: Continue an interrupted crawl, or use the last crawl's responses that are newer than `since`.
+            since: Unix time in seconds.
+        """
         if resume and self.unfinished:
-            with self._journal.open("rb+") as file:  # a line that was cut off in mid-air
+            with self._journal.open("rb+") as file:  # remove a truncated last line
                 data = file.read()
                 file.truncate(data.rfind(b"\n") + 1)
         else:
             self.new = {key: record for key, record in self.old.items() if resume and record.at >= since}
-            lines = [_line({"crawl": asked}), *(_line(asdict(record)) for record in self.new.values())]
+            lines = [_to_line({"crawl": parameters}), *(_to_line(asdict(record)) for record in self.new.values())]
             write_atomically(self._journal, b"".join(lines))
-        self.unfinished = asked
+        self.unfinished = parameters
 
-    def keep(self, key: str, answer: Response, at: float) -> None:
-        """Remember an answer: its body first, then the line that speaks of it."""
-        digest = hashlib.sha256(answer.body).hexdigest() if answer.good else ""
-        if digest and not (file := self._body(digest)).exists():
-            write_atomically(file, answer.body)
+    def add(self, key: str, response: Response, at: float) -> None:
+        """Store a response: first its body, then the line in the journal."""
+        digest = hashlib.sha256(response.body).hexdigest() if response.ok else ""
+        if digest and not (file := self._body_file(digest)).exists():
+            write_atomically(file, response.body)
         record = CachedResponse(
             key,
-            answer.url,
-            answer.status,
-            answer.kind,
-            answer.charset,
-            answer.link,
-            answer.etag,
-            answer.modified,
+            response.url,
+            response.status,
+            response.kind,
+            response.charset,
+            response.link,
+            response.etag,
+            response.modified,
             digest,
             at,
         )
         self.new[key] = record
         with self._journal.open("ab") as journal:
-            journal.write(_line(asdict(record)))
+            journal.write(_to_line(asdict(record)))
 
-    def answer(self, record: CachedResponse) -> Response | None:
-        """Give an answer as it was; None where its body is lost or is not what it was."""
+    def load_response(self, record: CachedResponse) -> Response | None:
+        """Return a stored response with its body, or None if the body is missing or damaged."""
         body = b""
         if record.digest:
             try:
-                body = self._body(record.digest).read_bytes()
+                body = self._body_file(record.digest).read_bytes()
             except OSError:
                 return None
             if hashlib.sha256(body).hexdigest() != record.digest:
@@ -107,146 +120,110 @@ class CrawlState:
         )
 
     def finish(self, site: dict[str, Any]) -> None:
-        """End a crawl that came to its end: what it asked for is the state now."""
+        """Replace the stored state by the responses of this crawl."""
         state = {"version": 1, "site": site, "records": [asdict(record) for record in self.new.values()]}
-        write_atomically(self.state / "state.json", json.dumps(state, ensure_ascii=False).encode("utf-8"))
+        write_atomically(self.path / "state.json", json.dumps(state, ensure_ascii=False).encode("utf-8"))
         self._journal.unlink(missing_ok=True)
-        kept = {record.digest for record in self.new.values()}
-        for file in (self.state / "bodies").glob("*/*"):
-            if file.name not in kept:
+        digests = {record.digest for record in self.new.values()}
+        for file in (self.path / "bodies").glob("*/*"):
+            if file.name not in digests:
                 file.unlink(missing_ok=True)
 
-    def give_up(self) -> None:
-        """Forget a first crawl that found nothing: a slip in its address must not take the folder for good."""
+    def discard_first_crawl(self) -> None:
+        """Remove the journal of a first crawl that found nothing, so that the folder is free for another URL."""
         if not self.site:
             self._journal.unlink(missing_ok=True)
 
     @property
     def _journal(self) -> Path:
-        return self.state / "journal.jsonl"
+        return self.path / "journal.jsonl"
 
-    def _body(self, digest: str) -> Path:
-        return self.state / "bodies" / digest[:2] / digest
+    def _body_file(self, digest: str) -> Path:
+        return self.path / "bodies" / digest[:2] / digest
 
     def _load(self) -> None:
         try:
-            state = json.loads((self.state / "state.json").read_bytes())
+            state = json.loads((self.path / "state.json").read_bytes())
             self.site = state["site"]
-            self.old = {record.key: record for record in map(_record, state["records"])}
+            self.old = {record.key: record for record in map(_parse_record, state["records"])}
         except (OSError, ValueError, KeyError, TypeError):
             self.old, self.site = {}, {}
         try:
             lines = self._journal.read_bytes().split(b"\n")[:-1]
             self.unfinished = json.loads(lines[0])["crawl"]
             for line in lines[1:]:
-                record = _record(json.loads(line))
+                record = _parse_record(json.loads(line))
                 self.new[record.key] = record
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            pass  # what follows a torn line is asked for again
+            pass  # responses after a damaged line are requested again
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder for one crawl. Raises StoreError where another one has it, or a link leads out of it."""
+    """Lock a folder for one crawl, and create it if needed.
+
+    Raises:
+        CrawlFolderError: The folder cannot be written to, another crawl uses it, or it contains a symbolic link.
+    """
     state = folder / STATE_DIR
     if folder.exists() and not folder.is_dir():
         raise CrawlFolderError(f"{folder}: is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if state.is_symlink():
-            raise CrawlFolderError(f"{state}: is a link; remove it")
+            raise CrawlFolderError(f"{state}: is a symbolic link; remove it")
         state.mkdir(exist_ok=True)
         lock = os.open(state / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
     except OSError as error:
         raise CrawlFolderError(f"{folder}: cannot be written to ({error.strerror or error})") from None
     try:
         if not try_lock(lock, state / "lock"):
-            raise CrawlFolderError(
-                f"{folder}: another crawl is writing to it; wait for its end, or give another folder"
-            )
-        _clean(folder)
+            raise CrawlFolderError(f"{folder}: another crawl is writing to it; wait for it, or give another folder")
+        _clean_up(folder)
         yield
     finally:
         os.close(lock)
 
 
 def storage_path(path: str) -> str:
-    """Give the path that a page is stored under: its own, where every segment is a harmless name.
+    """Return the path under which a page is stored: its own if all segments are safe file names.
 
-    Any other segment is spelt with harmless characters, and a hash of the whole path tells it from its like.
+    Otherwise unsafe characters are replaced, and a hash of the original path is appended.
     """
     path = canonicalize_path(path)
     segments = path.split("/")
-    named = [segment for segment in segments if segment]
-    if all(map(_harmless, named)) and "//" not in path and not _OURS.match(path):
+    names = [segment for segment in segments if segment]
+    if all(map(_is_safe_name, names)) and "//" not in path and not _OWN_FILES.match(path):
         return path
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in named[:20]]
-    if safe and _OURS.match("/".join([*safe, ""])):
+    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:20]]
+    if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
     return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
 
 
 def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Give each path one under which its files are nobody else's, on file systems that ignore case, too."""
+    """Map each path to one whose files collide with no others, also on case-insensitive file systems."""
     taken: dict[str, str] = {}
     folders: set[str] = set()
     found: dict[str, str] = {}
-    for path in sorted(set(paths), key=lambda one: (one.casefold(), one)):
+    for path in sorted(set(paths), key=lambda path: (path.casefold(), path)):
         chosen = path
-        if not _free(path, taken, folders):
+        if not _is_free(path, taken, folders):
             digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
             chosen = f"{path.rstrip('/')}~{digest}" + ("/" if path.endswith("/") else "")
-        for file in _files(chosen):
+        for file in _page_files(chosen):
             taken[file] = chosen
-            folders.update(file[:at] for at, sign in enumerate(file) if sign == "/")
+            folders.update(file[:at] for at, char in enumerate(file) if char == "/")
         found[path] = chosen
     return found
 
 
-def _free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
-    for file in _files(path):
-        above = (file[:at] for at, sign in enumerate(file) if sign == "/")
-        if file in taken or file in folders or any(folder in taken for folder in above):
-            return False
-    return True
-
-
-def _files(path: str) -> list[str]:
-    files = [markdown_path(path), *([twin] if (twin := short_markdown_path(path)) else [])]
-    return [unicodedata.normalize("NFC", file.casefold()) for file in files]
-
-
-_OURS = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
-_LONGEST = 120
-
-
-def _harmless(segment: str) -> bool:
-    return (
-        bool(re.fullmatch(r"[\w~!$&'()+,;=@ .-]+", segment))
-        and not segment.startswith((".", " "))
-        and not segment.endswith((".", " "))
-        and len(segment.encode("utf-8", "surrogatepass")) <= _LONGEST
-        and not _RESERVED.match(segment)
-    )
-
-
-def _clean(folder: Path) -> None:
-    """Refuse links below the folder, and remove what a killed crawl left half written."""
-    for above, names, files in os.walk(folder):
-        for name in (*names, *files):
-            if os.path.islink(Path(above, name)):  # noqa: PTH114 -- a hundred thousand of them
-                raise CrawlFolderError(f"{Path(above, name)}: is a link, and may lead anywhere; remove it")
-        for name in files:
-            if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
-                Path(above, name).unlink(missing_ok=True)
-
-
 def try_lock(lock: int, file: Path) -> bool:
-    """Lock an open file, unless another process has; it lets go when it ends, however it does.
+    """Lock an open file unless another process has; the lock ends with the process.
 
-    Raises StoreError, which names the file, where the disk that it lies on knows no locks.
+    Raises:
+        CrawlFolderError: The file system does not support locks.
     """
     try:
         _lock(lock)
@@ -270,12 +247,49 @@ def _lock(lock: int) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _line(data: dict[str, Any]) -> bytes:
+def _is_free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
+    for file in _page_files(path):
+        parents = (file[:at] for at, char in enumerate(file) if char == "/")
+        if file in taken or file in folders or any(folder in taken for folder in parents):
+            return False
+    return True
+
+
+def _page_files(path: str) -> list[str]:
+    files = [markdown_path(path), *([short] if (short := short_markdown_path(path)) else [])]
+    return [unicodedata.normalize("NFC", file.casefold()) for file in files]
+
+
+def _is_safe_name(segment: str) -> bool:
+    return (
+        bool(re.fullmatch(r"[\w~!$&'()+,;=@ .-]+", segment))
+        and not segment.startswith((".", " "))
+        and not segment.endswith((".", " "))
+        and len(segment.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
+        and not _WINDOWS_RESERVED.match(segment)
+    )
+
+
+def _clean_up(folder: Path) -> None:
+    """Refuse symbolic links below the folder, and remove temporary files of a killed crawl."""
+    for above, names, files in os.walk(folder):
+        for name in (*names, *files):
+            if os.path.islink(Path(above, name)):  # noqa: PTH114 -- faster for a hundred thousand files
+                raise CrawlFolderError(f"{Path(above, name)}: is a symbolic link; remove it")
+        for name in files:
+            if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
+                Path(above, name).unlink(missing_ok=True)
+
+
+def _to_line(data: dict[str, Any]) -> bytes:
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
-_NAMES = {field.name for field in fields(CachedResponse)}
+def _parse_record(data: dict[str, Any]) -> CachedResponse:
+    return CachedResponse(**{name: value for name, value in data.items() if name in _RECORD_FIELDS})
 
 
-def _record(data: dict[str, Any]) -> CachedResponse:
-    return CachedResponse(**{name: value for name, value in data.items() if name in _NAMES})
+_RECORD_FIELDS = {field.name for field in fields(CachedResponse)}
+_OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
+_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
+_MAX_NAME_BYTES = 120

@@ -1,8 +1,8 @@
-"""The endpoint of a store of many sites: listed, searched and opened over HTTP, and as tools for MCP clients.
+"""HTTP application of a store: lists, searches and opens sites, and offers the tools to MCP clients.
 
-    app = create_store_app(Collection("s3://docs/store"), Policy(hosts=("docs.example",)))
+    app = create_store_app(Collection("s3://docs/store"), RequestPolicy(hosts=("docs.example",)))
 
-It answers no questions: a site of the store, served by itself, does.
+It answers no questions; `roaming serve STORE/SITE` answers those about one site.
 """
 
 from __future__ import annotations
@@ -47,41 +47,51 @@ DEFAULT_SITES = 50
 
 
 def create_store_app(collection: Collection, policy: RequestPolicy, *, key: bytes = b"") -> ASGIApp:
-    """Give the application; `key` hides visitors in counters."""
+    """Return the ASGI application of a store.
+
+    Args:
+        collection: The sites.
+        policy: Which requests are accepted.
+        key: Hashes the addresses of clients in counters.
+    """
     metrics = make_metrics()
     routes = _Routes(collection, metrics)
-    listed = [Route(one.path, getattr(routes, one.name), methods=[one.method], name=one.name) for one in OPERATIONS]
-    listed += [Route(path, _answers_one_site, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
-    tools = _tools(collection, policy)
-    if tools is not None:
-        listed.append(Route("/mcp", tools))
+    listed = [
+        Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
+        for operation in OPERATIONS
+    ]
+    listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
+    mcp = _create_mcp_endpoint(collection, policy)
+    if mcp is not None:
+        listed.append(Route("/mcp", mcp))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with tools.run() if tools is not None else nullcontext(), anyio.create_task_group() as group:
-            group.start_soon(_look, collection)
+        async with mcp.run() if mcp is not None else nullcontext(), anyio.create_task_group() as group:
+            group.start_soon(_refresh, collection)
             yield
             group.cancel_scope.cancel()
 
     application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     application.router.redirect_slashes = False
-    gate = QuotaLimiter(AnswerQuota(), secret=key)  # nobody is answered: it knows visitors by their hashes
-    return MetricsMiddleware(RequestGuard(application, policy, gate, refused=MetricsRecorder(metrics).refusal), metrics)
+    limiter = QuotaLimiter(AnswerQuota(), secret=key)  # no answers: only to hash the addresses of clients
+    guard = RequestGuard(application, policy, limiter, refused=MetricsRecorder(metrics).refusal)
+    return MetricsMiddleware(guard, metrics)
 
 
-async def _look(collection: Collection) -> None:
-    """Look at the store now and then, so that nobody who asks waits for it where it is out of reach."""
+async def _refresh(collection: Collection) -> None:
+    """Refresh the catalog in the background, so that requests do not wait for a store that cannot be reached."""
     while True:
-        await anyio.sleep(collection.every / 2)
-        await run_in_thread(collection.look)
+        await anyio.sleep(collection.refresh_seconds / 2)
+        await run_in_thread(collection.refresh)
 
 
-async def _answers_one_site(request: Request) -> Response:
+async def _refuse_question(request: Request) -> Response:
     raise ProblemError(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
 
 
-def _tools(collection: Collection, policy: RequestPolicy) -> McpEndpoint | None:
-    """Give the tools for MCP clients, where the package for them is installed."""
+def _create_mcp_endpoint(collection: Collection, policy: RequestPolicy) -> McpEndpoint | None:
+    """Return the endpoint for MCP clients if the package is installed."""
     if find_spec("mcp") is None:
         return None
     return McpEndpoint(
@@ -95,105 +105,110 @@ def _tools(collection: Collection, policy: RequestPolicy) -> McpEndpoint | None:
 
 @dataclass(slots=True)
 class _Routes:
-    """One method for each operation, under its name."""
+    """The operations of the API, one method each."""
 
     collection: Collection
-    measured: Metrics
+    recorded: Metrics
     description: bytes = field(init=False)
-    turns: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+    locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+    """One lock per client."""
 
     def __post_init__(self) -> None:
         self.description = json.dumps(describe_operations(OPERATIONS, title="mkdocs-roaming", schemas=SCHEMAS)).encode()
 
     async def list_sites(self, request: Request) -> Response:
-        """List the sites, or those that words are about."""
+        """List the sites, or those that match words."""
         query = request.query_params
         words, after, limit = query.get("q"), query.get("after", ""), query.get("limit")
-        told = await self._told(request, lambda: _sites(self.collection, words, after, limit))
-        return respond_with_etag(request, encode_json(told.data), JSON)
+        payload = await self._compute(request, lambda: _list_sites(self.collection, words, after, limit))
+        return respond_with_etag(request, encode_json(payload.data), JSON)
 
     async def read_outline(self, request: Request) -> Response:
-        """Give the list of sites as text, or the outline of one, or a branch of it."""
+        """Return the list of sites as text, or the outline of one, or a branch of it."""
         id_ = request.query_params.get("id")
-        return respond_negotiated(request, await self._told(request, lambda: _outline(self.collection, id_)))
+        payload = await self._compute(request, lambda: _read_outline(self.collection, id_))
+        return respond_negotiated(request, payload)
 
     async def read_section(self, request: Request) -> Response:
-        """Give a section opened."""
+        """Return a section."""
         id_, part = request.path_params["id"], request.query_params.get("part")
-        return respond_negotiated(request, await self._told(request, lambda: _section(self.collection, id_, part)))
+        payload = await self._compute(request, lambda: _read_section(self.collection, id_, part))
+        return respond_negotiated(request, payload)
 
     async def search_sections(self, request: Request) -> Response:
-        """Give what search finds."""
+        """Return search results."""
         query, limit = request.query_params.get("q", ""), request.query_params.get("limit")
-        told = await self._told(request, lambda: _hits(self.collection, query, limit))
-        return respond_with_etag(request, encode_json(told.data), JSON)
+        payload = await self._compute(request, lambda: _search(self.collection, query, limit))
+        return respond_with_etag(request, encode_json(payload.data), JSON)
 
     async def health(self, request: Request) -> Response:
-        """Tell how many sites are there to be read, and whether the store is out of reach; at once."""
-        count, generation, stale = self.collection.standing()
-        told = {"status": "stale" if stale else "ok", "sites": count, "digest": generation}
-        return Response(encode_json(told), media_type=JSON, headers={"cache-control": "no-store"})
+        """Return the number of readable sites, and whether the store is unreachable, without waiting for it."""
+        count, generation, is_stale = self.collection.health()
+        data = {"status": "stale" if is_stale else "ok", "sites": count, "digest": generation}
+        return Response(encode_json(data), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def metrics(self, request: Request) -> Response:
-        """Give the counters."""
-        text = encode_text(self.measured.text())
+        """Return the metrics."""
+        text = encode_text(self.recorded.text())
         return Response(text, media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
-        """Give the description of the endpoint."""
+        """Return the OpenAPI description."""
         return respond_with_etag(request, self.description, JSON)
 
-    async def _told(self, request: Request, tell: Callable[[], Payload]) -> Payload:
-        """Give what takes more than a moment to tell: in a thread, and for each visitor one at a time."""
-        turn = self.turns.setdefault(get_client(request.scope), anyio.Lock(fast_acquire=True))
-        async with turn:
+    async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
+        """Compute a response in a thread, one at a time per client."""
+        lock = self.locks.setdefault(get_client(request.scope), anyio.Lock(fast_acquire=True))
+        async with lock:
             try:
-                return await run_in_thread(tell, None if self.collection.is_remote else compute_limiter())
+                return await run_in_thread(make, None if self.collection.is_remote else compute_limiter())
             except SiteNotFoundError as error:
                 raise ProblemError(404, "no_site", f"There is no site {error.key!r}; /v1/sites lists them.") from None
             except SiteNotCrawledError as error:
                 raise ProblemError(404, "not_crawled", f"{error.public_message}.") from None
 
 
-def _sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Payload:
-    most = parse_count(limit, "limit", DEFAULT_SITES, MAX_SITES)
+def _list_sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Payload:
+    count = parse_count(limit, "limit", DEFAULT_SITES, MAX_SITES)
     if words is not None:
-        found = collection.rank(validate_question(words), most, worth=0.0)
-        shown = [_site(one.key, one.entry, one.state) for one in found]
-        return Payload({"sites": shown, "next": None, "digest": collection.generation})
+        ranked = collection.rank(validate_question(words), count, min_score=0.0)
+        sites = [_describe_site(site.key, site.entry, site.state) for site in ranked]
+        return Payload({"sites": sites, "next": None, "digest": collection.generation})
     if len(after) > MAX_SITE_KEY_CHARS:
         raise ProblemError(422, "bad_key", f"`after` is the key of a site: {MAX_SITE_KEY_CHARS} characters at most.")
-    records = [one for one in collection.records() if one.entry is not None and one.key > after]
-    shown = [_site(one.key, one.entry, one.state) for one in records[:most] if one.entry is not None]
-    more = records[most - 1].key if len(records) > most else None
-    return Payload({"sites": shown, "next": more, "digest": collection.generation})
+    records = [record for record in collection.records() if record.entry is not None and record.key > after]
+    sites = [
+        _describe_site(record.key, record.entry, record.state) for record in records[:count] if record.entry is not None
+    ]
+    last = records[count - 1].key if len(records) > count else None
+    return Payload({"sites": sites, "next": last, "digest": collection.generation})
 
 
-def _site(key: str, entry: CatalogEntry, state: str) -> dict[str, object]:
-    told = {name: getattr(entry, name) for name in ("title", "summary", "url", "language", "pages", "sections")}
-    return {"site": key, **told, "digest": entry.digest, "crawled": entry.crawled, "state": state}
+def _describe_site(key: str, entry: CatalogEntry, state: str) -> dict[str, object]:
+    fields = {name: getattr(entry, name) for name in ("title", "summary", "url", "language", "pages", "sections")}
+    return {"site": key, **fields, "digest": entry.digest, "crawled": entry.crawled, "state": state}
 
 
-def _outline(collection: Collection, id_: str | None) -> Payload:
-    found = StoreNavigator(collection).outlined(id_)
+def _read_outline(collection: Collection, id_: str | None) -> Payload:
+    found = StoreNavigator(collection).outline(id_)
     if isinstance(found, ToolError):
         raise ProblemError(404, "no_section", " ".join(found.message.split()))
     text = found.text
     return Payload({"digest": collection.generation, "tokens": estimate_tokens(text), "outline": text}, lambda: text)
 
 
-def _section(collection: Collection, id_: str, part: str | None) -> Payload:
-    opened = _opened(collection, id_)
-    told = build_section(Deployment(opened.library, opened.search), id_, part, above=site_label(opened))
-    return Payload({**told.data, "site": opened.key, "crawled": opened.entry.crawled}, told.markdown)
+def _read_section(collection: Collection, id_: str, part: str | None) -> Payload:
+    site = _open_site(collection, id_)
+    payload = build_section(Deployment(site.library, site.search), id_, part, above=site_label(site))
+    return Payload({**payload.data, "site": site.key, "crawled": site.entry.crawled}, payload.markdown)
 
 
-def _opened(collection: Collection, id_: str) -> OpenSite:
-    """Open the site that an id names; raises Refused where it names none."""
-    named = split_id(id_)
+def _open_site(collection: Collection, id_: str) -> OpenSite:
+    """Open the site of an id, or raise ProblemError."""
+    parts = split_id(id_)
     try:
-        if named is not None:
-            return collection.open(named[0])
+        if parts is not None:
+            return collection.open(parts[0])
     except SiteNotFoundError:
         pass
     raise ProblemError(
@@ -201,20 +216,20 @@ def _opened(collection: Collection, id_: str) -> OpenSite:
     )
 
 
-def _hits(collection: Collection, query: str, limit: str | None) -> Payload:
-    query, most = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
-    validate_question(collection.asks(query))
-    told = [
+def _search(collection: Collection, query: str, limit: str | None) -> Payload:
+    query, count = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
+    validate_question(collection.strip_site(query))
+    hits = [
         {
-            "id": one.hit.place.id,
-            "title": one.hit.place.section.title,
-            "path": list(one.library.sections.breadcrumb(one.hit.place)),
-            "url": one.library.sections.url(one.hit.place),
-            "snippet": one.hit.snippet,
-            "score": round(one.score, 4),
-            "site": one.site.key,
-            "crawled": one.site.entry.crawled,
+            "id": found.hit.place.id,
+            "title": found.hit.place.section.title,
+            "path": list(found.library.sections.breadcrumb(found.hit.place)),
+            "url": found.library.sections.url(found.hit.place),
+            "snippet": found.hit.snippet,
+            "score": round(found.score, 4),
+            "site": found.site.key,
+            "crawled": found.site.entry.crawled,
         }
-        for one in collection.find(query, limit=most)
+        for found in collection.find(query, limit=count)
     ]
-    return Payload({"query": query, "hits": told, "digest": collection.generation})
+    return Payload({"query": query, "hits": hits, "digest": collection.generation})

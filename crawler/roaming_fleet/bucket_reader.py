@@ -1,4 +1,4 @@
-"""A published site in an object store, as a library's source of bytes."""
+"""Reads a published site from a bucket."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, MAX_MARKDOWN_BYTES, MissingFileError, safe_path
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError, is_bucket_url
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, is_bucket_url, open_bucket
 
 
 class BucketReader:
-    """A published site below a bucket's prefix. An object is as it was written last: there are no caches to pass."""
+    """Reader of a published site below a bucket's prefix. There is no cache to bypass, so `cache_key` is ignored."""
 
     is_remote = True
 
     def __init__(self, where: str, bucket: Bucket | None = None) -> None:
+        """Open the bucket.
+
+        Raises:
+            LibraryError: It cannot be opened.
+        """
         self.where = where if where.endswith("://") else where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
         try:
             self._bucket = bucket or open_bucket_for_reading(self.where)
@@ -25,15 +29,15 @@ class BucketReader:
             raise LibraryError(str(error)) from None
 
     def manifest(self, cache_key: str = "") -> bytes:
-        """Give roaming/manifest.json."""
+        """Return the manifest."""
         return self._get(MANIFEST_PATH, MAX_MANIFEST_BYTES)
 
     def file(self, path: str, cache_key: str = "") -> bytes:
-        """Give a file below the prefix."""
+        """Return a file below the prefix."""
         return self._get(safe_path(path, self.where), MAX_MARKDOWN_BYTES)
 
     def version(self) -> str:
-        """Return the tag of the manifest, another one after every upload; empty where there is none."""
+        """Return the tag of the manifest, which changes with each upload; empty if there is no manifest."""
         try:
             blobs = self._bucket.list(MANIFEST_PATH.rpartition("/")[0])
             return next((blob.tag for blob in blobs if blob.path == MANIFEST_PATH), "")
@@ -70,17 +74,17 @@ def open_bucket_site(where: str) -> Library:
 
 
 def open_bucket_for_reading(where: str | Path) -> Bucket:
-    """Give the bucket that an address or a folder's path names, for those who wait for an answer.
+    """Return the bucket for a URL or a folder, with short time-outs for interactive use.
 
-    What fails is tried again for some seconds, not for the minutes that a crawl has. Raises BucketError as
-    `open_bucket` does.
+    Raises:
+        BucketError: See `open_bucket`.
     """
     if not isinstance(where, str) or not is_bucket_url(where):
         return open_bucket(where)
-    from roaming_fleet.buckets.objects import ObjectBucket  # the extra [fleet]
+    from roaming_fleet.buckets.objects import ObjectBucket  # needs obstore
 
-    return ObjectBucket.at(where, silence=_SILENCE, patience=_PATIENCE)
+    return ObjectBucket.from_url(where, silence=_SILENCE_SECONDS, patience=_RETRY_SECONDS)
 
 
-_SILENCE = 20.0
-_PATIENCE = 10.0
+_SILENCE_SECONDS = 20.0
+_RETRY_SECONDS = 10.0

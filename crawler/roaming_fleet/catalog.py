@@ -1,10 +1,10 @@
-"""The catalogue of a store, brought up to date: only the records that changed since are read.
+"""The catalog of a store: an index over its sites, updated from the records that have changed.
 
-    .fleet/catalogue/sites-<of>.jsonl      a line a site, without the words it is found by
-    .fleet/catalogue/terms-<of>-<at>.json  which sites hold a word: a part of all words each
-    .fleet/catalogue/head.json             the keys of the sites, and what belongs together (<of>); written last
+    .fleet/catalogue/sites-<generation>.jsonl         a line per site, without search terms
+    .fleet/catalogue/terms-<generation>-<shard>.json  postings: the sites of each term
+    .fleet/catalogue/head.json                        the keys of the sites and the generation; written last
 
-Words are spread over the parts by their hash, so a question reads one part for each of its words.
+Terms are distributed over shards by a hash, so a query reads one shard per term.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, parse_record, read_record
 
 VERSION = 1
 NAME_PREFIX = "="
-"""Stands before a term of a site's name."""
+"""Prefix of the terms of site names."""
 
 Postings = dict[str, "array[int]"]
+"""Alternating site numbers and weights by term."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebuildStats:
-    """What bringing a catalogue up to date came to."""
+    """Result of an update: the number of sites, of records read, and of removed sites."""
 
     sites: int
     read: int
@@ -42,7 +43,16 @@ class RebuildStats:
 
 @dataclass(slots=True)
 class CatalogHead:
-    """What is read first of a catalogue; sites are numbered as their keys stand here."""
+    """The head of a catalog.
+
+    Attributes:
+        generation: Id of this catalog, part of its file names.
+        before: Generation of the previous catalog.
+        shards: Number of shards, a power of two.
+        languages: Languages of the sites, most frequent first.
+        keys: Keys of the sites; a site's number is its position.
+        lengths: Sums of the weights of each site's terms.
+    """
 
     generation: str = ""
     before: str = ""
@@ -53,15 +63,15 @@ class CatalogHead:
 
 
 def rebuild_catalog(bucket: Bucket) -> RebuildStats:
-    """Bring the catalogue of a store up to date, or make it anew where it is broken. One at a time may do so."""
+    """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold its lease."""
     try:
-        return _rebuilt(bucket, read_head(bucket) or CatalogHead())
+        return _update(bucket, read_head(bucket) or CatalogHead())
     except (BlobNotFoundError, ValueError, KeyError, TypeError):
-        return _rebuilt(bucket, CatalogHead())
+        return _update(bucket, CatalogHead())
 
 
 def read_head(bucket: Bucket) -> CatalogHead | None:
-    """Give a catalogue's head; None where there is none that can be read."""
+    """Return the head of the catalog, or None if it is missing or damaged."""
     try:
         data = json.loads(bucket.get(HEAD_PATH))
         return CatalogHead(**data["head"]) if data["version"] == VERSION else None
@@ -70,139 +80,144 @@ def read_head(bucket: Bucket) -> CatalogHead | None:
 
 
 def read_records(bucket: Bucket) -> Iterator[SiteRecord]:
-    """Give what the catalogue tells of every site, in the order of their keys, without the words they are found by.
+    """Yield the records in the catalog in the order of their keys, without search terms.
 
-    Raises BucketError where there is no catalogue, or a broken one.
+    Raises:
+        BucketError: The catalog is missing or damaged.
     """
     head = read_head(bucket)
     if head is None:
         raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
     try:
-        yield from map(parse_record, _lines(bucket, head))
+        yield from map(parse_record, _read_lines(bucket, head))
     except ValueError:
-        raise BucketError(f"{bucket.where}: its catalogue is broken; crawl its sites again") from None
+        raise BucketError(f"{bucket.where}: its catalog is damaged; crawl its sites again") from None
 
 
-def read_shard(bucket: Bucket, head: CatalogHead, at: int) -> dict[str, list[int]]:
-    """Give a part of the words: of each, the sites that hold it, a number and a weight in turns."""
-    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, at)))
+def read_shard(bucket: Bucket, head: CatalogHead, shard: int) -> dict[str, list[int]]:
+    """Return a shard: alternating site numbers and weights by term."""
+    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, shard)))
     return found
 
 
 def shard_number(term: str, shards: int) -> int:
-    """Give which part a term belongs to; twice as many parts part each of them in two."""
+    """Return the shard of a term. When the number of shards doubles, each shard is divided in two."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
 
 
-def _rebuilt(bucket: Bucket, head: CatalogHead) -> RebuildStats:
-    lines = {line["key"]: line for line in _lines(bucket, head)}
-    now = {PurePosixPath(kept.path).stem: kept.tag for kept in bucket.list(RECORDS_DIR) if kept.path.endswith(".json")}
-    keys = sorted(now)
-    stale = [key for key in keys if lines.get(key, {}).get("tag") != now[key]]
-    gone = len(head.keys) - len(set(head.keys) & set(keys))
-    if head.generation and not stale and not gone:
+def _update(bucket: Bucket, old: CatalogHead) -> RebuildStats:
+    lines = {line["key"]: line for line in _read_lines(bucket, old)}
+    tags = {PurePosixPath(blob.path).stem: blob.tag for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json")}
+    keys = sorted(tags)
+    stale = [key for key in keys if lines.get(key, {}).get("tag") != tags[key]]
+    gone = len(old.keys) - len(set(old.keys) & set(keys))
+    if old.generation and not stale and not gone:
         return RebuildStats(len(keys), 0, 0)
-    number = {key: at for at, key in enumerate(keys)}
-    shards = [Postings() for _ in range(_shards(len(keys)))]
+    numbers = {key: number for number, key in enumerate(keys)}
+    shards = [Postings() for _ in range(_shard_count(len(keys)))]
     lengths = [0] * len(keys)
-    for record in _read(bucket, stale):
-        at = number[record.key]
-        lengths[at] = _add(shards, at, record)
-        lines[record.key] = {"tag": now[record.key], "length": lengths[at], **_told(record)}
+    for record in _read_records(bucket, stale):
+        number = numbers[record.key]
+        lengths[number] = _add_terms(shards, number, record)
+        lines[record.key] = {"tag": tags[record.key], "length": lengths[number], **_without_terms(record)}
     changed = set(stale)
-    moved = [-1 if key in changed else number.get(key, -1) for key in head.keys]
+    new_numbers = [-1 if key in changed else numbers.get(key, -1) for key in old.keys]
     for key in keys:
         if key not in changed:
-            lengths[number[key]] = lines[key]["length"]
-    spoken = Counter(entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry")))
-    languages = sorted(spoken, key=lambda language: (-spoken[language], language))
-    made = CatalogHead("", head.generation, len(shards), languages, keys, lengths)
-    _write(bucket, made, shards, head, moved, [lines[key] for key in keys if key in lines])
+            lengths[numbers[key]] = lines[key]["length"]
+    counts = Counter(entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry")))
+    languages = sorted(counts, key=lambda language: (-counts[language], language))
+    head = CatalogHead("", old.generation, len(shards), languages, keys, lengths)
+    _write(bucket, head, shards, old, new_numbers, [lines[key] for key in keys if key in lines])
     return RebuildStats(len(keys), len(stale), gone)
 
 
-def _shards(sites: int) -> int:
-    return min(_MOST, 1 << max(0, (sites - 1) // _TOGETHER).bit_length())
+def _shard_count(sites: int) -> int:
+    return min(_MAX_SHARDS, 1 << max(0, (sites - 1) // _SITES_PER_SHARD).bit_length())
 
 
-def _add(shards: list[Postings], at: int, record: SiteRecord) -> int:
-    """Add a site's words; give how long it is."""
+def _add_terms(shards: list[Postings], number: int, record: SiteRecord) -> int:
+    """Add a site's terms, and return the sum of their weights."""
     if record.entry is None:
         return 0
     entry = record.entry
-    each = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
-    each += [(NAME_PREFIX + term, 100 // len(entry.names)) for term in entry.names]
-    for term, weight in each:
-        shards[shard_number(term, len(shards))].setdefault(term, array("I")).extend((at, weight))
+    weights = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
+    weights += [(NAME_PREFIX + term, 100 // len(entry.names)) for term in entry.names]
+    for term, weight in weights:
+        shards[shard_number(term, len(shards))].setdefault(term, array("I")).extend((number, weight))
     return round(sum(entry.terms.values()))
 
 
 def _write(
     bucket: Bucket,
-    made: CatalogHead,
+    head: CatalogHead,
     shards: list[Postings],
     old: CatalogHead,
-    moved: list[int],
+    new_numbers: list[int],
     lines: list[dict[str, Any]],
 ) -> None:
-    told = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
+    """Write a catalog: the shards with the unchanged postings of the old one, the lines, and then the head."""
+    data = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
     tags = [[line["key"], line["tag"]] for line in lines]
-    made.generation = hashlib.sha256(json.dumps([made.shards, made.keys, tags]).encode()).hexdigest()[:12]
-    for at, shard in enumerate(shards):
+    head.generation = hashlib.sha256(json.dumps([head.shards, head.keys, tags]).encode()).hexdigest()[:12]
+    for number, shard in enumerate(shards):
         if old.generation:
-            for other in range(at % old.shards, old.shards, made.shards):
-                _carry_over(read_shard(bucket, old, other), shard, moved, at, made.shards)
-        data = {term: list(held) for term, held in sorted(shard.items())}
-        shards[at] = Postings()
+            for other in range(number % old.shards, old.shards, head.shards):
+                _copy_postings(read_shard(bucket, old, other), shard, new_numbers, number, head.shards)
+        postings = {term: list(pairs) for term, pairs in sorted(shard.items())}
+        shards[number] = Postings()
         bucket.put(
-            _shard_path(made.generation, at), json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+            _shard_path(head.generation, number),
+            json.dumps(postings, ensure_ascii=False, separators=(",", ":")).encode(),
         )
-    bucket.put(_list_path(made.generation), told)
-    bucket.put(HEAD_PATH, json.dumps({"version": VERSION, "head": asdict(made)}, ensure_ascii=False).encode())
-    keep = {made.generation, made.before}  # whoever reads the one before may go on with it
-    stale = [kept.path for kept in bucket.list(f"{FLEET_DIR}/catalogue") if _generation(kept.path) not in (*keep, "")]
-    bucket.delete(stale)
+    bucket.put(_list_path(head.generation), data)
+    bucket.put(HEAD_PATH, json.dumps({"version": VERSION, "head": asdict(head)}, ensure_ascii=False).encode())
+    keep = (head.generation, head.before, "")  # readers may still use the previous catalog
+    blobs = bucket.list(f"{FLEET_DIR}/catalogue")
+    bucket.delete([blob.path for blob in blobs if _generation(blob.path) not in keep])
 
 
-def _carry_over(source: dict[str, list[int]], shard: Postings, moved: list[int], at: int, shards: int) -> None:
-    """Take what an older catalogue says of sites that did not change, by their numbers now."""
-    for term, held in source.items():
-        if shard_number(term, shards) != at:
+def _copy_postings(
+    source: dict[str, list[int]], shard: Postings, new_numbers: list[int], number: int, shards: int
+) -> None:
+    """Copy the postings of unchanged sites from an old shard, with their new numbers."""
+    for term, pairs in source.items():
+        if shard_number(term, shards) != number:
             continue
-        kept = array("I")
-        for number, weight in zip(held[0::2], held[1::2], strict=True):
-            if moved[number] >= 0:
-                kept.extend((moved[number], weight))
-        if kept:
-            shard[term] = _in_order(kept + shard[term]) if term in shard else _in_order(kept)
+        copied = array("I")
+        for site, weight in zip(pairs[0::2], pairs[1::2], strict=True):
+            if new_numbers[site] >= 0:
+                copied.extend((new_numbers[site], weight))
+        if copied:
+            shard[term] = _sort_pairs(copied + shard[term]) if term in shard else _sort_pairs(copied)
 
 
-def _in_order(held: array[int]) -> array[int]:
-    pairs = sorted(zip(held[0::2], held[1::2], strict=True))
-    return array("I", [each for pair in pairs for each in pair])
+def _sort_pairs(flat: array[int]) -> array[int]:
+    pairs = sorted(zip(flat[0::2], flat[1::2], strict=True))
+    return array("I", [value for pair in pairs for value in pair])
 
 
-def _lines(bucket: Bucket, head: CatalogHead) -> Iterator[dict[str, Any]]:
+def _read_lines(bucket: Bucket, head: CatalogHead) -> Iterator[dict[str, Any]]:
     if head.generation:
         yield from map(json.loads, bucket.get(_list_path(head.generation)).splitlines())
 
 
-def _told(record: SiteRecord) -> dict[str, Any]:
+def _without_terms(record: SiteRecord) -> dict[str, Any]:
     return asdict(replace(record, entry=record.entry and replace(record.entry, terms={}, names=())))
 
 
-def _read(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
-    """Read records, several at once where each waits for a network; a broken one is left out."""
-    todo = iter(keys)
-    with ThreadPoolExecutor(16 if bucket.is_remote else 1) as several:
-        while some := list(islice(todo, 256)):
-            for record in several.map(lambda key: read_record(bucket, key), some):
+def _read_records(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
+    """Read records, concurrently if that waits for a network. Damaged ones are left out."""
+    remaining = iter(keys)
+    with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
+        while batch := list(islice(remaining, 256)):
+            for record in threads.map(lambda key: read_record(bucket, key), batch):
                 if record is not None:
                     yield record
 
 
-def _shard_path(generation: str, at: int) -> str:
-    return f"{FLEET_DIR}/catalogue/terms-{generation}-{at:04}.json"
+def _shard_path(generation: str, shard: int) -> str:
+    return f"{FLEET_DIR}/catalogue/terms-{generation}-{shard:04}.json"
 
 
 def _list_path(generation: str) -> str:
@@ -214,5 +229,5 @@ def _generation(path: str) -> str:
     return name.split("-")[1] if "-" in name else ""
 
 
-_TOGETHER = 64  # sites: so a part of the words is read in a few milliseconds
-_MOST = 4096
+_SITES_PER_SHARD = 64  # a shard is read in a few milliseconds then
+_MAX_SHARDS = 4096

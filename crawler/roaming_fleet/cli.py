@@ -1,4 +1,4 @@
-"""Many sites in one store: crawled (`roaming crawl --many`) and listed (`roaming sites`)."""
+"""Commands for many sites: `roaming sites`, and the implementation of `roaming crawl --many`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,67 +18,52 @@ from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, print_j
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
-    from roaming_crawler.crawl import CrawlConfig
+    from roaming_crawler.config import CrawlConfig
 
     from roaming_fleet.records import SiteRecord
     from roaming_fleet.report import RunReport
     from roaming_fleet.runner import Engine
 
-_MOST_SHOWN = 20
 
-
-def many_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a crawl of many sites."""
-    options = (
-        click.option(
-            "--many",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Crawl the sites that this file lists: an address a line, and a name.",
-        ),
-        click.option(
-            "--engine",
-            metavar="dask[=ADDRESS]",
-            help="With --many: crawl in processes of Dask, started here or known to a scheduler (tcp://…).",
-        ),
-        click.option(
-            "--at-once", type=click.IntRange(1, 256), default=4, show_default=True, help="With --many: hosts at once."
-        ),
-        click.option(
-            "--refresh-older-than", metavar="AGE", help="With --many: sites crawled so long ago: 7d, 12h, 30m."
-        ),
-        click.option(
-            "--scratch",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="With --many and a bucket: crawl here before it is uploaded. Else in the temporary folder.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def crawl_sites(file: Path, store: str, how: CrawlConfig, given: dict[str, Any], *, as_json: bool) -> None:
-    """Crawl the sites of a file into a store, and show what came of it."""
-    from roaming_crawler.cli import show_progress
+def crawl_sites(
+    file: Path,
+    store: str,
+    config: CrawlConfig,
+    *,
+    engine: str | None,
+    at_once: int,
+    refresh_older_than: str | None,
+    scratch: Path | None,
+    as_json: bool,
+) -> None:
+    """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
+    from roaming_crawler.cli import print_event_as_json
 
     from roaming_fleet.runner import crawl_many
     from roaming_fleet.sites_file import read_sites_file
     from roaming_fleet.staging import default_staging_dir
 
-    if how.name or how.description or how.resume or how.area.prefix:
-        raise UsageError("--name, --description, --prefix and --resume are about one site; leave them out with --many")
-    how = replace(
-        how, options=replace(how.options, section_files=False)
-    )  # nine in ten of the files, for no reader here
+    if config.name or config.description or config.resume or config.scope.prefix:
+        raise UsageError(
+            "--name, --description, --prefix and --resume apply to a single site; leave them out with --many"
+        )
+    # Files of single sections are nine in ten of all files, and no reader of a store uses them.
+    config = replace(config, options=replace(config.options, section_files=False))
     sites = read_sites_file(file)
-    scratch = (given["scratch"] or default_staging_dir()).absolute()
-    age = _age(given["refresh_older_than"])
-    engine = _engine(given["engine"], given["at_once"], how)
-    with show_progress(as_json) as tell, _interrupted_by_signals():
-        show = tell if as_json else _tell
-        report = crawl_many(sites, store, how, engine, scratch=scratch, older_than=age, tell=show)
+    older_than = _parse_age(refresh_older_than)
+    run_engine = _make_engine(engine, at_once, config)
+    with _signals_as_interrupts():
+        report = crawl_many(
+            sites,
+            store,
+            config,
+            run_engine,
+            scratch=(scratch or default_staging_dir()).absolute(),
+            older_than=older_than,
+            on_event=print_event_as_json if as_json else _print_event,
+        )
     if not as_json:
-        _show(report, store)
+        _print_report(report, store)
     if report.stopped:
         raise UsageError(report.stopped)
     if report.failed and not report.new + report.changed + report.same + report.fresh:
@@ -86,36 +71,36 @@ def crawl_sites(file: Path, store: str, how: CrawlConfig, given: dict[str, Any],
 
 
 @contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Take a request to end, and a terminal that was closed, for Ctrl-C: what is under way is left in order."""
-    named = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {each: signal.getsignal(each) for each in named}
-    for each in named:
-        if before[each] is not signal.SIG_IGN:  # nohup
-            signal.signal(each, signal.default_int_handler)
+def _signals_as_interrupts() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the run stops in order."""
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in signals}
+    for number in signals:
+        if before[number] is not signal.SIG_IGN:  # set by nohup
+            signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        for each in named:
-            signal.signal(each, before[each])
+        for number in signals:
+            signal.signal(number, before[number])
 
 
-def _engine(named: str | None, at_once: int, how: CrawlConfig) -> Engine:
+def _make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     from roaming_fleet.runner import thread_engine
 
-    if named is None:
+    if name is None:
         return thread_engine(at_once)
-    kind, _, address = named.partition("=")
+    kind, _, address = name.partition("=")
     if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
-        raise UsageError(f"--engine {named}: give dask, or dask=tcp://HOST:PORT of a scheduler")
-    if how.options.embeddings is not None:
-        raise UsageError("--search hybrid: its key would go to every worker; crawl without --engine for vectors")
+        raise UsageError(f"--engine {name}: give dask, or dask=tcp://HOST:PORT of a scheduler")
+    if config.options.embeddings is not None:
+        raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
     from roaming_fleet.dask_runner import dask_engine
 
     return dask_engine(address, at_once)
 
 
-def _age(text: str | None) -> float | None:
+def _parse_age(text: str | None) -> float | None:
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
@@ -124,7 +109,7 @@ def _age(text: str | None) -> float | None:
     return float(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}[match[2]]
 
 
-def _tell(name: str, data: dict[str, Any]) -> None:
+def _print_event(name: str, data: dict[str, Any]) -> None:
     from mkdocs_roaming.cli.output import one_line
 
     if name == "start":
@@ -133,18 +118,11 @@ def _tell(name: str, data: dict[str, Any]) -> None:
     elif name == "site":
         count = one_line(data["error"]) if data["result"] in ("failed", "busy") else f"{data['pages']} pages"
         stopped = f"; {data['stopped']}" if data["stopped"] else ""
-        kept = f"; {_kept(data['kept'], data['error'])}" if data["kept"] else ""
+        kept = f"; {_format_kept(data['kept'], data['error'])}" if data["kept"] else ""
         click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}{kept}", err=True)
 
 
-def _kept(count: int, error: str) -> str:
-    from mkdocs_roaming.cli.output import one_line
-
-    why = f" ({one_line(error)})" if error else ""
-    return f"{count} {'page' if count == 1 else 'pages'} kept from before{why}"
-
-
-def _show(report: RunReport, store: str) -> None:
+def _print_report(report: RunReport, store: str) -> None:
     from mkdocs_roaming.cli.output import one_line
 
     click.echo(f"{store}: {report.sites} sites")
@@ -152,13 +130,13 @@ def _show(report: RunReport, store: str) -> None:
         count = getattr(report, name)
         if count or name in ("new", "changed", "same", "failed"):
             click.echo(f"  {name:<8}{count:>6}")
-    for failure in report.failures[:_MOST_SHOWN]:
+    for failure in report.failures[:_MAX_FAILURES_SHOWN]:
         kept = "its last good copy stays; " if failure["kept"] else ""
-        further = "" if failure["kept"] else ", and until then some of its pages may be missing"
-        due = _due(failure["next_try"], f"the same command goes on{further}")
-        click.echo(f"    {failure['site']}: {one_line(failure['error'])}; {kept}{due}")
-    if len(report.failures) > _MOST_SHOWN:
-        click.echo(f"    and {len(report.failures) - _MOST_SHOWN} more: roaming sites {store} --failed")
+        warning = "" if failure["kept"] else "; until then some of its pages may be missing"
+        next_try = _format_next_try(failure["next_try"], f"the same command retries it{warning}")
+        click.echo(f"    {failure['site']}: {one_line(failure['error'])}; {kept}{next_try}")
+    if len(report.failures) > _MAX_FAILURES_SHOWN:
+        click.echo(f"    and {len(report.failures) - _MAX_FAILURES_SHOWN} more: roaming sites {store} --failed")
     old = f", {report.pages_kept} kept from before" if report.pages_kept else ""
     click.echo(
         f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}; "
@@ -169,35 +147,34 @@ def _show(report: RunReport, store: str) -> None:
 @click.command(context_settings=FREE_TEXT)
 @click.argument("store", metavar="STORE")
 @click.argument("words", required=False)
-@click.option("--failed", is_flag=True, help="Only those whose last crawl failed.")
-@click.option("--limit", type=click.IntRange(min=1), help="So many at most.")
-@click.option("--drop", "dropped", metavar="SITE", multiple=True, help="Take a site out of the store. May be repeated.")
+@click.option("--failed", is_flag=True, help="List only sites whose last crawl failed.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sites (default: all; 10 with WORDS).")
+@click.option("--drop", "dropped", metavar="SITE", multiple=True, help="Remove a site from the store. Repeatable.")
 @AS_JSON
 def sites(
     store: str, words: str | None, failed: bool, limit: int | None, dropped: tuple[str, ...], as_json: bool
 ) -> None:
-    """List the sites of a store, or those that WORDS are about, best first."""
+    """List the sites of a store, or those that match WORDS, best first."""
     if dropped:
         _drop(store, dropped, as_json=as_json)
         return
-    from roaming_fleet.buckets import open_bucket
-    from roaming_fleet.buckets.base import BucketError
+    from roaming_fleet.buckets import BucketError, open_bucket
     from roaming_fleet.catalog import read_records
     from roaming_fleet.collection import Collection
 
     try:
-        found = [each for each in read_records(open_bucket(store)) if not failed or each.state == "failed"]
+        found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
     except BucketError as error:
         raise LibraryError(str(error)) from None
     if words:
         by_key = {record.key: record for record in found}
-        ranked = Collection(store).rank(words, limit or 10, worth=0.0)
-        found = [by_key[each.key] for each in ranked if each.key in by_key]
+        ranked = Collection(store).rank(words, limit or 10, min_score=0.0)
+        found = [by_key[site.key] for site in ranked if site.key in by_key]
     found = found[:limit]
     if as_json:
         print_json([_record_as_json(record) for record in found])
     for record in found if not as_json else ():
-        _show_record(record)
+        _print_record(record)
     if not found:
         click.echo("Nothing found." if words else "No site.", err=True)
         sys.exit(NOTHING_FOUND)
@@ -206,18 +183,15 @@ def sites(
 def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
     from roaming_fleet.store import drop_sites
 
-    gone = drop_sites(store, keys)
+    removed = drop_sites(store, keys)
     if as_json:
-        print_json({"dropped": gone})
+        print_json({"dropped": removed})
     else:
-        click.echo(f"Dropped {', '.join(gone)}; a crawl whose file lists {_it(gone)} brings {_it(gone)} back", err=True)
+        pronoun = "it" if len(removed) == 1 else "them"
+        click.echo(f"Dropped {', '.join(removed)}; a crawl whose file lists {pronoun} adds {pronoun} again", err=True)
 
 
-def _it(keys: list[str]) -> str:
-    return "it" if len(keys) == 1 else "them"
-
-
-def _show_record(record: SiteRecord) -> None:
+def _print_record(record: SiteRecord) -> None:
     from mkdocs_roaming.cli.output import format_age, one_line
 
     entry = record.entry
@@ -228,19 +202,29 @@ def _show_record(record: SiteRecord) -> None:
             click.echo(f"  {one_line(entry.summary)}")
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
-    due = _due(record.next_try, "tried again by the next crawl")
+    next_try = _format_next_try(record.next_try, "tried again by the next crawl")
     if record.state == "failed":
-        click.echo(f"  failed {format_age(record.at)}: {one_line(record.error)}; {due}")
+        click.echo(f"  failed {format_age(record.at)}: {one_line(record.error)}; {next_try}")
     elif record.kept:
-        click.echo(f"  tried {format_age(record.at)}: {_kept(record.kept, record.error)}; {due}")
+        click.echo(f"  tried {format_age(record.at)}: {_format_kept(record.kept, record.error)}; {next_try}")
 
 
-def _due(at: float, at_once: str) -> str:
-    """Say when a site is tried again."""
-    return at_once if at <= time.time() else time.strftime("tried again after %Y-%m-%d %H:%M", time.localtime(at))
+def _format_kept(count: int, error: str) -> str:
+    from mkdocs_roaming.cli.output import one_line
+
+    reason = f" ({one_line(error)})" if error else ""
+    return f"{count} {'page' if count == 1 else 'pages'} kept from before{reason}"
+
+
+def _format_next_try(at: float, now: str) -> str:
+    """Return when a site is tried again, or `now` if that time has passed."""
+    return now if at <= time.time() else time.strftime("tried again after %Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _record_as_json(record: SiteRecord) -> dict[str, Any]:
     data = asdict(record)
     entry = data.pop("entry") or {}
     return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
+
+
+_MAX_FAILURES_SHOWN = 20

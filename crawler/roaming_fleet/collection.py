@@ -1,4 +1,4 @@
-"""A library of libraries: the sites of a store, of which a question is asked of the few that it is about."""
+"""The sites of a store as a library of libraries: a question goes to the few sites that it is about."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
 from mkdocs_roaming.library.library import Library, open_library
 from mkdocs_roaming.library.search import Finder, Hit, Search
 from roaming_fleet.bucket_reader import open_bucket_for_reading, open_bucket_site
-from roaming_fleet.buckets.base import BlobNotFoundError, BucketError, is_bucket_url
+from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
 from roaming_fleet.namespaces import SITE_KEY, add_namespace
 from roaming_fleet.ranking import QueryTerm, coverage_factor
@@ -29,27 +29,32 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 MAX_ANSWER_SITES = 3
-"""How many sites a question is asked of at most."""
+"""Maximum number of sites that are asked a question."""
 MAX_SEARCHED_SITES = 5
-"""How many sites are looked into at most to tell which of them a question is about."""
+"""Maximum number of sites that are searched to select those."""
 REFRESH_SECONDS = 60.0
-"""The seconds after which it is looked whether what is open is still what the store holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedSite:
-    """A site that a question is about, by the key that the store keeps it by."""
+    """A site that may answer a question.
+
+    Attributes:
+        key: Key of the site in the store.
+        entry: Its catalog entry.
+        score: Score among the sites.
+        state: `done`, or `failed` if the last crawl failed and an older copy is used.
+    """
 
     key: str
     entry: CatalogEntry
     score: float
     state: str
-    """`done`, or `failed` where a later crawl did: as it was before is what there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteHit:
-    """A section that was found on one of the sites."""
+    """A search hit on one of the sites."""
 
     site: RankedSite
     library: Library
@@ -58,9 +63,7 @@ class SiteHit:
 
 
 @dataclass(frozen=True, slots=True)
-class _LookedInto:
-    """A site, scored by what its search found, too."""
-
+class _SearchedSite:
     site: RankedSite
     library: Library
     hits: Sequence[Hit]
@@ -68,36 +71,58 @@ class _LookedInto:
 
 @dataclass(frozen=True, slots=True)
 class OpenSite:
-    """A site of a store, opened, and what its record said; the ids of its sections name it: `ruff:07f3277d`.
+    """An opened site with namespaced ids, such as `ruff:07f3277d`.
 
-    `looked` is when it was last tried to open it as the store holds it.
+    Attributes:
+        key: Key of the site in the store.
+        entry: Its catalog entry.
+        library: The library of the site.
+        search: Search over the library.
+        opened_at: Time of the last attempt to open the current copy.
     """
 
     key: str
     entry: CatalogEntry
     library: Library
     search: Finder
-    looked: float
+    opened_at: float
 
 
 class Collection:
-    """The sites of a store. May be used from several threads; the libraries opened last are kept.
+    """The sites of a store. Recently used libraries stay open. Thread-safe.
 
-    Raises LibraryError where the store, or a site of it, cannot be read. A crawl may go on beside it: what is known is
-    held against the store once a minute, and goes on where that cannot be reached.
+    A crawl may run at the same time: the store is checked at intervals, and the last known state is used while it
+    cannot be read.
+
+    Attributes:
+        where: URL or folder of the store.
+        is_remote: Whether access goes over a network.
+
+    Raises:
+        LibraryError: The store, or a site of it, cannot be read.
     """
 
     def __init__(
         self,
         where: str | Path,
         *,
-        finding: Callable[[Library], Finder] = Search,
-        kept: int = MAX_SEARCHED_SITES,
-        every: float = REFRESH_SECONDS,
+        search: Callable[[Library], Finder] = Search,
+        open_sites: int = MAX_SEARCHED_SITES,
+        refresh_seconds: float = REFRESH_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Open a store.
+
+        Args:
+            where: URL or folder of the store.
+            search: Makes the search of a library.
+            open_sites: Number of libraries that stay open.
+            refresh_seconds: Interval between checks of the store.
+            clock: Monotonic clock.
+        """
         self.where = str(where)
-        self._finding, self._most, self._every, self._clock = finding, max(kept, 1), every, clock
+        self.refresh_seconds = refresh_seconds
+        self._make_search, self._max_open, self._clock = search, max(open_sites, 1), clock
         self._lock = threading.Lock()
         self._open: OrderedDict[str, OpenSite] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
@@ -106,205 +131,220 @@ class Collection:
         except BucketError as error:
             raise LibraryError(str(error)) from None
         self.is_remote = bucket.is_remote
-        """Whether reading the store waits for a network."""
-        self._roster = SiteRegistry(bucket, every=every, clock=clock)
+        self._registry = SiteRegistry(bucket, interval=refresh_seconds, clock=clock)
 
-    @property
-    def every(self) -> float:
-        """The seconds after which it is looked whether what is known is still what the store holds."""
-        return self._every
+    def refresh(self) -> None:
+        """Check the store now, for example in the background, so that no query waits for it."""
+        self._registry.refresh()
 
-    def look(self) -> None:
-        """Look which sites there are now: who has time for it spares the next one who asks."""
-        self._roster.look()
+    def health(self) -> tuple[int, str, bool]:
+        """Return the number of readable sites, the catalog's generation, and whether they may be outdated.
 
-    def standing(self) -> tuple[int, str, bool]:
-        """Give how many sites can be read, of which generation, and whether the store holds others maybe; at once."""
-        known = self._roster.at_hand
-        return known.crawled, known.generation, self._roster.is_stale
+        It does not wait for the store.
+        """
+        ranking = self._registry.last_ranking
+        return ranking.crawled, ranking.generation, self._registry.is_stale
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of all sites."""
-        return self._roster.ranking().keys
+        return self._registry.ranking().keys
 
     @property
     def crawled(self) -> int:
-        """How many of them were crawled, so that there is something to read."""
-        return self._roster.ranking().crawled
+        """The number of sites that have been crawled."""
+        return self._registry.ranking().crawled
 
     @property
     def generation(self) -> str:
-        """What tells the catalogue that is used from the one before it."""
-        return self._roster.ranking().generation
+        """The id of the catalog, which changes with each update."""
+        return self._registry.ranking().generation
 
     def records(self) -> Sequence[SiteRecord]:
-        """Give what the catalogue tells of every site, in the order of their keys."""
-        return self._roster.records()
+        """Return the records of all sites in the order of their keys."""
+        return self._registry.records()
 
-    def lying_at(self, address: str) -> list[tuple[str, str]]:
-        """Give the sites that an address lies on, the deepest first; with each the address as that site spells it."""
-        return self._roster.lying_at(address)
+    def find_by_url(self, url: str) -> list[tuple[str, str]]:
+        """Return the sites that a URL may be on, the deepest first, each with the URL in the site's spelling."""
+        return self._registry.find_by_url(url)
 
-    def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, worth: float = 0.5) -> list[RankedSite]:
-        """Give the sites that a question is about, best first; one that it names by `key: …` is the only one.
+    def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, min_score: float = 0.5) -> list[RankedSite]:
+        """Return the best sites for a question by the catalog; a question `key: …` selects one site.
 
-        A site's score is `worth` times that of the best, at least. Raises NoSite where the one that it names is gone,
-        NotCrawled where there is nothing of it.
+        Args:
+            question: The question.
+            limit: Maximum number of sites.
+            min_score: Minimum score relative to the best site.
+
+        Raises:
+            SiteNotFoundError: The named site was removed.
+            SiteNotCrawledError: The named site has not been crawled.
         """
-        if named := self.named(question):
-            return [self._asked(named)]
+        if key := self.named_site(question):
+            return [self._get_site(key)]
         try:
-            found = self._roster.ranking().best(question, limit)
-            found = [pair for pair in found if pair[1] >= worth * found[0][1]]
+            found = self._registry.ranking().best(question, limit)
+            found = [pair for pair in found if pair[1] >= min_score * found[0][1]]
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
         def read(pair: tuple[str, float]) -> RankedSite | None:
-            record = self._roster.record(pair[0])
+            record = self._registry.record(pair[0])
             return RankedSite(pair[0], record.entry, pair[1], record.state) if record and record.entry else None
 
-        return [site for site in self._each(read, found) if site]
+        return [site for site in self._for_each(read, found) if site]
 
-    def named(self, question: str) -> str | None:
-        """Give the site that a question names in front: `ruff: how are rules chosen?`."""
+    def named_site(self, question: str) -> str | None:
+        """Return the site that a question names: `ruff: how are rules chosen?`."""
         match = re.match(rf"\s*({SITE_KEY})\s*:(?!//)", question, re.IGNORECASE)
         key = match[1].lower() if match else ""
         return key if key in self.keys else None
 
-    def asks(self, question: str) -> str:
-        """Give a question without the name of its site."""
-        return question.partition(":")[2].strip() if self.named(question) else question
+    def strip_site(self, question: str) -> str:
+        """Return a question without the name of a site."""
+        return question.partition(":")[2].strip() if self.named_site(question) else question
 
     def open(self, key: str) -> OpenSite:
-        """Give a site, opened. Raises NoSite where there is none of this name, NotCrawled where nothing is of it."""
-        entry = self._asked(key).entry
-        with self._lock:
-            opened = self._kept(key, entry)
-            turn = self._opening.setdefault(key, threading.Lock())
-        if opened is not None and (self._is_current(opened, entry) or turn.locked()):
-            return opened  # while one thread opens what is new, the others go on with what there is
-        with turn:
-            with self._lock:
-                opened = self._kept(key, entry)
-            if opened is not None and self._is_current(opened, entry):
-                return opened  # another thread has opened it meanwhile
-            found = self._taken(key, entry, opened)
-            with self._lock:
-                self._open[key] = found
-                while len(self._open) > self._most:
-                    self._open.popitem(last=False)
-        return found
+        """Return a site with namespaced ids.
 
-    def plain(self, key: str) -> Library:
-        """Give a site whose ids are its own, as it publishes them."""
+        Raises:
+            SiteNotFoundError: There is no site with this key.
+            SiteNotCrawledError: The site has not been crawled.
+        """
+        entry = self._get_site(key).entry
+        with self._lock:
+            cached = self._cached(key, entry)
+            opening = self._opening.setdefault(key, threading.Lock())
+        if cached is not None and (self._is_current(cached, entry) or opening.locked()):
+            return cached  # while one thread opens a new copy, others use the old one
+        with opening:
+            with self._lock:
+                cached = self._cached(key, entry)
+            if cached is not None and self._is_current(cached, entry):
+                return cached  # opened by another thread
+            site = self._open_site(key, entry, cached)
+            with self._lock:
+                self._open[key] = site
+                while len(self._open) > self._max_open:
+                    self._open.popitem(last=False)
+        return site
+
+    def open_plain(self, key: str) -> Library:
+        """Return a site with its own ids, as it publishes them."""
         where = f"{self.where.rstrip('/')}/{key}"
         return open_bucket_site(where) if is_bucket_url(where) else open_library(where)
 
     def choose(self, question: str, limit: int = MAX_ANSWER_SITES) -> list[RankedSite]:
-        """Give the sites that a question is about, best first, held against what their best sections say."""
-        return [one.site for one in self._looked_into(question, _LOOKED_AT)][:limit]
+        """Return the best sites for a question, ranked by the catalog and by their best sections."""
+        return [searched.site for searched in self._search_sites(question, _CHECKED_HITS)][:limit]
 
     def find(self, query: str, *, limit: int = 10, sites: int = MAX_ANSWER_SITES) -> list[SiteHit]:
-        """Give the best sections of the sites that fit best.
+        """Return the best sections of the best sites.
 
-        What one site's search scores says nothing beside another's, so the best of each counts as its site does.
+        Scores of different sites are not comparable, so the best hit of a site gets the score of the site.
         """
         found: list[SiteHit] = []
-        looked = self._looked_into(query, limit)[:sites]
-        for one in looked:
+        searched = self._search_sites(query, limit)[:sites]
+        for one in searched:
             for hit in one.hits:
-                score = one.site.score / (looked[0].site.score or 1.0) * hit.score / (one.hits[0].score or 1.0)
+                score = one.site.score / (searched[0].site.score or 1.0) * hit.score / (one.hits[0].score or 1.0)
                 found.append(SiteHit(one.site, one.library, hit, score))
-        return sorted(found, key=lambda each: -each.score)[:limit]
+        return sorted(found, key=lambda hit: -hit.score)[:limit]
 
-    def _looked_into(self, question: str, limit: int) -> list[_LookedInto]:
-        """Search the sites that come into question, and order them by how well their best sections fit, too."""
-        words = self.asks(question)
+    def _search_sites(self, question: str, limit: int) -> list[_SearchedSite]:
+        """Search the candidate sites, and sort them by how well their best sections match."""
+        words = self.strip_site(question)
         ranked = self.rank(question, MAX_SEARCHED_SITES)
-        telling = self._telling(words) if len(ranked) > 1 else []
+        terms = self._query_terms(words) if len(ranked) > 1 else []
 
-        def look(site: RankedSite) -> _LookedInto:
+        def search(site: RankedSite) -> _SearchedSite:
             opened = self.open(site.key)
             hits = opened.search.find(words, limit=limit)
-            score = site.score * (
-                coverage_factor(opened.library, hits[:_LOOKED_AT], telling) if len(ranked) > 1 else 1.0
-            )
-            return _LookedInto(replace(site, entry=opened.entry, score=score), opened.library, hits)
+            factor = coverage_factor(opened.library, hits[:_CHECKED_HITS], terms) if len(ranked) > 1 else 1.0
+            return _SearchedSite(replace(site, entry=opened.entry, score=site.score * factor), opened.library, hits)
 
-        return sorted(self._each(look, ranked), key=lambda one: -one.site.score)
+        return sorted(self._for_each(search, ranked), key=lambda searched: -searched.site.score)
 
-    def _telling(self, words: str) -> list[QueryTerm]:
+    def _query_terms(self, words: str) -> list[QueryTerm]:
         try:
-            return [QueryTerm(*pair) for pair in self._roster.ranking().telling(words)]
+            return self._registry.ranking().query_terms(words)
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
-    def _asked(self, key: str) -> RankedSite:
-        """Give a site that is asked for by its name. Raises NoSite or NotCrawled where it cannot be."""
-        record = self._roster.record(key) if key in self._open or key in self.keys else None
+    def _get_site(self, key: str) -> RankedSite:
+        """Return a site by its key.
+
+        Raises:
+            SiteNotFoundError: There is no site with this key.
+            SiteNotCrawledError: The site has not been crawled.
+        """
+        record = self._registry.record(key) if key in self._open or key in self.keys else None
         if record is None or record.entry is None:
             with self._lock:
                 self._open.pop(key, None)
             raise SiteNotFoundError(self.where, key) if record is None else SiteNotCrawledError(self.where, record)
         return RankedSite(key, record.entry, 1.0, record.state)
 
-    # What is open
-
-    def _kept(self, key: str, entry: CatalogEntry) -> OpenSite | None:
-        """Give a site that is open, with what its record says now where that is of the same texts."""
-        opened = self._open.get(key)
-        if opened is None:
+    def _cached(self, key: str, entry: CatalogEntry) -> OpenSite | None:
+        """Return an open site, with the current catalog entry if the texts are the same."""
+        site = self._open.get(key)
+        if site is None:
             return None
-        if opened.entry != entry and opened.library.manifest.digest == entry.digest:
-            opened = self._open[key] = replace(opened, entry=entry)
+        if site.entry != entry and site.library.manifest.digest == entry.digest:
+            site = self._open[key] = replace(site, entry=entry)
         self._open.move_to_end(key)
-        return opened
+        return site
 
-    def _is_current(self, opened: OpenSite, entry: CatalogEntry) -> bool:
-        """Tell whether a site is open as the store holds it, or was tried to be a moment ago."""
-        return opened.library.manifest.digest == entry.digest or self._clock() - opened.looked < self._every
+    def _is_current(self, site: OpenSite, entry: CatalogEntry) -> bool:
+        """Return whether an open site is the current copy, or an attempt to open that has just failed."""
+        return site.library.manifest.digest == entry.digest or self._clock() - site.opened_at < self.refresh_seconds
 
-    def _taken(self, key: str, entry: CatalogEntry, before: OpenSite | None) -> OpenSite:
-        """Open a site as the store holds it. One that is being written stays as it was."""
+    def _open_site(self, key: str, entry: CatalogEntry, cached: OpenSite | None) -> OpenSite:
+        """Open the current copy of a site; if that fails, for example during an upload, keep the cached one."""
         try:
-            library = self.plain(key).rename_ids(partial(add_namespace, site=key))
-            return OpenSite(key, entry, library, self._finding(library), self._clock())
+            library = self.open_plain(key).rename_ids(partial(add_namespace, site=key))
+            return OpenSite(key, entry, library, self._make_search(library), self._clock())
         except RoamingError as error:
-            if before is not None:
-                return replace(before, looked=self._clock())
-            if isinstance(error, ManifestError):  # nothing is wrong with what was asked
+            if cached is not None:
+                return replace(cached, opened_at=self._clock())
+            if isinstance(error, ManifestError):  # not an error of the caller
                 raise LibraryError(str(error)) from None
             raise
 
-    def _each(self, work: Callable[[T], U], sites: Iterable[T]) -> list[U]:
-        """Do the same with several sites, at once where each waits for a network.
+    def _for_each(self, action: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """Call a function for several sites, concurrently if that waits for a network.
 
-        One of which that cannot be done, removed meanwhile or half written, is left out: the others may know. Raises
-        LibraryError where it can be done with none: that nothing was found would not be true.
+        Sites that fail, because they were removed or are being uploaded, are left out.
+
+        Raises:
+            LibraryError: All sites failed.
         """
-        wrong: list[RoamingError] = []
+        errors: list[RoamingError] = []
 
-        def tried(site: T) -> list[U]:
+        def attempt(item: T) -> list[U]:
             try:
-                return [work(site)]
+                return [action(item)]
             except RoamingError as error:
-                wrong.append(error)
+                errors.append(error)
                 return []
 
-        wanted = list(sites)
-        if self.is_remote and len(wanted) > 1:
-            with ThreadPoolExecutor(min(len(wanted), _AT_ONCE)) as several:
-                done = [one for some in several.map(tried, wanted) for one in some]
+        items = list(items)
+        if self.is_remote and len(items) > 1:
+            with ThreadPoolExecutor(min(len(items), _MAX_THREADS)) as threads:
+                results = [result for part in threads.map(attempt, items) for result in part]
         else:
-            done = [one for site in wanted for one in tried(site)]
-        if wrong and not done:
-            raise LibraryError(str(wrong[0]))
-        return done
+            results = [result for item in items for result in attempt(item)]
+        if errors and not results:
+            raise LibraryError(str(errors[0]))
+        return results
 
 
 def is_store(where: str) -> bool:
-    """Tell whether an address or a folder is a store of many sites. Raises LibraryError where nobody can tell."""
+    """Return whether a URL or a folder is a store of many sites.
+
+    Raises:
+        LibraryError: A bucket cannot be read.
+    """
     if where.lower().startswith(("http://", "https://")):
         return False
     try:
@@ -312,10 +352,11 @@ def is_store(where: str) -> bool:
     except BlobNotFoundError:
         return False
     except (BucketError, ValueError) as error:
-        if is_bucket_url(where):  # whoever took it for a site would say that it is none
+        if is_bucket_url(where):  # else the caller would report that it is no site
             raise LibraryError(str(error)) from None
         return False
 
 
-_LOOKED_AT = 3  # of its best sections
-_AT_ONCE = 8
+_CHECKED_HITS = 3
+"""Number of hits per site that are checked to rank the sites."""
+_MAX_THREADS = 8

@@ -1,6 +1,6 @@
-"""Many sites, crawled by workers of Dask: a task for each site, of a host one at a time, and only a small record back.
+"""Engine that crawls in Dask workers: one task per site, one site per host at a time, small records as results.
 
-A task whose worker dies is given to another one, which goes on where the store, or the folder, says.
+A task whose worker dies is given to another one, which resumes the crawl from the store or the folder.
 """
 
 from __future__ import annotations
@@ -9,27 +9,31 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import Bucket
-from roaming_fleet.job import make_failed_record
+from roaming_fleet.buckets import Bucket, open_bucket
+from roaming_fleet.job import RunPlan, make_failed_record, run_job
 from roaming_fleet.records import SiteRecord, read_record, write_record
-from roaming_fleet.runner import Engine, HostQueue, RunPlan, raise_file_limit, run_job
+from roaming_fleet.runner import Engine, HostQueue, raise_file_limit
 from roaming_fleet.sites_file import SiteSpec
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Worker, as_completed
 
-_AHEAD = 3
-"""Tasks that are known to the scheduler, for each that can be worked on at once: its memory stays the same."""
-
 
 def dask_engine(address: str, at_once: int, patience: float = 60.0) -> Engine:
-    """Give the engine that crawls in workers: those of the scheduler at an address, else some started for it.
+    """Return the engine that crawls in the workers of a scheduler, or in local workers.
 
-    It raises UsageError where the scheduler goes away, or no worker has been there for `patience` seconds.
+    The engine raises UsageError if the scheduler stops, or if there is no worker for a while.
+
+    Args:
+        address: Address of a scheduler; if empty, local workers are started.
+        at_once: Number of concurrent crawls in local workers.
+        patience: Seconds to wait for a worker.
+
+    Raises:
+        UsageError: Dask is not installed.
     """
     try:
         import distributed
@@ -42,29 +46,29 @@ def dask_engine(address: str, at_once: int, patience: float = 60.0) -> Engine:
         if not groups:
             return
         with ExitStack() as stack:
-            _quiet(stack)
-            client = _client(stack, address, at_once)
+            _silence_logging(stack)
+            client = _connect(stack, address, at_once)
             try:
-                yield from _results(client, plan, groups, at_once, patience)
+                yield from _run(client, plan, groups, at_once, patience)
             except (OSError, distributed.CancelledError):
                 where = address or client.scheduler.address
                 raise UsageError(
-                    f"--engine dask: the scheduler at {where} is gone; start it and give the same command"
+                    f"--engine dask: lost the scheduler at {where}; start it and repeat the command"
                 ) from None
 
     return engine
 
 
 def crawl_as_task(site: SiteSpec, plan: RunPlan) -> SiteRecord:
-    """Crawl a site in a worker, until nobody waits for it any more."""
+    """Crawl a site in a worker until its task is cancelled."""
     from distributed import get_worker
 
     worker = get_worker()
-    return run_job(site, plan, _Wanted(worker, worker.get_current_task()))
+    return run_job(site, plan, _TaskCancelled(worker, worker.get_current_task()))
 
 
-class _Wanted:
-    """Tells whether a task is wanted no more: whoever gave it is gone, or took it back."""
+class _TaskCancelled:
+    """Stop signal: set once the client has cancelled the task or disappeared."""
 
     def __init__(self, worker: Worker, task: str) -> None:
         self._worker, self._task = worker, task
@@ -74,14 +78,14 @@ class _Wanted:
         return task is None or task.state == "cancelled"
 
 
-def _quiet(stack: ExitStack) -> None:
-    """Leave it to us to tell of a scheduler that is gone: Dask's client does so in fifty lines."""
+def _silence_logging(stack: ExitStack) -> None:
+    """Disable the log of Dask's client, which takes fifty lines to report a lost scheduler."""
     logger = logging.getLogger("distributed.client")
     stack.callback(logger.setLevel, logger.level)
     logger.setLevel(logging.CRITICAL)
 
 
-def _client(stack: ExitStack, address: str, at_once: int) -> Client:
+def _connect(stack: ExitStack, address: str, at_once: int) -> Client:
     import os
 
     from distributed import Client, LocalCluster
@@ -98,108 +102,117 @@ def _client(stack: ExitStack, address: str, at_once: int) -> Client:
         )
         stack.enter_context(cluster)
         client = stack.enter_context(Client(cluster))
-        client.run(_leave_interrupts)
+        client.run(_ignore_interrupts)
         client.run(raise_file_limit, threads)
         return client
     try:
-        return stack.enter_context(Client(address, timeout=_SECONDS))
+        return stack.enter_context(Client(address, timeout=_TIMEOUT))
     except (OSError, TimeoutError):
-        raise UsageError(f"--engine dask={address}: no scheduler answers there; start one: dask scheduler") from None
+        raise UsageError(f"--engine dask={address}: no scheduler at this address; start one: dask scheduler") from None
 
 
-def _leave_interrupts() -> None:
-    """Have Ctrl-C, which a terminal sends to every process, heard by the one that ends the others."""
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C in workers: a terminal sends it to all processes, and the client stops the workers."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _results(
+def _run(
     client: Client, plan: RunPlan, groups: Sequence[tuple[SiteSpec, ...]], at_once: int, patience: float
 ) -> Iterator[SiteRecord]:
     from distributed import as_completed
 
-    turns = HostQueue(groups)
+    queue = HostQueue(groups)
     running: dict[str, tuple[SiteSpec, Iterator[SiteSpec]]] = {}
-    found = as_completed()
+    futures = as_completed()
 
-    def submit(host: Iterator[SiteSpec] | None = None) -> bool:
-        if (turn := turns.next(host)) is None:
+    def submit(group: Iterator[SiteSpec] | None = None) -> bool:
+        if (turn := queue.next(group)) is None:
             return False
         future = client.submit(crawl_as_task, turn[0], plan, key=f"{plan.run}-{turn[0].key}", pure=False)
         running[future.key] = turn
-        found.add(future)
+        futures.add(future)
         return True
 
     def fill() -> None:
-        places = max(at_once, _places(client))
-        while len(running) < _AHEAD * places and submit():
+        threads = max(at_once, _count_threads(client))
+        while len(running) < _TASKS_PER_THREAD * threads and submit():
             pass
 
     fill()
-    for future in _ended(found, client, patience):
-        site, host = running[future.key]
-        if (record := _record(future, site, plan)) is None:
-            found.add(future)
+    for future in _wait_for_results(futures, client, patience):
+        site, group = running[future.key]
+        if (record := _get_record(future, site, plan)) is None:
+            futures.add(future)
             continue
         del running[future.key]
         yield record
         future.release()
-        submit(host)
+        submit(group)
         fill()
 
 
-def _ended(found: as_completed, client: Client, patience: float) -> Iterator[Future]:
-    """Give tasks as they end. Raises UsageError where nobody has been there to work on them for too long."""
-    seen = asked = time.monotonic()
-    while not found.is_empty():
-        if (now := time.monotonic()) > asked + _ASKED:
-            asked = now
-            if _places(client):
-                seen = now
-            elif now > seen + patience:
+def _wait_for_results(futures: as_completed, client: Client, patience: float) -> Iterator[Future]:
+    """Yield futures as they complete.
+
+    Raises:
+        UsageError: There has been no worker for too long.
+    """
+    last_worker = last_check = time.monotonic()
+    while not futures.is_empty():
+        if (now := time.monotonic()) > last_check + _CHECK_INTERVAL:
+            last_check = now
+            if _count_threads(client):
+                last_worker = now
+            elif now > last_worker + patience:
                 where = client.scheduler.address
                 raise UsageError(
-                    f"--engine dask: no worker has been at {where} for {patience:g} s; "
-                    f"start one, dask worker {where}, and give the same command"
+                    f"--engine dask: no worker at {where} for {patience:g} s; "
+                    f"start one, dask worker {where}, and repeat the command"
                 )
-        if found.has_ready():
-            yield next(found)
+        if futures.has_ready():
+            yield next(futures)
         else:
-            time.sleep(_LOOKED)
+            time.sleep(_POLL_INTERVAL)
 
 
-def _places(client: Client) -> int:
-    """Give how many sites can be worked on at once. Raises OSError where the scheduler is gone."""
-    if client.status != "running":  # else it would be tried for half a minute
+def _count_threads(client: Client) -> int:
+    """Return the number of worker threads.
+
+    Raises:
+        ConnectionError: The scheduler is gone.
+    """
+    if client.status != "running":  # else the client retries for half a minute
         raise ConnectionError
     return sum(client.ncores().values())
 
 
-def _record(future: Future, site: SiteSpec, plan: RunPlan) -> SiteRecord | None:
-    """Give what a task came to; None where the worker that had it died just now, so that it is done again."""
+def _get_record(future: Future, site: SiteSpec, plan: RunPlan) -> SiteRecord | None:
+    """Return the result of a task, or None if its worker died and the task runs again."""
     from distributed import CancelledError
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
-        record: SiteRecord = future.result(timeout=_SECONDS)
+        record: SiteRecord = future.result(timeout=_TIMEOUT)
     except KilledWorker:
-        return _written(open_bucket(plan.store), site, plan)
+        return _record_killed_worker(open_bucket(plan.store), site, plan)
     except (RoamingError, CancelledError, CommClosedError):
         raise
     except Exception as error:
         if isinstance(error, TimeoutError) and future.status != "error":
             return None
+        reason = " ".join(str(error).split())[:200]
         raise UsageError(
-            f"--engine dask: a worker cannot do its task ({type(error).__name__}: {_line(error)}); "
-            "is the same mkdocs-roaming installed there?"
+            f"--engine dask: a worker cannot run its task ({type(error).__name__}: {reason}); "
+            "install the same mkdocs-roaming there"
         ) from None
     return record
 
 
-def _written(bucket: Bucket, site: SiteSpec, plan: RunPlan) -> SiteRecord:
-    """Give the record of a site whose workers died, each time at it."""
+def _record_killed_worker(bucket: Bucket, site: SiteSpec, plan: RunPlan) -> SiteRecord:
+    """Return the record of a site whose workers died repeatedly."""
     last = read_record(bucket, site.key)
     if last is not None and last.run == plan.run:
         return last
@@ -208,10 +221,8 @@ def _written(bucket: Bucket, site: SiteSpec, plan: RunPlan) -> SiteRecord:
     return record
 
 
-def _line(error: Any) -> str:
-    return " ".join(str(error).split())[:200]
-
-
-_SECONDS = 5
-_LOOKED = 0.05
-_ASKED = 1.0
+_TASKS_PER_THREAD = 3
+"""Number of tasks known to the scheduler per thread; it bounds the scheduler's memory."""
+_TIMEOUT = 5
+_POLL_INTERVAL = 0.05
+_CHECK_INTERVAL = 1.0

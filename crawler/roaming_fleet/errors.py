@@ -1,4 +1,4 @@
-"""Sites of a store that cannot be opened, since they are not there, or not yet."""
+"""Errors about sites of a store."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ from roaming_fleet.records import SiteRecord
 
 
 class SiteNotFoundError(UsageError):
-    """A store holds no site of this name."""
+    """A store has no site with this key."""
 
     def __init__(self, where: str, key: str) -> None:
+        """Create the error."""
         super().__init__(f"{where}: no site {key}; `roaming sites {where}` lists them")
         self.key = key
 
 
 class SiteNotCrawledError(UsageError):
-    """A site of a store could not be crawled yet, so there is nothing of it."""
+    """A site of a store has never been crawled successfully.
+
+    Attributes:
+        public_message: Message for clients, without the store's location and the reason.
+    """
 
     def __init__(self, where: str, record: SiteRecord) -> None:
-        failed = f"{record.key} could not be crawled yet"
-        why = truncate_at_word(to_single_line(record.error), _LONGEST) or "no reason is known"
-        super().__init__(f"{where}: {failed}: {why}; tried again {_due(time.localtime, record.next_try)}")
-        self.public_message = f"{failed}; tried again {_due(time.gmtime, record.next_try, ' UTC')}"
+        """Create the error."""
+        failure = f"{record.key} could not be crawled yet"
+        reason = truncate_at_word(to_single_line(record.error), _MAX_REASON_CHARS) or "no reason is known"
+        next_try = _format_time(time.localtime, record.next_try)
+        super().__init__(f"{where}: {failure}: {reason}; tried again {next_try}")
+        self.public_message = f"{failure}; tried again {_format_time(time.gmtime, record.next_try, ' UTC')}"
 
 
-def _due(there: Callable[[float], time.struct_time], then: float, zone: str = "") -> str:
-    after = f"after {time.strftime('%Y-%m-%d %H:%M', there(then))}{zone}"
-    return after if then > time.time() else "by the next crawl"
+def _format_time(convert: Callable[[float], time.struct_time], at: float, zone: str = "") -> str:
+    text = f"after {time.strftime('%Y-%m-%d %H:%M', convert(at))}{zone}"
+    return text if at > time.time() else "by the next crawl"
 
 
-_LONGEST = 200
+_MAX_REASON_CHARS = 200

@@ -1,4 +1,4 @@
-"""One crawl of a site at a time, on whatever machine: a lock that a process which dies does not keep."""
+"""Leases: at most one process works on a site, on whatever machine. The lease of a process that dies expires."""
 
 from __future__ import annotations
 
@@ -14,46 +14,49 @@ from typing import Protocol
 
 from roaming_crawler.state import CrawlFolderError, try_lock
 
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
 from roaming_fleet.records import FLEET_DIR
 
-LOCKS = f"{FLEET_DIR}/locks"
+LOCKS_DIR = f"{FLEET_DIR}/locks"
 LEASE_SECONDS = 60.0
-"""How long a claim in an object store holds unless it is renewed, which happens four times as often."""
+"""Duration of a lease in an object store; it is renewed four times as often."""
 
 
 class LeaseHeldError(CrawlFolderError):
-    """Somebody else has a site, and does not let go of it."""
+    """Another process holds a lease."""
 
 
 class LeaseLostError(LeaseHeldError):
-    """Somebody else took a claim over while this process stood still."""
+    """Another process took a lease over because this one did not renew it in time."""
 
 
 class RunStoppedError(BaseException):
-    """The crawl of many sites is to end."""
+    """The run was stopped; not an `Exception`, so that no handler of a single site catches it."""
 
 
 class StopSignal(Protocol):
-    """Tells whether a crawl of many sites is to end; an event of threading does."""
+    """Whether a run is to stop, such as a `threading.Event`."""
 
     def is_set(self) -> bool:
-        """Tell whether it is."""
+        """Return whether the run is to stop."""
         ...
 
 
 class Lease(Protocol):
-    """A claim while it is held; it is `lost` once somebody else was seen to have it."""
+    """A held lease.
+
+    Attributes:
+        lost: Whether another process was seen to hold it.
+    """
 
     lost: bool
 
     def check(self) -> None:
-        """Raise LostError where it may be somebody else's by now. Asks nobody while that cannot be."""
+        """Raise LeaseLostError if the lease was lost. Does no request before its end time."""
         ...
 
     def confirm(self) -> None:
-        """Ask the store whether it is still held. Raises LostError where it is not."""
+        """Raise LeaseLostError if the store says that another process holds the lease."""
         ...
 
 
@@ -67,33 +70,42 @@ def hold_lease(
     wall: Callable[[], float] = time.time,
     stop: StopSignal | None = None,
 ) -> Iterator[Lease]:
-    """Hold a name in a store alone. Raises ClaimedError where somebody else goes on holding it.
+    """Hold the lease of a name in a store.
 
-    Raises Stopped where that is to end while it waits.
+    Args:
+        bucket: The store.
+        name: Key of a site, or another name.
+        patience: Seconds to wait while another process holds it.
+        seconds: Duration of the lease between renewals.
+        wall: Unix time.
+        stop: Ends the wait.
+
+    Raises:
+        LeaseHeldError: Another process still holds the lease.
+        RunStoppedError: The run was stopped during the wait.
     """
     end = time.monotonic() + patience
-    taken: _File | _Object | None = None
-    while taken is None:
-        taken = (
-            _File.taken(bucket, name)
-            if isinstance(bucket, FolderBucket)
-            else _Object.taken(bucket, name, seconds, wall)
-        )
-        if taken is None:
+    lease: _FileLease | _ObjectLease | None = None
+    while lease is None:
+        if isinstance(bucket, FolderBucket):
+            lease = _FileLease.acquire(bucket, name)
+        else:
+            lease = _ObjectLease.acquire(bucket, name, seconds, wall)
+        if lease is None:
             if time.monotonic() > end:
-                raise LeaseHeldError(f"{bucket.where}/{name}: another process is at it; try again later")
+                raise LeaseHeldError(f"{bucket.where}/{name}: in use by another process; try again later")
             if stop and stop.is_set():
                 raise RunStoppedError
             time.sleep(min(0.2 if not bucket.is_remote else seconds / 20, patience / 4))
     try:
-        with taken.kept():
-            yield taken
+        with lease.renewing():
+            yield lease
     finally:
-        taken.release()
+        lease.release()
 
 
-class _File:
-    """A locked file: the system lets go of it when a process dies, however that happens."""
+class _FileLease:
+    """A locked file; the operating system unlocks it when the process ends."""
 
     lost = False
 
@@ -101,8 +113,8 @@ class _File:
         self._handle = handle
 
     @classmethod
-    def taken(cls, bucket: FolderBucket, name: str) -> _File | None:
-        path = bucket.root / LOCKS / name
+    def acquire(cls, bucket: FolderBucket, name: str) -> _FileLease | None:
+        path = bucket.root / LOCKS_DIR / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
@@ -117,7 +129,7 @@ class _File:
         return cls(handle) if locked else None
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def renewing(self) -> Iterator[None]:
         yield
 
     def check(self) -> None: ...
@@ -128,10 +140,11 @@ class _File:
         os.close(self._handle)
 
 
-class _Object:
-    """The highest of the numbered objects of a name, until the time that it says.
+class _ObjectLease:
+    """The object with the highest number of a name; it contains the end time of the lease.
 
-    An object is made by one alone, and only where the one before has run out; so whoever made the highest has the name.
+    An object is created by one process alone, and only after the previous lease has expired: so the creator of the
+    highest number holds the lease.
     """
 
     def __init__(self, bucket: Bucket, path: str, seconds: float, wall: Callable[[], float]) -> None:
@@ -139,80 +152,80 @@ class _Object:
         self._owner = secrets.token_hex(8)
         self._until = wall() + seconds
         self.lost = False
-        self._over = threading.Event()
+        self._released = threading.Event()
 
     @classmethod
-    def taken(cls, bucket: Bucket, name: str, seconds: float, wall: Callable[[], float]) -> _Object | None:
-        there = _numbers(bucket, name)
-        if there and _until(bucket, there[-1]) > wall():
+    def acquire(cls, bucket: Bucket, name: str, seconds: float, wall: Callable[[], float]) -> _ObjectLease | None:
+        paths = _list_paths(bucket, name)
+        if paths and _read_end_time(bucket, paths[-1]) > wall():
             return None
-        number = int(PurePosixPath(there[-1]).name) + 1 if there else 1
-        lease = cls(bucket, f"{LOCKS}/{name}/{number:08}", seconds, wall)
-        if not bucket.create(lease._path, lease._told()):
+        number = int(PurePosixPath(paths[-1]).name) + 1 if paths else 1
+        lease = cls(bucket, f"{LOCKS_DIR}/{name}/{number:08}", seconds, wall)
+        if not bucket.create(lease._path, lease._dump()):
             return None
-        if not lease._newest():  # it was looked at long ago: others have come, and gone, since
+        if not lease._is_newest():  # the listing was old: others have come and gone since
             bucket.delete([lease._path])
             return None
-        bucket.delete(there)
+        bucket.delete(paths)
         return lease
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Renew it while it is held."""
-        thread = threading.Thread(target=self._renewing, daemon=True)
+    def renewing(self) -> Iterator[None]:
+        """Renew the lease in a thread."""
+        thread = threading.Thread(target=self._renew, daemon=True)
         thread.start()
         try:
             yield
         finally:
-            self._over.set()
+            self._released.set()
             thread.join()
 
     def check(self) -> None:
-        """Nobody takes it before the time that was written last; by the wall's clock, which goes on in sleep."""
+        """Ask the store after the end time. The wall clock counts, because it runs on while a machine sleeps."""
         if self.lost or self._wall() >= self._until:
             self.confirm()
 
     def confirm(self) -> None:
-        if self.lost or not self._newest():
+        if self.lost or not self._is_newest():
             self.lost = True
             name = PurePosixPath(self._path).parent.name
             raise LeaseLostError(
-                f"{self._bucket.where}/{name}: another process took it over while this one stood still"
+                f"{self._bucket.where}/{name}: another process took the lease over because this one was suspended"
             )
 
     def release(self) -> None:
-        """Let go of it; the object stays, so that numbers only grow."""
-        with suppress(BucketError):  # it runs out by itself
-            if self._newest():
+        """End the lease now; the object stays, so that numbers only grow."""
+        with suppress(BucketError):  # the lease expires by itself
+            if self._is_newest():
                 self._until = 0.0
-                self._bucket.put(self._path, self._told())
+                self._bucket.put(self._path, self._dump())
 
-    def _renewing(self) -> None:
-        while not self._over.wait(self._seconds / 4):
-            with suppress(BucketError):  # tried again; `check` knows when it has run out
-                if not self._newest():
+    def _renew(self) -> None:
+        while not self._released.wait(self._seconds / 4):
+            with suppress(BucketError):  # retried; `check` knows when the lease has expired
+                if not self._is_newest():
                     self.lost = True
                     return
                 until = self._wall() + self._seconds
-                self._bucket.put(self._path, self._told(until))
+                self._bucket.put(self._path, self._dump(until))
                 self._until = until
 
-    def _newest(self) -> bool:
-        there = _numbers(self._bucket, PurePosixPath(self._path).parent.name)
-        return not there or there[-1] <= self._path
+    def _is_newest(self) -> bool:
+        paths = _list_paths(self._bucket, PurePosixPath(self._path).parent.name)
+        return not paths or paths[-1] <= self._path
 
-    def _told(self, until: float | None = None) -> bytes:
+    def _dump(self, until: float | None = None) -> bytes:
         return json.dumps({"owner": self._owner, "until": self._until if until is None else until}).encode()
 
 
-def _numbers(bucket: Bucket, name: str) -> list[str]:
-    return sorted(kept.path for kept in bucket.list(f"{LOCKS}/{name}"))
+def _list_paths(bucket: Bucket, name: str) -> list[str]:
+    return sorted(blob.path for blob in bucket.list(f"{LOCKS_DIR}/{name}"))
 
 
-def _until(bucket: Bucket, path: str) -> float:
+def _read_end_time(bucket: Bucket, path: str) -> float:
     try:
         return float(json.loads(bucket.get(path))["until"])
     except BlobNotFoundError:
-        return float("inf")  # somebody took it over just now
+        return float("inf")  # another process has just taken it over
     except (ValueError, KeyError, TypeError):
         return 0.0

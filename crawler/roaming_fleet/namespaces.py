@@ -1,6 +1,6 @@
-"""Ids that name their site, `ruff:07f3277d`: where several sites are walked at once, an id alone says too little.
+"""Ids with the key of their site, such as `ruff:07f3277d`.
 
-A colon parts the two, since a page's path may look like `guide/07f3277d`.
+The separator is a colon, because the path of a page may look like `guide/07f3277d`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
 
 SITE_KEY = r"[a-z0-9][a-z0-9._-]{0,99}"
-"""What the name of a site looks like."""
+"""Pattern of a site's key."""
 NAMESPACED_ID = rf"{SITE_KEY}:[0-9a-f]{{8}}"
-"""What a namespaced id looks like."""
+"""Pattern of a namespaced id."""
 
 
 def split_id(text: str) -> tuple[str, str] | None:
-    """Give site and section of a namespaced id, `ruff:07f3277d`, in lower case; None where it is none."""
+    """Return site and section of a namespaced id in lower case, or None for other texts."""
     site, _, id_ = text.strip().lower().partition(":")
     return (site, id_) if re.fullmatch(NAMESPACED_ID, f"{site}:{id_}") else None
 
 
 def add_namespace(manifest: Manifest, site: str) -> Manifest:
-    """Give a manifest all of whose ids name the site; its digest stays, for it is of the same texts."""
+    """Return a manifest with namespaced ids. Its digest stays, because the texts are the same."""
 
-    def named(ids: Iterable[str]) -> tuple[str, ...]:
+    def rename(ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(f"{site}:{id_}" for id_ in ids)
 
     def section(entry: SectionEntry) -> SectionEntry:
-        return replace(entry, id=f"{site}:{entry.id}", links=named(entry.links), aliases=named(entry.aliases))
+        return replace(entry, id=f"{site}:{entry.id}", links=rename(entry.links), aliases=rename(entry.aliases))
 
     def page(entry: PageEntry) -> PageEntry:
         return replace(entry, id=f"{site}:{entry.id}", sections=tuple(map(section, entry.sections)))
@@ -41,7 +41,7 @@ def add_namespace(manifest: Manifest, site: str) -> Manifest:
         return replace(entry, id=own, children=tuple(map(nav, entry.children)))
 
     rules = tuple(
-        replace(rule, open=named(rule.open), when=replace(rule.when, pages=named(rule.when.pages)))
+        replace(rule, open=rename(rule.open), when=replace(rule.when, pages=rename(rule.when.pages)))
         for rule in manifest.rules
     )
     return replace(manifest, pages=tuple(map(page, manifest.pages)), nav=tuple(map(nav, manifest.nav)), rules=rules)

@@ -1,4 +1,4 @@
-"""What a store knows of one site: a small file, `.fleet/sites/<key>.json`."""
+"""The record of one site in a store: `.fleet/sites/<key>.json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import parse_words
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket
+from roaming_fleet.buckets import BlobNotFoundError, Bucket
 
 FLEET_DIR = ".fleet"
 RECORDS_DIR = f"{FLEET_DIR}/sites"
@@ -21,9 +21,12 @@ HEAD_PATH = f"{FLEET_DIR}/catalogue/head.json"
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A site as its last good copy is. `crawled` is when that was last known to be up to date.
+    """What the catalog knows of a site's last good copy.
 
-    `terms` are the words that it is found by, and what each counts; `names` those of its name.
+    Attributes:
+        crawled: Unix time at which the copy was last known to be current.
+        names: Terms of the site's name.
+        terms: Weights of the terms by which the site is found.
     """
 
     title: str
@@ -40,13 +43,22 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class SiteRecord:
-    """What became of a site at last. `state` is `done` or `failed`; `entry` stays where a later crawl fails.
+    """Result of the last crawl of a site.
 
-    `config` is the digest of what was asked for, `run` the crawl of many sites that this was a part of, `at` its time.
-    `result` is what that brought: `new`, `changed`, `same` or `failed`; `published` is the run of the last good copy,
-    `home` the address that `url` led to then.
-    `kept` pages stand as they were, since they failed, for the reason `error`, or a limit left them out.
-    A site that failed `tries` times in a row, in whole or in part, is not asked again before `next_try`.
+    Attributes:
+        key: Key of the site in the store.
+        url: Listed URL.
+        state: `done` or `failed`.
+        config: Digest of the configuration.
+        run: Id of the run.
+        at: Unix time of the crawl.
+        result: `new`, `changed`, `same` or `failed`; for reports also `fresh`, `waiting` or `busy`.
+        published: Id of the run of the last good copy.
+        home: URL to which `url` led then.
+        kept: Number of pages that could not be updated, because of `error` or a limit.
+        tries: Number of successive crawls that failed in whole or in part.
+        next_try: Unix time before which the site is not crawled again after a failure.
+        entry: Catalog entry of the last good copy.
     """
 
     key: str
@@ -72,65 +84,59 @@ class SiteRecord:
     next_try: float = 0.0
     entry: CatalogEntry | None = None
 
-    @property
-    def pages_changed(self) -> int:
-        """How many pages are not what they were."""
-        return self.new + self.changed + self.gone
-
 
 def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
-    """Give what a store knows of a site; None where that is nothing."""
+    """Return the record of a site, or None if there is none or it is damaged."""
     try:
-        return replace(parse_record(json.loads(bucket.get(_path(key)))), key=key)  # its file may have been renamed
+        return replace(parse_record(json.loads(bucket.get(_path(key)))), key=key)  # the file may have been renamed
     except (BlobNotFoundError, ValueError):
-        return None  # a broken one is made anew
+        return None
 
 
 def write_record(bucket: Bucket, record: SiteRecord) -> None:
-    """Write what is known of a site now."""
+    """Write the record of a site."""
     bucket.put(_path(record.key), json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def parse_record(data: dict[str, Any]) -> SiteRecord:
-    """Read a record; what is not known of it is ignored. Raises ValueError where it is none."""
+    """Return the record in decoded JSON. Unknown fields are ignored.
+
+    Raises:
+        ValueError: The data is no record.
+    """
     try:
-        own = {name: value for name, value in data.items() if name in _RECORD}
-        if own.get("entry") is not None:
-            entry = {name: value for name, value in own["entry"].items() if name in _ENTRY}
-            own["entry"] = CatalogEntry(**{**entry, "names": tuple(entry.get("names", ()))})
-        return SiteRecord(**own)
+        values = {name: value for name, value in data.items() if name in _RECORD_FIELDS}
+        if values.get("entry") is not None:
+            entry = {name: value for name, value in values["entry"].items() if name in _ENTRY_FIELDS}
+            values["entry"] = CatalogEntry(**{**entry, "names": tuple(entry.get("names", ()))})
+        return SiteRecord(**values)
     except (TypeError, AttributeError) as error:
-        raise ValueError(f"no record of a site: {error}") from None
+        raise ValueError(f"invalid record of a site: {error}") from None
 
 
 def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogEntry:
-    """Give what a site is found by: its name and address, its summary, the titles of its nav, pages and sections.
+    """Return the catalog entry for a manifest.
 
-    Its manifest may be somebody else's: of every text so much is taken as an honest one has.
+    The terms come from name, URL and summary, and from the titles of the navigation, the pages and the sections. The
+    manifest may be from an untrusted site: all texts are truncated to plausible lengths.
     """
     site = manifest.site
-    title, summary, url = _said(site.name, 200), _said(site.description, 400), _said(site.url, 2_000)
+    title, summary, url = _shorten(site.name, 200), _shorten(site.description, 400), _shorten(site.url, 2_000)
     language = site.language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", site.language) else "en"
-    name = list(dict.fromkeys(_terms(title, language)))
-    counted: Counter[str] = Counter()
+    name = list(dict.fromkeys(_extract_terms(title, language)))
     host, _, path = url.partition("://")[2].partition("/")
-    said: list[tuple[float, Iterable[str]]] = [
-        (_TITLE, [title]),
-        (_ADDRESS, [f"{host.partition(':')[0]} {path}".replace("/", " ").replace(".", " "), key]),
-        (_SUMMARY, [site.description]),
-        (_NAV, _nav_titles(manifest.nav)),
-        (_PAGE, (text for page in manifest.pages for text in (page.title, page.description))),
-        (_SECTION, (section.title for section in manifest.sections())),
-        (_KEYWORD, (" / ".join(section.keywords[:_MOST_KEYWORDS]) for section in manifest.sections())),
+    address = f"{host.partition(':')[0]} {path}".replace("/", " ").replace(".", " ")
+    weighted_texts: list[tuple[float, Iterable[str]]] = [
+        (_TITLE_WEIGHT, [title]),
+        (_URL_WEIGHT, [address, key]),
+        (_SUMMARY_WEIGHT, [site.description]),
+        (_NAV_WEIGHT, _nav_titles(manifest.nav)),
+        (_PAGE_WEIGHT, (text for page in manifest.pages for text in (page.title, page.description))),
+        (_SECTION_WEIGHT, (section.title for section in manifest.sections())),
+        (_KEYWORD_WEIGHT, (" / ".join(section.keywords[:_MAX_KEYWORDS]) for section in manifest.sections())),
     ]
-    left = _MOST_TEXT
-    for weight, texts in said:
-        for text in texts:
-            taken = text[: min(left, _LONGEST)]
-            left -= len(taken)
-            for term in _terms(taken, language):
-                counted[term] += weight  # type: ignore[assignment]  # a Counter counts in fractions, too
-    terms = dict(sorted(counted.most_common(_MOST_TERMS), key=lambda pair: pair[0]))
+    weights = _weigh_terms(weighted_texts, language)
+    terms = dict(sorted(weights.most_common(_MAX_TERMS), key=lambda pair: pair[0]))
     return CatalogEntry(
         title,
         summary,
@@ -138,21 +144,32 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
         language,
         len(manifest.pages),
         sum(1 for _ in manifest.sections()),
-        _said(manifest.digest, 100),
+        _shorten(manifest.digest, 100),
         crawled,
-        tuple(term for term in name if term not in _GENERIC) or tuple(name),
-        {term: round(min(weight, _MOST_WEIGHT), 1) for term, weight in terms.items()},
+        tuple(term for term in name if term not in _GENERIC_TERMS) or tuple(name),
+        {term: round(min(weight, _MAX_WEIGHT), 1) for term, weight in terms.items()},
     )
 
 
-def _said(text: str, longest: int) -> str:
-    """Give a text as it may stand on a line, cut where it is long."""
-    return truncate_at_word(to_single_line(text[: 2 * longest]), longest)
+def _weigh_terms(weighted_texts: Iterable[tuple[float, Iterable[str]]], language: str) -> Counter[str]:
+    weights: Counter[str] = Counter()
+    remaining = _MAX_TOTAL_CHARS
+    for weight, texts in weighted_texts:
+        for text in texts:
+            text = text[: min(remaining, _MAX_TEXT_CHARS)]
+            remaining -= len(text)
+            for term in _extract_terms(text, language):
+                weights[term] += weight  # type: ignore[assignment]  # a Counter accepts fractions
+    return weights
 
 
-def _terms(text: str, language: str) -> list[str]:
+def _shorten(text: str, max_chars: int) -> str:
+    return truncate_at_word(to_single_line(text[: 2 * max_chars]), max_chars)
+
+
+def _extract_terms(text: str, language: str) -> list[str]:
     words = (word for word in parse_words(text, language) if not word.stop)
-    return [term for word in words for term in word.terms if len(term) <= _LONGEST_TERM]
+    return [term for word in words for term in word.terms if len(term) <= _MAX_TERM_CHARS]
 
 
 def _nav_titles(nav: Iterable[NavEntry]) -> Iterator[str]:
@@ -165,13 +182,17 @@ def _path(key: str) -> str:
     return f"{RECORDS_DIR}/{key}.json"
 
 
-_RECORD = {each.name for each in fields(SiteRecord)}
-_ENTRY = {each.name for each in fields(CatalogEntry)}
-_TITLE, _ADDRESS, _SUMMARY, _NAV, _PAGE, _SECTION, _KEYWORD = 8.0, 5.0, 4.0, 2.0, 1.0, 1.0, 1.0
-_MOST_TERMS = 1_000
-_MOST_WEIGHT = 100_000.0
-_MOST_TEXT = 20_000_000
-_MOST_KEYWORDS = 32
-_LONGEST = 2_000
-_LONGEST_TERM = 64
-_GENERIC = frozenset(_terms("docs documentation doc guide handbook manual", "en"))
+_RECORD_FIELDS = {field.name for field in fields(SiteRecord)}
+_ENTRY_FIELDS = {field.name for field in fields(CatalogEntry)}
+_TITLE_WEIGHT = 8.0
+_URL_WEIGHT = 5.0
+_SUMMARY_WEIGHT = 4.0
+_NAV_WEIGHT = 2.0
+_PAGE_WEIGHT = _SECTION_WEIGHT = _KEYWORD_WEIGHT = 1.0
+_MAX_TERMS = 1_000
+_MAX_WEIGHT = 100_000.0
+_MAX_TOTAL_CHARS = 20_000_000
+_MAX_KEYWORDS = 32
+_MAX_TEXT_CHARS = 2_000
+_MAX_TERM_CHARS = 64
+_GENERIC_TERMS = frozenset(_extract_terms("docs documentation doc guide handbook manual", "en"))

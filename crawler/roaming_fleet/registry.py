@@ -1,4 +1,4 @@
-"""Which sites a store holds, and what is known of each: as it was when that could last be read."""
+"""The sites of a store and their records, refreshed at intervals; the last known state is used if a refresh fails."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mkdocs_roaming.errors import LibraryError
-from roaming_fleet.buckets.base import Bucket, BucketError
+from roaming_fleet.buckets import Bucket, BucketError
 from roaming_fleet.catalog import read_records
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import SiteRecord, read_record
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
-    """What one catalogue tells of every site, and where on the web each of them is."""
+class _Listing:
+    """The records of one catalog, and the sites by the URL of their home page."""
 
     generation: str = ""
     records: tuple[SiteRecord, ...] = ()
@@ -25,117 +25,121 @@ class _Listed:
 
 
 class SiteRegistry:
-    """The sites of a store, held against it each time so many seconds have gone. May be used from several threads.
+    """The sites of a store. Thread-safe.
 
-    Raises LibraryError for what cannot be read, and never could.
+    Attributes:
+        last_ranking: The catalog as it was last read, without waiting for a refresh.
+        is_stale: Whether the last refresh failed.
+
+    Raises:
+        LibraryError: The store cannot be read, and never could be.
     """
 
-    def __init__(self, bucket: Bucket, *, every: float, clock: Callable[[], float]) -> None:
-        self._bucket, self._every, self._clock = bucket, every, clock
-        self._lock, self._looking, self._listing = threading.Lock(), threading.Lock(), threading.Lock()
-        self._known: OrderedDict[str, tuple[float, SiteRecord | None]] = OrderedDict()
-        self._listed = _Listed()
-        self._looked = clock()
-        self._missed = float("-inf")
+    def __init__(self, bucket: Bucket, *, interval: float, clock: Callable[[], float]) -> None:
+        """Read the catalog; it is refreshed after `interval` seconds."""
+        self._bucket, self._interval, self._clock = bucket, interval, clock
+        self._lock, self._refreshing, self._listing_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._records: OrderedDict[str, tuple[float, SiteRecord | None]] = OrderedDict()
+        self._listing = _Listing()
+        self._refreshed_at = clock()
+        self._listing_failed_at = float("-inf")
         self.is_stale = False
-        """Whether the catalogue could not be read when it was looked at last."""
         try:
-            self.at_hand = Ranking(bucket)
-            """The catalogue as it was then; nothing is waited for."""
+            self.last_ranking = Ranking(bucket)
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
     def ranking(self) -> Ranking:
-        """Give the catalogue, looked at again where that was long ago."""
-        if self._clock() - self._looked >= self._every:
-            self.look()
-        return self.at_hand
+        """Return the catalog, refreshed if it is due."""
+        if self._clock() - self._refreshed_at >= self._interval:
+            self.refresh()
+        return self.last_ranking
 
-    def look(self) -> None:
-        """Look at the catalogue now, unless somebody does. Where it cannot be read, the one at hand goes on."""
-        if not self._looking.acquire(blocking=False):
+    def refresh(self) -> None:
+        """Refresh the catalog now, unless another thread does. Errors set `is_stale`."""
+        if not self._refreshing.acquire(blocking=False):
             return
         try:
-            self.at_hand.look()
+            self.last_ranking.refresh()
             self.is_stale = False
         except BucketError:
-            self.is_stale = True  # what is read next says what is wrong
+            self.is_stale = True  # the next read raises the error
         finally:
-            self._looked = self._clock()
-            self._looking.release()
+            self._refreshed_at = self._clock()
+            self._refreshing.release()
 
     def records(self) -> Sequence[SiteRecord]:
-        """Give what the catalogue tells of every site, in the order of their keys."""
-        return self._list().records
+        """Return the records in the catalog in the order of their keys."""
+        return self._current_listing().records
 
     def record(self, key: str) -> SiteRecord | None:
-        """Give what the store says of a site, without the words that it is found by; None where it is none."""
+        """Return the record of a site without search terms, or None if there is no such site."""
         with self._lock:
-            looked, known = self._known.get(key, (None, None))
-        if looked is not None and self._clock() - looked < self._every:
-            return known
+            read_at, cached = self._records.get(key, (None, None))
+        if read_at is not None and self._clock() - read_at < self._interval:
+            return cached
         try:
-            found = read_record(self._bucket, key)
+            record = read_record(self._bucket, key)
         except BucketError as error:
-            if known is None:
+            if cached is None:
                 raise LibraryError(str(error)) from None
-            found = known
-        if found and found.entry:
-            found = replace(found, entry=replace(found.entry, terms={}, names=()))
+            record = cached
+        if record and record.entry:
+            record = replace(record, entry=replace(record.entry, terms={}, names=()))
         with self._lock:
-            self._known[key] = (self._clock(), found)
-            self._known.move_to_end(key)
-            if len(self._known) > _KNOWN:
-                self._known.popitem(last=False)
-        return found
+            self._records[key] = (self._clock(), record)
+            self._records.move_to_end(key)
+            if len(self._records) > _MAX_CACHED_RECORDS:
+                self._records.popitem(last=False)
+        return record
 
-    def lying_at(self, address: str) -> list[tuple[str, str]]:
-        """Give the sites that an address lies on, the deepest first; with each the address as that site spells it."""
-        homes = self._list().homes
-        whole, sign, anchor = address.strip().partition("#")
-        bare = _bare(whole.partition("?")[0])
+    def find_by_url(self, url: str) -> list[tuple[str, str]]:
+        """Return the sites that a URL may be on, the deepest first, each with the URL in the site's spelling."""
+        homes = self._current_listing().homes
+        address, sign, anchor = url.strip().partition("#")
+        key = _url_key(address.partition("?")[0])
         found: list[tuple[str, str]] = []
-        above = bare.rstrip("/")
-        while "/" in above:
-            rest = bare[len(above) + 1 :]
-            found += [(key, f"{home}{rest}{sign}{anchor}") for key, home in homes.get(above, ())]
-            above = above.rpartition("/")[0]
+        prefix = key.rstrip("/")
+        while "/" in prefix:
+            rest = key[len(prefix) + 1 :]
+            found += [(site, f"{home}{rest}{sign}{anchor}") for site, home in homes.get(prefix, ())]
+            prefix = prefix.rpartition("/")[0]
         return found
 
-    def _list(self) -> _Listed:
+    def _current_listing(self) -> _Listing:
         generation = self.ranking().generation
-        if self._is_old(generation):
-            with self._listing:
-                if self._is_old(generation):
-                    self._listed = self._read(generation)
-        return self._listed
+        if self._needs_listing(generation):
+            with self._listing_lock:
+                if self._needs_listing(generation):
+                    self._listing = self._read_listing(generation)
+        return self._listing
 
-    def _is_old(self, generation: str) -> bool:
-        """Tell whether to read the list anew; one that could not be read is not asked for again and again."""
-        if self._listed.generation in ("", generation):
-            return not self._listed.generation
-        return self._clock() - self._missed >= self._every
+    def _needs_listing(self, generation: str) -> bool:
+        """Return whether the listing is to be read; after a failure, not before the interval has passed."""
+        if self._listing.generation in ("", generation):
+            return not self._listing.generation
+        return self._clock() - self._listing_failed_at >= self._interval
 
-    def _read(self, generation: str) -> _Listed:
+    def _read_listing(self, generation: str) -> _Listing:
         try:
             records = tuple(read_records(self._bucket))
         except BucketError as error:
-            if self._listed.generation:
-                self._missed = self._clock()
-                return self._listed  # as good as it was before
+            if self._listing.generation:
+                self._listing_failed_at = self._clock()
+                return self._listing
             raise LibraryError(str(error)) from None
         homes: dict[str, list[tuple[str, str]]] = {}
         for record in records:
             if record.entry and "://" in record.entry.url:
                 home = record.entry.url.rstrip("/") + "/"
-                homes.setdefault(_bare(home).rstrip("/"), []).append((record.key, home))
-        return _Listed(generation, records, homes)
+                homes.setdefault(_url_key(home).rstrip("/"), []).append((record.key, home))
+        return _Listing(generation, records, homes)
 
 
-def _bare(address: str) -> str:
-    """Give an address without what does not count: its scheme, and whether its host is in capitals."""
-    host, slash, path = re.sub(r"^[A-Za-z]+:/+", "/", address).removeprefix("/").partition("/")
+def _url_key(url: str) -> str:
+    """Return a URL without its scheme, its host in lower case."""
+    host, slash, path = re.sub(r"^[A-Za-z]+:/+", "/", url).removeprefix("/").partition("/")
     return f"/{host.lower()}{slash}{path}"
 
 
-_KNOWN = 1_024  # sites
+_MAX_CACHED_RECORDS = 1_024

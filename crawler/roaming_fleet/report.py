@@ -1,4 +1,4 @@
-"""What a crawl of many sites came to: `.fleet/runs/<run>.json`."""
+"""Report of a run: `.fleet/runs/<run>.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from roaming_fleet.buckets.base import Bucket
+from roaming_fleet.buckets import Bucket
 from roaming_fleet.records import FLEET_DIR, SiteRecord
 
 RUNS_DIR = f"{FLEET_DIR}/runs"
@@ -16,16 +16,16 @@ RUNS_DIR = f"{FLEET_DIR}/runs"
 
 @dataclass(slots=True)
 class RunReport:
-    """What a crawl of many sites came to."""
+    """Result of a run over many sites. The field names are those of the JSON file."""
 
     run: str
     sites: int
     fresh: int = 0
-    """Sites that were not asked: done before, and not old enough."""
+    """Sites that are crawled and recent enough."""
     waiting: int = 0
-    """Sites that failed before, whose next try is not due."""
+    """Sites that failed before and whose next try is not due."""
     busy: int = 0
-    """Sites that another process was at, for longer than they were waited for."""
+    """Sites that another process was crawling."""
     new: int = 0
     changed: int = 0
     same: int = 0
@@ -34,7 +34,7 @@ class RunReport:
     pages_changed: int = 0
     pages_gone: int = 0
     pages_kept: int = 0
-    """Pages that failed, or that a limit left out, and that stand as they were; those of sites that failed aside."""
+    """Pages that could not be updated, without those of failed sites."""
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -48,44 +48,45 @@ class RunReport:
             return
         setattr(self, record.result, getattr(self, record.result) + 1)
         if record.result in ("fresh", "waiting", "busy"):
-            return  # whoever crawled it tells of it
+            return  # the process that crawled it reports it
         self.requests += record.requests
         self.bytes += record.bytes
         if record.result == "failed":
-            told = {"site": record.key, "url": record.url, "error": record.error, "tries": record.tries}
-            whole = record.next_try > record.at  # else the store failed, and may hold some pages of the new copy
-            self.failures.append({**told, "next_try": record.next_try, "kept": record.entry is not None and whole})
+            failure = {"site": record.key, "url": record.url, "error": record.error, "tries": record.tries}
+            is_whole = record.next_try > record.at  # else the upload failed, and some pages may be of the new copy
+            self.failures.append(
+                {**failure, "next_try": record.next_try, "kept": record.entry is not None and is_whole}
+            )
             return
         self.pages_new += record.new
         self.pages_changed += record.changed
         self.pages_gone += record.gone
         self.pages_kept += record.kept
         if record.result == "changed":
-            told = {"site": record.key, "new": record.new, "changed": record.changed, "gone": record.gone}
-            self.changes.append(told)
+            self.changes.append({"site": record.key, "new": record.new, "changed": record.changed, "gone": record.gone})
 
 
 def write_report(bucket: Bucket, report: RunReport) -> None:
-    """Write what came of a run."""
-    told = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    bucket.put(f"{RUNS_DIR}/{report.run}.json", told)
+    """Write the report of a run."""
+    data = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    bucket.put(f"{RUNS_DIR}/{report.run}.json", data)
 
 
-def write_missing_reports(bucket: Bucket, known: Iterable[SiteRecord]) -> None:
-    """Write the reports of runs that were killed before they wrote one, from what they wrote down of each site.
+def write_missing_reports(bucket: Bucket, records: Iterable[SiteRecord]) -> None:
+    """Write the reports of killed runs, from the records of their sites.
 
-    A run that is still going on elsewhere writes its own over it.
+    A run that is still active elsewhere overwrites its report at its end.
     """
-    written = {PurePosixPath(kept.path).stem for kept in bucket.list(RUNS_DIR)}
-    killed: dict[str, RunReport] = {}
-    for record in known:
+    written = {PurePosixPath(blob.path).stem for blob in bucket.list(RUNS_DIR)}
+    missing: dict[str, RunReport] = {}
+    for record in records:
         if record.run not in written:
-            report = killed.setdefault(record.run, RunReport(record.run, 0, stopped=_KILLED))
+            report = missing.setdefault(record.run, RunReport(record.run, 0, stopped=_KILLED))
             report.sites += 1
             report.add(record)
-    for report in killed.values():
+    for report in missing.values():
         write_report(bucket, report)
 
 
 _RESULTS = ("fresh", "waiting", "busy", "new", "changed", "same", "failed")
-_KILLED = "ended without a report; told by the records of its sites"
+_KILLED = "killed before it wrote a report; this one was made from the records of its sites"

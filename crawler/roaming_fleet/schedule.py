@@ -1,13 +1,13 @@
-"""Which sites are due: by when and how they were crawled last, and what is asked for now."""
+"""Schedule: which sites are due, from their last crawl and the configuration."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Literal
 
-from roaming_crawler.crawl import CrawlConfig
+from roaming_crawler.config import CrawlConfig
 from roaming_crawler.parse_cache import PARSER_VERSION
 from roaming_crawler.session import MAX_PAGES_OPTION
 
@@ -16,9 +16,19 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_fleet.records import SiteRecord
 
 
-def site_status(record: SiteRecord | None, config: str, now: float, older_than: float | None, *, refresh: bool) -> str:
-    """Tell whether a site is `due`, `fresh`, or `waiting` for its next try."""
-    if record is None or refresh or not _made_so(record.config, config):
+def site_status(
+    record: SiteRecord | None, digest: str, now: float, older_than: float | None, *, refresh: bool
+) -> Literal["due", "fresh", "waiting"]:
+    """Return whether a site is due, fresh, or waiting for its next try.
+
+    Args:
+        record: Last crawl of the site.
+        digest: Digest of the configuration.
+        now: Unix time in seconds.
+        older_than: Age in seconds after which a site is due again; None means never.
+        refresh: Crawl all sites.
+    """
+    if record is None or refresh or not _is_current(record.config, digest):
         return "due"
     if is_unfinished(record.stopped):
         return "due"
@@ -29,43 +39,55 @@ def site_status(record: SiteRecord | None, config: str, now: float, older_than: 
 
 
 def is_unfinished(stopped: str) -> bool:
-    """Tell whether a crawl that a limit has stopped is gone on with by the next one."""
+    """Return whether a crawl that reached a limit is continued by the next one."""
     return bool(stopped) and MAX_PAGES_OPTION not in stopped
 
 
-def config_digest(how: CrawlConfig) -> str:
-    """Give what decides what is published of a site: who reads and converts it, and a digest of what was asked for.
+def config_digest(config: CrawlConfig) -> str:
+    """Return a digest of what determines the published files: the versions of parser and converter, and the options.
 
-    Pace and processes decide nothing. Neither does what stands as it does by default: so an option that comes with a
-    later version changes nothing for whoever does not use it.
+    Options that do not affect the output, and options with their default values, are left out. So a new option in a
+    later version does not cause all sites to be crawled again.
     """
-    said = _said(how)
-    for name in ("manners", "resume", "refresh", "allow_private", "workers"):
-        said = {key: value for key, value in said.items() if key.partition(".")[0] != name}
-    text = json.dumps(said, sort_keys=True, default=str) + load_themes().fingerprint
+    options = _non_default_options(config)
+    for name in ("politeness", "resume", "refresh", "allow_private", "workers"):
+        options = {key: value for key, value in options.items() if key.partition(".")[0] != name}
+    text = json.dumps({_stored_name(key): value for key, value in options.items()}, sort_keys=True, default=str)
+    text += load_themes().fingerprint
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _said(how: CrawlConfig) -> dict[str, Any]:
-    plain = replace(how, options=replace(how.options, embeddings=None))
-    default = _leaves(asdict(CrawlConfig()))
-    said = {name: value for name, value in _leaves(asdict(plain)).items() if default.get(name) != value}
-    return said | ({"meaning": how.options.embeddings.model} if how.options.embeddings else {})
+def _non_default_options(config: CrawlConfig) -> dict[str, Any]:
+    plain = replace(config, options=replace(config.options, embeddings=None))
+    default = _flatten(asdict(CrawlConfig()))
+    options = {name: value for name, value in _flatten(asdict(plain)).items() if default.get(name) != value}
+    return options | ({"meaning": config.options.embeddings.model} if config.options.embeddings else {})
 
 
-def _leaves(data: dict[str, Any], above: str = "") -> dict[str, Any]:
+def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in data.items():
-        found |= _leaves(value, f"{above}{name}.") if isinstance(value, dict) else {above + name: value}
+        found |= _flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
     return found
 
 
-def _made_so(made: str, config: str) -> bool:
-    """Tell whether what was published is what is asked for now. What a newer version has made is: else two versions
-    that crawl one store would crawl it all in turns.
+def _stored_name(key: str) -> str:
+    """Return the name of an option in the digest, which stays the same when a field is renamed."""
+    first, dot, rest = key.partition(".")
+    return _STORED_NAMES.get(first, first) + dot + rest
+
+
+def _is_current(made: str, digest: str) -> bool:
+    """Return whether a site was published with these options, by these or newer versions.
+
+    With newer ones, because two versions that crawl one store would otherwise crawl every site in turns.
     """
-    (theirs, _, said), (ours, _, asked) = made.partition("-"), config.partition("-")
+    (their_versions, _, their_options), (versions, _, options) = made.partition("-"), digest.partition("-")
     try:
-        return said == asked and [int(one) for one in theirs.split(".")] >= [int(one) for one in ours.split(".")]
+        theirs, ours = (list(map(int, text.split("."))) for text in (their_versions, versions))
     except ValueError:
         return False
+    return their_options == options and theirs >= ours
+
+
+_STORED_NAMES = {"scope": "area", "discovery": "sources"}

@@ -1,30 +1,92 @@
-"""Sites taken out of a store: nobody finds them any more, then what was kept of them goes."""
+"""Operations on a whole store: creation, catalog updates, checks of names, removal of sites."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from mkdocs_roaming.errors import UsageError
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import Bucket
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
-from roaming_fleet.leases import hold_lease
-from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, read_record
-from roaming_fleet.runner import CATALOG_LEASE
-from roaming_fleet.sites_file import SITE_KEY
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, FolderBucket, open_bucket
+from roaming_fleet.catalog import read_records, rebuild_catalog
+from roaming_fleet.leases import LEASE_SECONDS, hold_lease
+from roaming_fleet.namespaces import SITE_KEY
+from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record
+from roaming_fleet.sites_file import SiteSpec
+
+STORE_MARKER = f"{FLEET_DIR}/store.json"
+CATALOG_LEASE = "_catalogue"
+"""Name of the lease for catalog updates; no site can have this name."""
+
+
+def prepare_store(bucket: Bucket) -> None:
+    """Make a bucket or folder a store unless it is one.
+
+    Raises:
+        UsageError: It contains something else.
+    """
+    with suppress(BlobNotFoundError):
+        bucket.get(STORE_MARKER)
+        return
+    for path, content in ((MANIFEST_PATH, "a published site"), (".roaming/state.json", "a crawl of one site")):
+        with suppress(BlobNotFoundError):
+            bucket.get(path)
+            raise UsageError(f"{bucket.where}: contains {content}; give another place for many sites")
+    if isinstance(bucket, FolderBucket) and bucket.root.is_dir() and any(bucket.root.iterdir()):
+        raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another folder")
+    bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
+
+
+def update_catalog(bucket: Bucket, *, patience: float = 2 * LEASE_SECONDS) -> None:
+    """Update the catalog under its lease."""
+    with hold_lease(bucket, CATALOG_LEASE, patience=patience):
+        rebuild_catalog(bucket)
+
+
+def load_records(bucket: Bucket) -> dict[str, SiteRecord]:
+    """Update the catalog, and return the records of all sites by key."""
+    update_catalog(bucket)
+    return {record.key: record for record in read_records(bucket)}
+
+
+def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
+    """Check that each listed site has the same name in the store.
+
+    Raises:
+        UsageError: A name belongs to another site in the store, or a site has another name there.
+    """
+    names = {record.url: record.key for record in records.values()}
+    for site in sites:
+        record, name = records.get(site.key), names.get(site.url, site.key)
+        if record and record.url != site.url:
+            key = site.key
+            problem = f"{key} is {record.url} there, not {site.url}; give that another name in the list"
+        elif record is None and name != site.key:
+            key = name
+            problem = f"{site.url} is there by the name {name}; list it by that"
+        else:
+            continue
+        raise UsageError(f"{bucket.where}: {problem}, or drop it first: roaming sites {bucket.where} --drop {key}")
 
 
 def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> list[str]:
-    """Take sites out of a store; give those that were there, in order.
+    """Remove sites from a store, and return their keys in order.
 
-    Raises UsageError where one of them is not in it (nothing is removed then), BucketError where the store cannot be
-    used, and ClaimedError where a crawl goes on being at one.
+    Args:
+        store: URL or folder of the store.
+        keys: Keys of the sites.
+        patience: Seconds to wait for a crawl of a site.
+
+    Raises:
+        UsageError: One of the sites is not in the store; none is removed then.
+        BucketError: The store cannot be accessed.
+        LeaseHeldError: A site is still being crawled.
     """
     bucket = open_bucket(store)
-    bucket.get(HEAD_PATH)  # a store at all, before anything of it is removed
+    bucket.get(HEAD_PATH)  # fails unless this is a store
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
         if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
@@ -32,15 +94,14 @@ def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> l
     for key in wanted:
         with hold_lease(bucket, key, patience=patience):
             _remove(bucket, key)
-    with hold_lease(bucket, CATALOG_LEASE, patience=patience):
-        rebuild_catalog(bucket)
+    update_catalog(bucket, patience=patience)
     return wanted
 
 
 def _remove(bucket: Bucket, key: str) -> None:
-    """The record goes last: a site of which something is left can still be named, and dropped."""
-    for below in (key, f"{FLEET_DIR}/state/{key}"):
-        bucket.delete([kept.path for kept in bucket.list(below)])
+    """Remove a site. Its record is last, so that a partly removed site can still be named."""
+    for folder in (key, f"{FLEET_DIR}/state/{key}"):
+        bucket.delete([blob.path for blob in bucket.list(folder)])
     if isinstance(bucket, FolderBucket):
         shutil.rmtree(bucket.root / key, ignore_errors=True)
     bucket.delete([f"{RECORDS_DIR}/{key}.json"])

@@ -1,4 +1,4 @@
-"""Which site of a store an id or an address is about, however it is spelt, and what of that site."""
+"""The three tools over all sites of a store. Ids contain the key of their site, results the day of its crawl."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.library import tools as given
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import to_search_result
 from mkdocs_roaming.library.tools import (
@@ -26,6 +25,8 @@ from mkdocs_roaming.library.tools import (
     UnknownSection,
     call_tool,
     expand_separately,
+    parse_ids,
+    parse_int,
     render,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
@@ -37,52 +38,27 @@ from roaming_fleet.namespaces import NAMESPACED_ID, SITE_KEY
 from roaming_fleet.records import SiteRecord
 
 
-def resolve_site(collection: Collection, id_: str) -> tuple[str | None, str]:
-    """Give the site that an id or an address is about, and what of it; None where it is about none.
+def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]:
+    """Return the site that an id or URL belongs to, and the address within the site; None if it belongs to none.
 
-    What of it is a namespaced id, an address as the site spells it, a path, or nothing.
+    The address within the site is a namespaced id, a URL in the site's spelling, a path, or empty for the whole site.
     """
-    if "://" in id_:
-        return _by_address(collection, id_)
+    if "://" in address:
+        return _resolve_url(collection, address)
     keys = collection.keys
-    match = _SECTION.match(id_.lower())
+    match = _SECTION.match(address.lower())
     if match and match[1] in keys:
         return match[1], f"{match[1]}:{match[2]}"
-    site, _, rest = id_.partition(":")
+    site, _, rest = address.partition(":")
     key = site.strip().lower()
     return (key, rest.strip()) if key in keys else (None, "")
 
 
-def _by_address(collection: Collection, address: str) -> tuple[str | None, str]:
-    """Give the site that an address lies on, and the address as it spells it: the deepest that has the page."""
-    found = collection.lying_at(address)[:_NESTED]
-    if len(found) == 1:
-        return found[0]
-    for key, own in found:
-        with suppress(RoamingError):  # one that cannot be opened, or is just gone, may not be the one
-            if collection.open(key).library.sections.resolve(own) is not None:
-                return key, own
-    return found[0] if found else (None, "")
-
-
-_SECTION = re.compile(rf"({SITE_KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z]|/|[._-]\w)")
-
-
-"""A section as a model may write it: `Ruff / 07F3277D`, `ruff:07f3277d] Rules`. `ruff:2026/08/` is a path."""
-
-
-_NESTED = 3
-
-
-# MERGED mkdocs_roaming.roam.sites:
-# The three tools over the sites of a store: ids name their site, and what is given tells when it was crawled.
-
-
 class StoreNavigator:
-    """Walks the sites of a store as a navigator walks one; one for each conversation.
+    """The tools over the sites of a store, for one conversation.
 
-    `read_outline()` lists the sites, `read_outline("ruff")` gives the outline of one. No tool raises, and no result is
-    longer than `cap` characters when rendered. `format_error` gives what is said of what cannot be read.
+    `read_outline()` lists the sites, `read_outline("ruff")` returns the outline of one. No tool raises an exception, and
+    no rendered result is longer than `cap` characters.
     """
 
     def __init__(
@@ -92,20 +68,27 @@ class StoreNavigator:
         cap: int = MAX_EXPANSION_CHARS,
         format_error: Callable[[RoamingError], str] = str,
     ) -> None:
+        """Create the tools with nothing opened.
+
+        Args:
+            collection: The sites.
+            cap: Maximum length of a result in characters.
+            format_error: Returns the message for an error.
+        """
         self.collection = collection
         self.cap = cap
         self._format_error = format_error
-        self._walked: dict[str, tuple[OpenSite, Navigator]] = {}
+        self._navigators: dict[str, tuple[OpenSite, Navigator]] = {}
 
     @property
     def name(self) -> str:
-        """What is walked, in a few words."""
+        """The number of sites, in words."""
         count = self.collection.crawled
         return f"{count} site{'' if count == 1 else 's'}"
 
     @property
     def about(self) -> str:
-        """What the tools say of it: their clients may not show more."""
+        """One or two sentences for the descriptions of the tools."""
         return (
             f"The documentation of {self.name}: ids name their site (NAME:07f3277d), read_outline(NAME) shows what is "
             "in one, “NAME: words” searches that one alone."
@@ -113,167 +96,181 @@ class StoreNavigator:
 
     @property
     def digest(self) -> str:
-        """What tells these sites from what they were before."""
+        """The generation of the catalog."""
         return self.collection.generation
 
     def fork(self, cap: int) -> StoreNavigator:
-        """Give a navigator of the same sites that has opened nothing."""
+        """Return tools over the same sites with nothing opened."""
         return StoreNavigator(self.collection, cap=cap, format_error=self._format_error)
 
     def call(self, name: str, arguments: object) -> ToolOutput:
-        """Call a tool by its name, with what a model passes for arguments."""
+        """Call a tool by its name with a model's arguments."""
         return call_tool(self, name, arguments)
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
-        """Give the list of sites, the outline of one, or a closed branch of that; `<id>+` gives what follows."""
+        """Return the list of sites, the outline of one, or a closed branch of it; `<id>+` continues a list."""
         try:
-            return self.outlined(id)
+            return self.outline(id)
         except RoamingError as error:
-            return self._misused(error)
+            return self._to_tool_error(error)
 
-    def outlined(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- as above
-        """Give the same as `read_outline`; raises LibraryError where that cannot be read."""
-        wanted = (id or "").strip()
-        bare = wanted.removesuffix("+").strip()
-        if not bare or (wanted.endswith("+") and re.fullmatch(SITE_KEY, bare.lower())):
-            return self._listing(bare.lower())  # from a site on, be it there no longer
+    def outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- as above
+        """Return the same as `read_outline`.
+
+        Raises:
+            LibraryError: The store or the site cannot be read.
+        """
+        address = (id or "").strip()
+        bare = address.removesuffix("+").strip()
+        if not bare or (address.endswith("+") and re.fullmatch(SITE_KEY, bare.lower())):
+            return self._list_sites(bare.lower())  # the first site may have been removed
         try:
-            site, rest = resolve_site(self.collection, wanted)
+            site, rest = resolve_site(self.collection, address)
             if site is None:
-                return ToolError(f"{truncate_at_word(bare, _NAME)}: {self._no_site(bare)}.")
+                return ToolError(f"{truncate_at_word(bare, _MAX_ID_CHARS)}: {self._explain_unknown_site(bare)}.")
             navigator = self._navigator(site)
-        except SiteNotFoundError as error:  # dropped a moment ago
-            return self._misused(error)
+        except SiteNotFoundError as error:
+            return self._to_tool_error(error)
         found = navigator.read_outline(rest or None)
         if isinstance(found, ToolError):
             return found
-        return OutlineResult(f"{self._crumb(site)}\n{found.text}")
+        return OutlineResult(f"{self._label(site)}\n{found.text}")
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
-        """Open sections of whatever sites; they share the cap, and the rest of each is to be had by `part`."""
-        wanted = [each for id_ in given.parse_ids(list(ids) if not isinstance(ids, str) else ids) for each in _ids(id_)]
+        """Open sections of any sites. They share the cap; the rest of a long section is returned as another part."""
+        texts = parse_ids(list(ids) if not isinstance(ids, str) else ids)
+        wanted = [id_ for text in texts for id_ in _split_ids(text)]
         if not wanted:
             return ToolError("expand_sections needs `ids`: a list of ids as the outline shows them.")
-        return expand_separately(lambda id_: self._expanded(id_, part), wanted[: 2 * MAX_IDS], self.drop, cap=self.cap)
+        return expand_separately(lambda id_: self._expand(id_, part), wanted[: 2 * MAX_IDS], self.drop, cap=self.cap)
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the sites that a query is about, or the one that it names: `ruff: how are rules chosen?`."""
-        limit = given.parse_int(limit, 5, 1, MAX_HITS)
-        hits: list[SearchResult] = []
-        left = self.cap
+        limit = parse_int(limit, 5, 1, MAX_HITS)
         try:
             found = self.collection.find(query, limit=limit)
-            if not found and (named := self.collection.named(query)) and not self.collection.asks(query):
+            if not found and (named := self.collection.named_site(query)) and not self.collection.strip_site(query):
                 return ToolError(_NO_WORDS.format(named))
         except RoamingError as error:
-            return self._misused(error)
-        for one in found:
-            entry = to_search_result(one.library.sections, one.hit, one.score)
-            entry = replace(entry, breadcrumb=(site_label(one.site), *entry.breadcrumb))
-            left -= len(render(SearchResults("", (entry,)))) + 1
-            if left < 0:
+            return self._to_tool_error(error)
+        results: list[SearchResult] = []
+        room = self.cap
+        for hit in found:
+            result = to_search_result(hit.library.sections, hit.hit, hit.score)
+            result = replace(result, breadcrumb=(site_label(hit.site), *result.breadcrumb))
+            room -= len(render(SearchResults("", (result,)))) + 1
+            if room < 0:
                 break
-            hits.append(entry)
-        return SearchResults(query[:_QUERY], tuple(hits))
+            results.append(result)
+        return SearchResults(query[:_MAX_QUERY_CHARS], tuple(results))
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Let sections go: they stand open no more, and may be opened again."""
-        gone = list(ids)
-        for _, navigator in self._walked.values():
-            navigator.drop(gone)
+        """Forget that sections were opened, so that they can be opened again."""
+        dropped = list(ids)
+        for _, navigator in self._navigators.values():
+            navigator.drop(dropped)
 
-    # The sites
-
-    def _listing(self, since: str) -> OutlineResult:
-        """List the sites, from one on, as many as find room."""
-        records = [record for record in self.collection.records() if record.entry and record.key >= since]
-        lines = [_SITES.format(len(records))] if not since else []
-        room = min(self.cap, OUTLINE_BUDGET * 4) - sum(map(len, lines)) - _MORE
-        for at, record in enumerate(records):
+    def _list_sites(self, first: str) -> OutlineResult:
+        """List the sites from a key on, as many as there is room for."""
+        records = [record for record in self.collection.records() if record.entry and record.key >= first]
+        lines = [_SITES.format(len(records))] if not first else []
+        room = min(self.cap, OUTLINE_BUDGET * 4) - sum(map(len, lines)) - _CONTINUATION_CHARS
+        for number, record in enumerate(records):
             line = _site_line(record)
             if len(line) > room:
-                lines.append(f"[{record.key}+] {len(records) - at} more: {record.key} …\n")
+                lines.append(f"[{record.key}+] {len(records) - number} more: {record.key} …\n")
                 break
             lines.append(line)
             room -= len(line)
         return OutlineResult("".join(lines))
 
     def _navigator(self, site: str) -> Navigator:
-        """Give what walks a site. Raises RoamingError where it cannot be opened."""
-        if site not in self._walked:
+        """Return the tools over one site.
+
+        Raises:
+            RoamingError: The site cannot be opened.
+        """
+        if site not in self._navigators:
             opened = self.collection.open(site)
-            cap = self.cap - len(site_label(opened)) - 3 - MAX_IDS * (_NAME + 2)
-            self._walked[site] = (
-                opened,
-                Navigator(opened.library, search=opened.search, cap=cap, format_error=self._format_error),
-            )
-        return self._walked[site][1]
+            cap = self.cap - len(site_label(opened)) - 3 - MAX_IDS * (_MAX_ID_CHARS + 2)
+            navigator = Navigator(opened.library, search=opened.search, cap=cap, format_error=self._format_error)
+            self._navigators[site] = opened, navigator
+        return self._navigators[site][1]
 
-    def _crumb(self, site: str) -> str:
-        return site_label(self._walked[site][0])
+    def _label(self, site: str) -> str:
+        return site_label(self._navigators[site][0])
 
-    def _no_site(self, id_: str) -> str:
-        site = id_.partition(":")[0].strip().lower()
+    def _explain_unknown_site(self, address: str) -> str:
+        site = address.partition(":")[0].strip().lower()
         if re.fullmatch(r"[0-9a-f]{8}", site):
-            return f"of which site? Ids look like {self._example()}:{site}; search_sections gives them whole"
-        if "://" in id_:
+            example = next(iter(self.collection.keys), "site")
+            return f"of which site? Ids look like {example}:{site}; search_sections gives them whole"
+        if "://" in address:
             return "no site here has this address; search_sections finds what there is"
         keys = self.collection.keys
         at = bisect(keys, site)
-        around = [key for key in keys[max(0, at - _COMPARED) : at + _COMPARED] if key != site]
-        near = get_close_matches(site, around, 3, 0.5)
-        nearest = f" nearest: {', '.join(near)};" if near else ""
-        named = truncate_at_word(site, 60)
-        return f"there is no site {named!r};{nearest} read_outline lists them, search_sections finds them"
+        neighbors = [key for key in keys[max(0, at - _MAX_COMPARED) : at + _MAX_COMPARED] if key != site]
+        similar = get_close_matches(site, neighbors, 3, 0.5)
+        nearest = f" nearest: {', '.join(similar)};" if similar else ""
+        shown = truncate_at_word(site, 60)
+        return f"there is no site {shown!r};{nearest} read_outline lists them, search_sections finds them"
 
-    def _example(self) -> str:
-        return next(iter(self.collection.keys), "site")
-
-    def _misused(self, error: RoamingError) -> ToolError:
-        said = self._why(error)
+    def _to_tool_error(self, error: RoamingError) -> ToolError:
+        message = self._explain(error)
         return ToolError(
-            truncate_at_word(f"{error.key}: {said}." if isinstance(error, SiteNotFoundError) else said, 500)
+            truncate_at_word(f"{error.key}: {message}." if isinstance(error, SiteNotFoundError) else message, 500)
         )
 
-    def _why(self, error: RoamingError) -> str:
-        """Give what is said of what cannot be opened."""
-        return self._no_site(error.key) if isinstance(error, SiteNotFoundError) else self._format_error(error)
+    def _explain(self, error: RoamingError) -> str:
+        if isinstance(error, SiteNotFoundError):
+            return self._explain_unknown_site(error.key)
+        return self._format_error(error)
 
-    # Sections
-
-    def _expanded(self, id_: str, part: int) -> ExpandResult:
+    def _expand(self, id_: str, part: int) -> ExpandResult:
+        shown = truncate_at_word(id_, _MAX_ID_CHARS)
         try:
             site, rest = resolve_site(self.collection, id_)
             if site is None:
-                return ExpandResult((), (UnknownSection(truncate_at_word(id_, _NAME), why=self._no_site(id_)),))
+                return _unknown(shown, self._explain_unknown_site(id_))
             navigator = self._navigator(site)
         except RoamingError as error:
-            return ExpandResult(
-                (), (UnknownSection(truncate_at_word(id_, _NAME), why=truncate_at_word(self._why(error), 500)),)
-            )
+            return _unknown(shown, truncate_at_word(self._explain(error), 500))
         if not rest:
-            return ExpandResult((), (UnknownSection(site, why=f"a site: read_outline({site}) shows what is in it"),))
+            return _unknown(site, f"a site: read_outline({site}) shows what is in it")
         found = navigator.expand_sections([rest], part)
         if isinstance(found, ToolError):
-            return ExpandResult((), (UnknownSection(truncate_at_word(id_, _NAME), why=found.message),))
-        crumb = self._crumb(site)
-        sections = tuple(replace(one, breadcrumb=(crumb, *one.breadcrumb)) for one in found.sections)
+            return _unknown(shown, found.message)
+        label = self._label(site)
+        sections = tuple(replace(section, breadcrumb=(label, *section.breadcrumb)) for section in found.sections)
         return replace(found, sections=sections)
 
 
 def site_label(site: RankedSite | OpenSite) -> str:
-    """Give a site's name and the day of its crawl, as both stand before what is told of it."""
-    return f"{site.key} (crawled {_day(site.entry.crawled)})"
+    """Return the key of a site and the day of its crawl, as they precede its contents in results."""
+    return f"{site.key} (crawled {_format_day(site.entry.crawled)})"
 
 
-def _ids(text: str) -> list[str]:
-    """Part ids that only blanks part."""
-    pieces = text.split()
-    return (
-        pieces
-        if len(pieces) > 1 and all(re.fullmatch(rf"{NAMESPACED_ID}\+?", piece.lower()) for piece in pieces)
-        else [text]
-    )
+def _resolve_url(collection: Collection, url: str) -> tuple[str | None, str]:
+    """Return the deepest site that has the page at a URL, and the URL in its spelling."""
+    found = collection.find_by_url(url)[:_MAX_NESTED]
+    if len(found) == 1:
+        return found[0]
+    for key, own in found:
+        with suppress(RoamingError):  # the site cannot be opened, or was just removed
+            if collection.open(key).library.sections.resolve(own) is not None:
+                return key, own
+    return found[0] if found else (None, "")
+
+
+def _unknown(id_: str, why: str) -> ExpandResult:
+    return ExpandResult((), (UnknownSection(id_, why=why),))
+
+
+def _split_ids(text: str) -> list[str]:
+    """Split a text of several ids that are separated by spaces."""
+    parts = text.split()
+    is_list = len(parts) > 1 and all(re.fullmatch(rf"{NAMESPACED_ID}\+?", part.lower()) for part in parts)
+    return parts if is_list else [text]
 
 
 def _site_line(record: SiteRecord) -> str:
@@ -284,29 +281,22 @@ def _site_line(record: SiteRecord) -> str:
     about = f" — {summary}" if summary else ""
     count = f"{entry.sections} section{'' if entry.sections == 1 else 's'}"
     failed = "; could not be crawled since" if record.state == "failed" else ""
-    return f"[{record.key}] {title}{about} · {count}, crawled {_day(entry.crawled)}{failed}\n"
+    return f"[{record.key}] {title}{about} · {count}, crawled {_format_day(entry.crawled)}{failed}\n"
 
 
-def _day(then: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(then))
+def _format_day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
+_SECTION = re.compile(rf"({SITE_KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z]|/|[._-]\w)")
+"""An id as a model may write it: `Ruff / 07F3277D`, `ruff:07f3277d] Rules`. `ruff:2026/08/` is a path."""
 _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
-
-
 _NO_WORDS = "{0}: no words to search for; read_outline({0}) shows what is in it, “{0}: words” searches it."
-
-
-_COMPARED = 5_000  # keys on either side: with all of many sites it would take seconds
-
-
-_MORE = 160
-
-
-_NAME = 120
-
-
-_QUERY = 1_000
+_MAX_NESTED = 3
+_MAX_COMPARED = 5_000  # keys on either side: comparing all would take seconds
+_CONTINUATION_CHARS = 160
+_MAX_ID_CHARS = 120
+_MAX_QUERY_CHARS = 1_000

@@ -18,8 +18,9 @@ from urllib.parse import unquote, urlsplit
 
 import anyio
 import pytest
-from roaming_crawler.crawl import CrawlConfig, crawl
-from roaming_crawler.fetch import Clock, Politeness, WebFetcher
+from roaming_crawler.config import CrawlConfig, Politeness
+from roaming_crawler.crawl import crawl
+from roaming_crawler.fetch import Clock, WebFetcher
 from roaming_crawler.publish import CrawlResult
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -230,7 +231,7 @@ class Crawled:
         return next((why for url, why in self.outcome.skipped if url.endswith(end)), "")
 
 
-HASTE = Politeness(delay=0, seconds=5, longest_wait=5)
+HASTE = Politeness(delay=0, seconds=5, max_retry_after=5)
 
 
 @pytest.fixture
@@ -239,10 +240,10 @@ def crawled(tmp_path: Path) -> Callable[..., Crawled]:
 
     def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **how: Any) -> Crawled:
         events: list[tuple[str, dict[str, Any]]] = []
-        asked = CrawlConfig(**{"manners": HASTE, "workers": 0, "allow_private": True, **how})
+        asked = CrawlConfig(**{"politeness": HASTE, "workers": 0, "allow_private": True, **how})
         where = folder or tmp_path / "out"
         outcome = anyio.run(
-            lambda: crawl(url, where, asked, clock=clock, tell=lambda name, data: events.append((name, data)))
+            lambda: crawl(url, where, asked, clock=clock, on_event=lambda name, data: events.append((name, data)))
         )
         return Crawled(outcome, where, events)
 

@@ -70,5 +70,5 @@ def test_what_was_not_asked_for_is_not_unpacked(coding: str, site: Any, crawled:
     site.put("/packed", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": coding}, etag=False)
     done = crawled(site.url)
     assert done.paths == [""]
-    assert done.why("/packed") == f"packed as {coding!r}, which was not asked for; refused"
+    assert done.why("/packed") == f"unrequested content encoding {coding!r}; refused"
     assert {asked.headers["Accept-Encoding"] for asked in site.asked} == {"gzip, deflate"}

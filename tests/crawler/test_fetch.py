@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 import anyio
-from roaming_crawler.fetch import Clock, HostPace, Politeness, Request
+from roaming_crawler.config import Politeness
+from roaming_crawler.fetch import Clock, HostPace, Request
 
 
 class Hand:
@@ -81,7 +82,7 @@ def test_a_host_that_labours_is_given_time() -> None:
         gaps = []
         for seconds in (0.1, 8.0, 0.1):
             for _ in range(30):
-                pace.answered(seconds)
+                pace.record_response(seconds)
             gaps.append(round(pace.gap, 1))
         return gaps[0], gaps[1], gaps[2]
 
@@ -102,7 +103,7 @@ def test_a_crawl_delay_is_kept_up_to_thirty_seconds(site: Any, crawled: Any) -> 
 def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
     """Every request carries our name, our version and the contact that was given; no browser's name."""
     site.page("/", "Home")
-    crawled(site.url, manners=Politeness(delay=0, contact="docs@example.org"))
+    crawled(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
     agents = {asked.headers["User-Agent"] for asked in site.asked}
     (agent,) = agents
     assert agent.startswith("mkdocs-roaming/")

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from roaming_crawler.scope import ScopeConfig, version_prefix
+from roaming_crawler.config import ScopeConfig
+from roaming_crawler.scope import version_prefix
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
@@ -82,7 +83,7 @@ def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str
     assert done.paths == ["", "guide/"]
     (note,) = done.outcome.notes
     assert note == (
-        f"{site.url}: leads to {site.url}en/latest/, so other versions are left out; to have all: --prefix /"
+        f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --prefix /"
     )
     assert crawled(site.url).outcome.same == 2  # again, of the same version
 
@@ -90,7 +91,7 @@ def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str
 def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_path: Path) -> None:
     """`--prefix /` is what the line promises."""
     _versions(site, "redirect")
-    done = crawled(site.url, tmp_path / "all", area=ScopeConfig(prefix="/"))
+    done = crawled(site.url, tmp_path / "all", scope=ScopeConfig(prefix="/"))
     assert done.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
 
 
@@ -116,10 +117,10 @@ def test_what_names_a_version(path: str, version: str) -> None:
 def test_a_slip_in_the_address_does_not_take_the_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
     """After an address with nothing at it, the right one is crawled into the same folder."""
     site.page("/docs/", "Docs")
-    with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the address"):
+    with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the URL"):
         crawled(f"{site.url}dosc/")
     assert crawled(f"{site.url}docs/").paths == [""]
-    with pytest.raises(RoamingError, match="holds a crawl of"):
+    with pytest.raises(RoamingError, match="contains a crawl of"):
         crawled(f"{site.url}dosc/")
 
 
@@ -128,7 +129,9 @@ def test_files_of_ones_own_are_not_written_over(site: Any, crawled: Any, tmp_pat
     site.page("/", "Home")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.md").write_text("My own words.")
-    with pytest.raises(RoamingError, match="mine: holds files that no crawl has written; give a new folder"):
+    with pytest.raises(
+        RoamingError, match="mine: contains files that no crawl has written; give a new or empty folder"
+    ):
         crawled(site.url, tmp_path / "mine")
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["index.md"]
     assert not site.asked
@@ -149,17 +152,17 @@ def test_a_pattern_that_matches_nothing_is_told(site: Any, crawled: Any) -> None
     """A misspelt `--include` is named, since the home page alone looks like a small site."""
     site.page("/", "Home", links=("guide/a/",))
     site.page("/guide/a/", "A")
-    done = crawled(site.url, area=ScopeConfig(include=("guide", "giude/**")))
+    done = crawled(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
     assert done.paths == ["", "guide/a/"]
-    assert done.outcome.notes == (f"--include giude/**: matches no page; paths are those below {site.url}",)
+    assert done.outcome.notes == (f"--include giude/**: matches no page; paths are relative to {site.url}",)
 
 
 @pytest.mark.parametrize(
     ("robots", "status", "said"),
     [
         ("User-agent: *\nDisallow: /", 200, "robots.txt forbids it; ask its owner"),
-        ("", 401, "answers 401; only what everybody may read can be crawled"),
-        ("", 404, "not found; check the address"),
+        ("", 401, "status 401; only public pages can be crawled"),
+        ("", 404, "not found; check the URL"),
     ],
 )
 def test_an_error_names_its_cure(robots: str, status: int, said: str, site: Any, crawled: Any, reply: Any) -> None:
@@ -173,7 +176,7 @@ def test_an_error_names_its_cure(robots: str, status: int, said: str, site: Any,
 
 def test_no_password_is_repeated(crawled: Any) -> None:
     """An address with a name and a password in it is refused without printing it."""
-    with pytest.raises(RoamingError, match="user's name") as error:
+    with pytest.raises(RoamingError, match="user name") as error:
         crawled("https://tide:secret@docs.example/")
     assert "secret" not in str(error.value)
 
@@ -203,15 +206,15 @@ def test_a_copy_of_a_site_says_that_its_sitemap_is_the_originals(site: Any, craw
     (note,) = crawled(site.url).outcome.notes
     assert note == (
         f"{site.url}sitemap.xml: lists nothing below {site.url}, but pages of https://docs.example; "
-        "crawl that to have them"
+        "crawl that URL instead"
     )
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("htp://docs.example/", "htp://docs.example/: not an address that can be crawled; give one that begins with"),
-        ("docs.example/guide", "docs.example/guide: neither an address, which begins with https://, nor a folder here"),
+        ("htp://docs.example/", "htp://docs.example/: unsupported URL scheme; give a URL that begins with"),
+        ("docs.example/guide", "docs.example/guide: neither a URL, which begins with https://, nor a folder here"),
         ("./not-there", "./not-there: no such file or folder"),
     ],
 )
@@ -261,7 +264,7 @@ def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html:
     said = running.communicate(timeout=30)[1]
     assert (running.returncode, said) == (
         1,
-        f"roaming: {tmp_path / 'out'}: interrupted; the same command goes on where it was\n",
+        f"roaming: {tmp_path / 'out'}: interrupted; the same command resumes the crawl\n",
     )
     before = len(site.asked)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

@@ -12,7 +12,8 @@ from urllib.parse import quote
 import anyio
 import httpcore2
 import pytest
-from roaming_crawler.fetch import FetchError, Politeness, Request, WebFetcher
+from roaming_crawler.config import Politeness
+from roaming_crawler.fetch import FetchError, Request, WebFetcher
 from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend
 
 TABLE = Path(__file__).parents[1] / "golden" / "crawler" / "addresses.txt"
@@ -156,7 +157,7 @@ def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any
     for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
         with pytest.raises(FetchError) as refused:
             crawled(where, tmp_path / host[:9], allow_private=False)
-        said = "is not a public address; if this is a host of your own, say so: --allow-private"
+        said = "is not a public address; to crawl your own hosts, use --allow-private"
         assert str(refused.value) == f"{host} {said}"
     assert site.asked == []
 

@@ -68,7 +68,7 @@ def test_most_of_a_megabyte_comes_to_an_end() -> None:
 
 def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
     """Lists that name each other in a circle are read once each; of hundreds, fifty are, and a note says so."""
-    from roaming_crawler.discover import DiscoveryConfig
+    from roaming_crawler.config import DiscoveryConfig
 
     own = site.url
     site.put("/llms.txt", f"# S\n\n> S.\n\n- [a]({own}0/llms.txt)\n", kind="text/plain")
@@ -76,7 +76,7 @@ def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
         further = f"- [next]({own}{at + 1}/llms.txt)\n- [first]({own}llms.txt)\n"
         site.put(f"/{at}/llms.txt", f"# L{at}\n\n{further}- [p]({own}p{at}.md)\n", kind="text/plain")
         site.put(f"/p{at}.md", f"# Page {at}\n\nWords of page {at}.\n", kind="text/markdown")
-    done = crawled(own, sources=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
+    done = crawled(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
     lists = [path for path in site.paths() if path.endswith("llms.txt") and path != "/docs/llms.txt"]
     assert len(lists) == len(set(lists)) == 51
     assert any("more than 50 other llms.txt" in note for note in done.outcome.notes)
@@ -128,11 +128,11 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
 )
 def test_lists_are_found_where_sites_have_them(path: str, given: str, site: Any, crawled: Any) -> None:
     """Beside the address, at the root, in /docs/ and /.well-known/, in the spellings in use, at the address itself."""
-    from roaming_crawler.scope import ScopeConfig
+    from roaming_crawler.config import ScopeConfig
 
     site.put(path, LIST, kind="text/plain")
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    done = crawled(site.url + given, links=False, area=ScopeConfig(same_host=given.endswith(".txt")))
+    done = crawled(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
     assert [page.title for page in done.manifest.pages] == ["Boil"]
 
 

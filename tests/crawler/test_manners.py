@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
-from roaming_crawler.discover import DiscoveryConfig
-from roaming_crawler.fetch import Clock, Politeness
+from roaming_crawler.config import DiscoveryConfig, Politeness
+from roaming_crawler.fetch import Clock
 
 NOTHING = DiscoveryConfig(False, False, False)
 SLOW = pytest.mark.slow
@@ -45,7 +45,7 @@ def _gaps(site: Any) -> list[float]:
 def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawled: Any) -> None:
     """Between pages, probes, robots.txt and sitemaps alike, however many connections there are."""
     _site(site, 0)
-    crawled(site.url, manners=Politeness(delay=0.2, connections=connections))
+    crawled(site.url, politeness=Politeness(delay=0.2, connections=connections))
     assert len(site.asked) > 10
     assert min(_gaps(site)) > 0.2 - LATE
     assert sum(_gaps(site)) > 0.2 * len(_gaps(site)) - LATE
@@ -56,7 +56,7 @@ def test_a_crawl_delay_is_kept(site: Any, crawled: Any) -> None:
     _site(site, 1)
     site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
     manners = Politeness(delay=0, connections=4)
-    crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=_fast(3))
+    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_fast(3))
     assert site.paths()[:2] == ["/robots.txt", "/"]
     assert len(site.asked) >= 4
     assert min(_gaps(site)[1:]) > 1 / 3 - LATE
@@ -74,7 +74,7 @@ def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: 
 
     site.plays.clear()
     site.otherwise = slow
-    assert len(crawled(site.url, manners=Politeness(delay=0, connections=connections)).paths) == 7
+    assert len(crawled(site.url, politeness=Politeness(delay=0, connections=connections)).paths) == 7
     assert site.most_open == connections
 
 
@@ -98,8 +98,8 @@ def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, 
     _site(site, 2)
     site.page("/", "Home", links=("/busy", "/p0", "/p1"))
     site.plays["/busy"] = play
-    manners = Politeness(delay=0, connections=2, longest_wait=10)
-    done = crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=clock)
+    manners = Politeness(delay=0, connections=2, max_retry_after=10)
+    done = crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=clock)
     assert done.paths == ["", "busy", "p0", "p1"]
     at, wait = busy[0]
     assert [asked.path for asked in site.asked if at + LATE < asked.at < at + wait - 0.02] == []
@@ -116,7 +116,7 @@ def test_a_host_is_asked_more_slowly_after_it_said_so(site: Any, crawled: Any, h
     _site(site, 4)
     site.plays["/p1"] = play
     manners = Politeness(delay=0.5, connections=2)
-    crawled(site.url, manners=manners, sources=NOTHING, prefer_markdown=False, clock=_fast(3))
+    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_fast(3))
     starts = sorted(asked.at for asked in site.asked if asked.at > said[-1] - LATE)
     assert len(starts) >= 3
     assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 1 / 3 - LATE

@@ -6,10 +6,10 @@ import time
 from typing import Any
 
 import pytest
+from roaming_crawler.config import CrawlLimits
 from roaming_crawler.fetch import Clock
-from roaming_crawler.session import Limits
 
-FOUR = Limits(pages=4)
+FOUR = CrawlLimits(pages=4)
 DAY = 24 * 3600.0
 
 
@@ -65,7 +65,7 @@ def test_new_pages_push_none_out_from_further_down(site: Any, crawled: Any) -> N
     site.page("/b/", "B", links=("/b/one/", "/b/two/"))
     site.page("/b/one/", "One")
     site.page("/b/two/", "Two")
-    whole = Limits(pages=4)
+    whole = CrawlLimits(pages=4)
     assert crawled(site.url, limits=whole).outcome.stopped == ""
     site.page("/", "Home", links=("/a/", "/b/", "/c/"))
     for name in ("/a/", "/b/one/", "/b/two/", "/c/"):
@@ -103,7 +103,7 @@ def test_a_lower_limit_leaves_what_is_there(large: Any, crawled: Any) -> None:
         assert not {"/p3/", "/p4/", "/p5/"} & set(large.paths())
 
 
-@pytest.mark.parametrize("how", [{}, {"resume": True}, {"limits": Limits(pages=6)}])
+@pytest.mark.parametrize("how", [{}, {"resume": True}, {"limits": CrawlLimits(pages=6)}])
 def test_a_higher_limit_goes_on(how: dict[str, Any], large: Any, crawled: Any) -> None:
     """What was there is not asked for again, unless that is a day ago."""
     crawled(large.url, limits=FOUR)
@@ -126,9 +126,9 @@ def test_a_higher_limit_asks_what_is_old_for_news(large: Any, crawled: Any) -> N
 def test_going_on_can_be_interrupted(large: Any, crawled: Any) -> None:
     """What the limit ended is part of what was interrupted then."""
     crawled(large.url, limits=FOUR)
-    crawled(large.url, limits=Limits(pages=100, seconds=0))
+    crawled(large.url, limits=CrawlLimits(pages=100, seconds=0))
     large.asked.clear()
-    on = crawled(large.url, limits=Limits(pages=100), resume=True)
+    on = crawled(large.url, limits=CrawlLimits(pages=100), resume=True)
     assert len(on.paths) == 7
     assert not {"/", "/p0/", "/p1/", "/p2/"} & set(large.paths())
     with pytest.raises(Exception, match="no interrupted crawl"):

@@ -93,7 +93,7 @@ def test_a_process_that_breaks_says_so() -> None:
         process.call(_break)
     with pytest.raises(WorkerError):
         process.call(_say, "gone")
-    process.end()
+    process.kill()
 
 
 def test_a_crawl_ends_in_silence(site: Any, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_journal_cut_off_in_mid_line_is_read_up_to_there(site: Any, crawled: A
     from roaming_crawler.state import CrawlState
 
     store = CrawlState(first.folder)
-    store.begin({"url": site.url}, resume=False)
+    store.start({"url": site.url}, resume=False)
     with (state / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key": "*/* http://127')
     again = crawled(site.url, resume=True)
@@ -159,5 +159,5 @@ def test_bombs_and_workers_on_the_command_line(site: Any, tmp_path: Path, bomb: 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "71 pages" in done.stdout
-    assert "6  more than 10 MB unpacked" in done.stdout
+    assert "6  more than 10 MB decompressed" in done.stdout
     assert int(done.stdout.rpartition("peak")[2]) < 200 * 1024

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from roaming_crawler.cli import CrawlProgress
-from roaming_crawler.fetch import Politeness
-from roaming_crawler.scope import Scope, ScopeConfig, canonical_url, scope_from_url
+from roaming_crawler.config import Politeness, ScopeConfig
+from roaming_crawler.scope import Scope, canonical_url, scope_from_url
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import UsageError
@@ -61,8 +61,8 @@ def _site(site: Any) -> None:
 )
 def test_patterns(pattern: str, path: str, matches: bool) -> None:
     """`*` stays in a folder, `**` does not; a folder stands for all in it; endings of files do not matter."""
-    assert Scope(ROOT, include=(pattern,)).takes(path) is matches
-    assert Scope(ROOT, exclude=(pattern,)).takes(path) is not matches
+    assert Scope(ROOT, include=(pattern,)).allows_path(path) is matches
+    assert Scope(ROOT, exclude=(pattern,)).allows_path(path) is not matches
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_patterns_and_prefixes_choose_pages(
     """What is ruled out is not asked for at all; the home page is always taken, since it leads to the rest."""
     _site(site)
     done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
-    told = f"--include nothing/*: matches no page; paths are those below {site.url}docs/\n"
+    told = f"--include nothing/*: matches no page; paths are relative to {site.url}docs/\n"
     assert (done.exit_code, done.stderr) == (0, told if "nothing/*" in options else "")
     assert _published(tmp_path / "out") == paths
     if "--include" in options:
@@ -95,7 +95,7 @@ def test_what_is_ruled_out_is_no_news(site: Any, tmp_path: Any) -> None:
     site.put("/llms.txt", f"# S\n\n> S.\n\n{links}", kind="text/plain")
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
     done = _run(site.url, "-o", str(tmp_path / "out"), "--exclude", "b")
-    said = f"1 of its links leads out of {site.url}, to https://elsewhere.example; crawl that address to have them"
+    said = f"1 of its links leads out of {site.url}, to https://elsewhere.example; crawl that URL to include them"
     assert done.stderr == f"{site.url}llms.txt: {said}\n"
 
 
@@ -123,8 +123,8 @@ def test_a_folder_keeps_its_scope(site: Any, tmp_path: Any) -> None:
 def test_a_prefix_elsewhere_is_refused() -> None:
     """A crawl is of one host; the line says which."""
     with pytest.raises(UsageError, match=r"not on https://docs\.example"):
-        ScopeConfig(prefix="https://other.example/").scope(ROOT)
-    assert ScopeConfig(prefix="/kettle/api").scope(ROOT + "start").url == ROOT + "api/"
+        ScopeConfig(prefix="https://other.example/").make_scope(ROOT)
+    assert ScopeConfig(prefix="/kettle/api").make_scope(ROOT + "start").url == ROOT + "api/"
 
 
 def test_options_that_exclude_each_other(tmp_path: Any) -> None:
@@ -201,13 +201,13 @@ def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> Non
 
 def test_a_bar_is_redrawn_a_few_times_a_second(capsys: Any) -> None:
     """A thousand pages in no time are a few drawings; it tells pages done, known and what it waits for."""
-    progress = CrawlProgress(bar=True, said=0.0)
-    progress.tell("found", {"pages": 1000})
+    progress = CrawlProgress(bar=True, last_shown=0.0)
+    progress.on_event("found", {"pages": 1000})
     for at in range(1000):
-        progress.tell("page", {"known": 1000 + at})
-    progress.tell("skipped", {"known": 2000})
-    progress.tell("wait", {"host": "https://docs.example", "seconds": 12.0})
-    progress.end()
+        progress.on_event("page", {"known": 1000 + at})
+    progress.on_event("skipped", {"known": 2000})
+    progress.on_event("wait", {"host": "https://docs.example", "seconds": 12.0})
+    progress.clear()
     shown = capsys.readouterr().err
     assert 2 <= shown.count("\r") <= 6
     assert "[############------------] 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
@@ -218,9 +218,9 @@ def test_no_bar_where_there_is_no_terminal(site: Any, tmp_path: Any, capsys: Any
     """A file or a pipe gets whole lines, one every ten seconds at most; a short crawl none."""
     _site(site)
     assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
-    progress = CrawlProgress(bar=False, said=0.0)
-    progress.tell("found", {"pages": 7})
-    progress.tell("page", {"known": 7})
+    progress = CrawlProgress(bar=False, last_shown=0.0)
+    progress.on_event("found", {"pages": 7})
+    progress.on_event("page", {"known": 7})
     assert capsys.readouterr().err == "Crawling: 0 of 7 pages\n"
 
 
@@ -233,7 +233,7 @@ def test_events_as_json_lines(site: Any, tmp_path: Any) -> None:
     assert [events[0]["event"], events[1]["event"], events[-1]["event"]] == ["start", "found", "done"]
     assert sum(event["event"] == "page" for event in events) == events[-1]["pages"] == 6
     assert [url for url, _ in events[-1]["skipped"]] == [f"{site.url}docs/guide/draft/"]
-    assert "redirects away" in events[-1]["skipped"][0][1]
+    assert "out of scope" in events[-1]["skipped"][0][1]
 
 
 def test_the_last_table(site: Any, tmp_path: Any) -> None:
@@ -252,5 +252,5 @@ def test_the_last_table(site: Any, tmp_path: Any) -> None:
 
 def test_manners_say_who_asks() -> None:
     """Ours has a contact; one's own is left alone."""
-    assert "tea@example.org" in Politeness(contact="tea@example.org").name
-    assert Politeness(contact="tea@example.org", user_agent="Teapot/2").name == "Teapot/2"
+    assert "tea@example.org" in Politeness(contact="tea@example.org").user_agent_header
+    assert Politeness(contact="tea@example.org", user_agent="Teapot/2").user_agent_header == "Teapot/2"

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
-from roaming_crawler.discover import DiscoveryConfig
+from roaming_crawler.config import DiscoveryConfig
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
 
 SITES = Path(__file__).parents[1] / "golden" / "sites"
 URL = "https://docs.example/ebb/"
-LINKS = {"sources": DiscoveryConfig(False, False, False)}
+LINKS = {"discovery": DiscoveryConfig(False, False, False)}
 PAGES = {
     "index.md": "# Ebb\n\nEbb reads tide gauges.\n",
     "guide/install.md": (

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.discover import DiscoveryConfig
+from roaming_crawler.config import DiscoveryConfig
 
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 WAYS: dict[str, dict[str, Any]] = {
-    "by llms.txt": {"sources": DiscoveryConfig(manifest=False, sitemap=False), "links": False},
-    "by the sitemap": {"sources": DiscoveryConfig(manifest=False, llms=False), "links": False},
-    "by navigation": {"sources": DiscoveryConfig(False, False, False)},
+    "by llms.txt": {"discovery": DiscoveryConfig(manifest=False, sitemap=False), "links": False},
+    "by the sitemap": {"discovery": DiscoveryConfig(manifest=False, llms=False), "links": False},
+    "by navigation": {"discovery": DiscoveryConfig(False, False, False)},
 }
 
 
@@ -67,7 +67,7 @@ def test_foreign_rules_are_dropped(site: Any, sample: Path, crawled: Any) -> Non
     site.folder(sample)
     done = crawled(site.url)
     assert done.manifest.rules == ()
-    assert any("rules are left out" in note for note in done.outcome.notes)
+    assert any("rules are dropped" in note for note in done.outcome.notes)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -90,7 +90,7 @@ def test_a_second_crawl_of_an_unchanged_site_costs_next_to_nothing(
 def test_a_built_folder_is_crawled_like_a_site(sample: Path, crawled: Any) -> None:
     """A path, or a file: address of its llms.txt, will do; addresses are those of the site that was built."""
     for given in (str(sample), (sample / "llms.txt").as_uri()):
-        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], sources=DiscoveryConfig(manifest=False))
+        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], discovery=DiscoveryConfig(manifest=False))
         published = load_manifest((sample / MANIFEST_PATH).read_bytes())
         assert done.manifest.site.url == published.site.url
         assert {page.path for page in published.pages} <= set(done.paths)

@@ -129,6 +129,6 @@ def test_links_in_the_folder_are_refused(site: Any, crawled: Any, tmp_path: Path
         folder = tmp_path / f"out-{name}"
         folder.mkdir()
         (folder / name).symlink_to(outside)
-        with pytest.raises(Exception, match="is a link"):
+        with pytest.raises(Exception, match="is a symbolic link"):
             crawled(site.url, folder)
     assert list(outside.iterdir()) == []

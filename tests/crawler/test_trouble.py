@@ -93,8 +93,8 @@ def test_a_site_that_answers_no_more_fails(
     _forbid(site, reply)
     done = crawl("--refresh")
     assert "failed  demo" in done.stderr
-    assert "none of its pages could be had; " in done.stderr
-    assert "answers 403" in done.stderr
+    assert "none of its pages could be fetched; " in done.stderr
+    assert "status 403" in done.stderr
     assert "robots.txt" not in done.stderr
     assert (record().state, record().tries) == ("failed", 1)
     assert record().entry.crawled == crawled
@@ -166,7 +166,7 @@ def test_pages_that_were_kept_are_told(
     crawled = record().entry.crawled
     _fail_six(whole)
     done = crawl("--refresh")
-    why = f"6 pages kept from before ({whole.url}p0/: answers 403)"
+    why = f"6 pages kept from before ({whole.url}p0/: status 403)"
     assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(why)}\n", done.stderr)
     assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in done.stdout
     assert (record().state, record().kept) == ("done", 6)

@@ -87,7 +87,8 @@ def test_headings_of_pages_without_html_have_no_anchors(site: Any, crawled: Any)
 def test_a_crawl_needs_no_network(tmp_path: Any, html: Any) -> None:
     """Whoever brings answers of their own has a site crawled out of them."""
     import anyio
-    from roaming_crawler.crawl import CrawlConfig, crawl
+    from roaming_crawler.config import CrawlConfig
+    from roaming_crawler.crawl import crawl
     from roaming_crawler.fetch import CannedFetcher, Response
 
     own = "https://docs.example/"
@@ -95,7 +96,7 @@ def test_a_crawl_needs_no_network(tmp_path: Any, html: Any) -> None:
     canned = CannedFetcher({url: Response(url, 200, page.encode(), "text/html") for url, page in pages.items()})
     outcome = anyio.run(lambda: crawl(own, tmp_path / "out", CrawlConfig(workers=0), fetcher=canned))
     assert set(outcome.new) == {"", "a/"}
-    assert canned.asked[0].url == own + "robots.txt"
+    assert canned.requests[0].url == own + "robots.txt"
 
 
 def test_a_page_without_its_slash_is_the_page(site: Any, crawled: Any, html: Any) -> None:

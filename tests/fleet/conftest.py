@@ -56,7 +56,7 @@ TOPICS = [
 
 @dataclass
 class Sites:
-    """A server of many sites, one below each path of each host. What is `down` answers 403, what `moved` redirects."""
+    """A server of many sites, one below each path of each host. What is `down` status 403, what `moved` redirects."""
 
     port: int
     hosts: int

@@ -67,7 +67,7 @@ def out_of_date(store: Path, site: str) -> None:
 def test_a_site_is_opened_once_for_all_who_ask_at_once(store: Path) -> None:
     """A big one is a second's work, and as much memory as it takes."""
     counted = Counted()
-    collection = Collection(store, finding=counted)
+    collection = Collection(store, search=counted)
     with ThreadPoolExecutor(8) as several:
         opened = list(several.map(collection.open, ["boats", "trains"] * 8))
     assert len(counted.made) == 2
@@ -85,7 +85,7 @@ def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
             assert enough.wait(20)
         return Search(library)
 
-    collection = Collection(store, finding=slow, clock=lambda: now[0])
+    collection = Collection(store, search=slow, clock=lambda: now[0])
     before = collection.open("boats")
     out_of_date(store, "boats")
     now[0] += 61
@@ -100,7 +100,7 @@ def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
 def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) -> None:
     """Searches, openings, lists and outlines of all sites by many, while sites change, go and come back."""
     now = [0.0]
-    collection = Collection(store, kept=2, clock=lambda: now[0])
+    collection = Collection(store, open_sites=2, clock=lambda: now[0])
     bucket = FolderBucket(store)
     trains = read_record(bucket, "trains")
     assert trains
@@ -247,7 +247,7 @@ def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
                 return False
         return True
 
-    collection = Collection(store, every=0.1)
+    collection = Collection(store, refresh_seconds=0.1)
     generation = collection.generation
     with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         assert is_told(http, "ok")
@@ -367,7 +367,7 @@ def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> No
         file.write_bytes(b'{"half of')
     walk = StoreNavigator(Collection(store))
     said = render(walk.read_outline() if broken == "sites-*" else walk.search_sections("refund"))
-    assert re.fullmatch(r".+ is broken; crawl .+ again\n", said)
+    assert re.fullmatch(r".+ is damaged; crawl .+ again\n", said)
     app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app, raise_server_exceptions=False) as http:
         for path in (

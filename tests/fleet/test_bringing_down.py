@@ -11,8 +11,8 @@ import pytest
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
 from roaming_fleet.records import read_record
-from roaming_fleet.runner import STORE_MARKER
 from roaming_fleet.staging import staging_folder
+from roaming_fleet.store import STORE_MARKER
 from roaming_fleet.sync import download_site
 
 from fleet.one_site import crawl_once

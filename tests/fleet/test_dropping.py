@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.crawl import CrawlConfig
-from roaming_crawler.fetch import Politeness
+from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.job import crawl_site
+from roaming_fleet.job import RunPlan, crawl_site
 from roaming_fleet.leases import LeaseHeldError, RunStoppedError, hold_lease
-from roaming_fleet.runner import STORE_MARKER, RunPlan
 from roaming_fleet.sites_file import SiteSpec
-from roaming_fleet.store import drop_sites
+from roaming_fleet.store import STORE_MARKER, drop_sites
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
@@ -82,7 +80,7 @@ def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tup
     """Whoever is at it has it; it can be dropped afterwards."""
     store = tmp_path / "store"
     _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
-    with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="another process is at it"):
+    with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="in use by another process"):
         drop_sites(str(store), ["site-000"], patience=0.1)
     assert (store / "site-000/roaming/manifest.json").exists()
 
@@ -140,7 +138,7 @@ def test_an_address_may_be_corrected_after_an_interruption(sites: Any, tmp_path:
     sites.pages, sites.delay = 12, 0.1
 
     def crawl(at: int, run: str) -> str:
-        how = CrawlConfig(manners=Politeness(delay=0, connections=1), allow_private=True, workers=0)
+        how = CrawlConfig(politeness=Politeness(delay=0, connections=1), allow_private=True, workers=0)
         return crawl_site(
             bucket, SiteSpec(sites.url(at), "docs"), RunPlan(bucket.where, how, run, "-", ""), stop
         ).result

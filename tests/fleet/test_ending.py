@@ -1,4 +1,4 @@
-"""A crawl of many sites that is told to end does so within seconds, in a line, and the same command goes on."""
+"""A crawl of many sites that is told to end does so within seconds, in a line, and the same command resumes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _stat(file: Path) -> list[str]:
 def _goes_on(command: list[str], sites: Any, tmp_path: Path, published: Published) -> None:
     """See that the same command brings what an uninterrupted one does."""
     reports = [json.loads(file.read_text("utf-8")) for file in (tmp_path / "store/.fleet/runs").glob("*.json")]
-    assert [report["stopped"] for report in reports] == ["interrupted; the same command goes on"]
+    assert [report["stopped"] for report in reports] == ["interrupted; to continue, give the same command"]
     sites.delay = 0
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     last = json.loads(done.stdout.splitlines()[-1])
@@ -102,7 +102,7 @@ def test_it_ends_in_threads(
     """Whoever ends it: a supervisor, Ctrl-C, a terminal that is closed."""
     took, said = _ended(command, sites, how)
     assert took < 20
-    assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
+    assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in said
     _goes_on(command, sites, tmp_path, published)
 
@@ -122,7 +122,7 @@ def test_it_ends_in_processes(
     """None of them stays, and none has anything to say: Ctrl-C, and some supervisors, tell every process."""
     took, said = _ended([*command, "--engine", "dask"], sites, how, everybody=everybody)
     assert took < 40
-    assert said.splitlines()[-1] == "roaming: interrupted; the same command goes on"
+    assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in said
     _goes_on(command, sites, tmp_path, published)
 

@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.crawl import CrawlConfig
-from roaming_crawler.fetch import Politeness
+from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket, BucketError
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.job import crawl_site
+from roaming_fleet.job import RunPlan, crawl_site
 from roaming_fleet.records import SiteRecord, read_record
-from roaming_fleet.runner import STORE_MARKER, RunPlan
 from roaming_fleet.sites_file import SiteSpec
+from roaming_fleet.store import STORE_MARKER
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
@@ -46,8 +45,8 @@ def test_the_same_command_puts_it_right(crawl: Crawling, roaming: Any, sites: An
     s3.faults(unheard="/roaming/manifest.json")
     failed = crawl("--refresh-older-than", "0s")
     assert failed.exit_code == 3
-    assert "manifest.json cannot be had (RequestTimeout)" in failed.stdout
-    assert "the same command goes on, and until then some of its pages may be missing" in failed.stdout
+    assert "cannot access site-000/roaming/manifest.json (RequestTimeout)" in failed.stdout
+    assert "the same command retries it; until then some of its pages may be missing" in failed.stdout
     assert "stays" not in failed.stdout
     assert "tried again by the next crawl" in roaming("sites", s3.where).stdout
     assert "edition 0" in _told(roaming, s3.where)
@@ -117,7 +116,7 @@ class _Distant(_Deaf):
 
 
 def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> SiteRecord:
-    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     plan = RunPlan(bucket.where, how, secrets.token_hex(4), "-", str(scratch / "scratch"))
     return crawl_site(bucket, SiteSpec(url, "site-000"), plan)
 

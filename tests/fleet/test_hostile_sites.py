@@ -93,7 +93,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         section={"title": f"Hull pumps{BREAKS}", "anchor": f"pumps{BREAKS}", "opening": BREAKS, "keywords": [BREAKS]},
         manifest={
             "nav": [{"title": f"Hull{BREAKS}", "id": "00000001", "children": [{"title": BREAKS, "page": ""}]}],
-            "digest": BREAKS,
         },
     )
     shelve(
@@ -105,7 +104,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         section={
             "title": "pumps hull " * 100_000,
             "opening": "pump " * 100_000,
-            "aliases": ["honest:07f3277d"] * 99,
         },
     )
     return root

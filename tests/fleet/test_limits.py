@@ -27,7 +27,7 @@ def test_files_enough_or_a_line(hard: int, sites: Any, tmp_path: Path, haste: tu
     if hard == 150:
         assert done.returncode == 1
         assert done.stderr == (
-            "roaming: --at-once: this process may open 150 files (`ulimit -n`); give --at-once 6, or raise that\n"
+            "roaming: --at-once: this process may open 150 files (`ulimit -n`); give --at-once 6, or raise the limit\n"
         )
         assert not sites.asked
     else:

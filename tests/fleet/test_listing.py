@@ -30,23 +30,23 @@ def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ stands in line 1, too"),
-        ("https://a.example/ one\nhttps://b.example/ one\n", ":2: would be kept as one, as line 1 is"),
-        ("https://a.example/x/y/\nhttps://a.example/x-y/\n", ":2: would be kept as a.example-x-y"),
+        ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ is listed in line 1 already"),
+        ("https://a.example/ one\nhttps://b.example/ one\n", ":2: the name one is used in line 1 already"),
+        ("https://a.example/x/y/\nhttps://a.example/x-y/\n", ":2: the name a.example-x-y is used in line 1 already"),
         ("https://a.example/ One Two\n", ":1: 3 words"),
-        ("https://a.example/ ../up\n", ":1: '../up' is no name"),
-        ("https://a.example/ .fleet\n", ":1: '.fleet' is no name"),
-        ("https://me:secret@a.example/\n", ":1: holds a password"),
-        ("ftp://a.example/\n", ":1: ftp://a.example/: not an address that can be crawled"),
-        ("ftp://bob:secret@a.example/\n", ":1: holds a password"),
-        ("nothing-here\n", ":1: nothing-here: neither an address"),
+        ("https://a.example/ ../up\n", ":1: invalid name '../up'"),
+        ("https://a.example/ .fleet\n", ":1: invalid name '.fleet'"),
+        ("https://me:secret@a.example/\n", ":1: contains a password"),
+        ("ftp://a.example/\n", ":1: ftp://a.example/: unsupported URL scheme"),
+        ("ftp://bob:secret@a.example/\n", ":1: contains a password"),
+        ("nothing-here\n", ":1: nothing-here: neither a URL"),
         ("'https://a.example/\n", ":1: no closing quotation"),
         ("# nothing\n", ": lists no site"),
-        (f"# first\n/{'a' * 300}\n", f":2: /{'a' * 199}: cannot be looked at (File name too long); give another path"),
-        ("~nobody-here/docs\n", ":1: ~nobody-here/docs: cannot be looked at (Could not determine home directory)"),
-        ("''\n", ":1: '': names nothing; give an address"),
-        ("file: name\n", ":1: 'file:': names nothing; give an address"),
-        ("file://[::1/docs\n", ":1: file://[::1/docs: cannot be looked at (Invalid IPv6 URL)"),
+        (f"# first\n/{'a' * 300}\n", f":2: /{'a' * 199}: cannot be accessed (File name too long); give another path"),
+        ("~nobody-here/docs\n", ":1: ~nobody-here/docs: cannot be accessed (Could not determine home directory)"),
+        ("''\n", ":1: '': names nothing; give a URL"),
+        ("file: name\n", ":1: 'file:': names nothing; give a URL"),
+        ("file://[::1/docs\n", ":1: file://[::1/docs: cannot be accessed (Invalid IPv6 URL)"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_sites_that_lead_to_one_host_go_together() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("file:", "'file:': names nothing; give an address"),
-        ("~nobody-here/docs", "~nobody-here/docs: cannot be looked at (Could not determine home directory)"),
-        ("ftp://bob:secret@a.example/", "ftp://a.example/: not an address that can be crawled"),
+        ("file:", "'file:': names nothing; give a URL"),
+        ("~nobody-here/docs", "~nobody-here/docs: cannot be accessed (Could not determine home directory)"),
+        ("ftp://bob:secret@a.example/", "ftp://a.example/: unsupported URL scheme"),
     ],
 )
 def test_one_site_is_no_less_told(given: str, told: str, tmp_path: Path, roaming: Any) -> None:

@@ -14,18 +14,17 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from roaming_crawler.crawl import CrawlConfig
-from roaming_crawler.fetch import Politeness
-from roaming_crawler.session import Limits
+from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import read_records
-from roaming_fleet.job import make_failed_record
+from roaming_fleet.job import RunPlan, make_failed_record, run_job
 from roaming_fleet.leases import hold_lease
 from roaming_fleet.records import CatalogEntry, SiteRecord, read_record, write_record
-from roaming_fleet.runner import STORE_MARKER, RunPlan, crawl_many, run_job, thread_engine
+from roaming_fleet.runner import crawl_many, thread_engine
 from roaming_fleet.schedule import config_digest, site_status
 from roaming_fleet.sites_file import SiteSpec
+from roaming_fleet.store import STORE_MARKER
 
 from mkdocs_roaming.errors import UsageError
 
@@ -103,7 +102,7 @@ def test_a_store_says_how_it_is_used(crawl: Any, roaming: Roaming, tmp_path: Pat
         assert "name one of them" in roaming(command, store).stderr
     assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
     taken = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
-    assert "holds a published site" in taken.stderr
+    assert "contains a published site" in taken.stderr
 
 
 def test_only_what_is_old_is_asked_again(crawl: Any, sites: Any, tmp_path: Path) -> None:
@@ -201,7 +200,7 @@ def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, t
     again = json.loads((runs / f"{last}.json").read_text())
     same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
     assert {name: again[name] for name in same} == {name: told[name] for name in same}
-    assert again["stopped"] == "ended without a report; told by the records of its sites"
+    assert again["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
 
 
 def test_a_site_that_a_limit_ended_is_gone_on_with(
@@ -265,8 +264,8 @@ def test_a_newer_version_is_not_undone() -> None:
         (f"{converter}.{reader - 1}-{asked}", "due"),
         (f"{converter - 1}.{reader + 1}-{asked}", "due"),
         (config_digest(CrawlConfig(links=False)), "due"),
-        (config_digest(CrawlConfig(limits=Limits(pages=7))), "due"),
-        (config_digest(CrawlConfig(manners=Politeness(delay=7), workers=0, refresh=True)), "fresh"),
+        (config_digest(CrawlConfig(limits=CrawlLimits(pages=7))), "due"),
+        (config_digest(CrawlConfig(politeness=Politeness(delay=7), workers=0, refresh=True)), "fresh"),
         ("another shape", "due"),
     ):
         record = SiteRecord("key", "url", "done", made, "run", 50.0, entry=entry)
@@ -281,7 +280,7 @@ def test_an_option_of_tomorrow_changes_nothing_today() -> None:
 def test_a_worker_of_another_version_is_refused(tmp_path: Path) -> None:
     """It would publish something else than whoever started the crawl writes down."""
     plan = RunPlan(str(tmp_path), CrawlConfig(), "run", "config", "", version="0.0.1")
-    with pytest.raises(UsageError, match=r"whoever started the crawl has 0\.0\.1; install the same version on both"):
+    with pytest.raises(UsageError, match=r"the run was started with 0\.0\.1; install the same version on both"):
         run_job(SiteSpec("https://a.example/", "a"), plan)
 
 
@@ -322,13 +321,13 @@ def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: P
     """It is told, and the other sites of its host are crawled."""
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
-    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     plan = RunPlan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
     one, two = SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(1), "two")
     with hold_lease(bucket, "one"):
         records = [run_job(site, plan) for site in (one, two)]
     assert [(record.key, record.result) for record in records] == [("one", "busy"), ("two", "new")]
-    assert "another process is at it" in records[0].error
+    assert "in use by another process" in records[0].error
     assert read_record(bucket, "one") is None
     again = [run_job(site, plan) for site in (one, two)]
     assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
@@ -348,11 +347,11 @@ def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path
 
     def engine(plan: RunPlan, groups: Any) -> Iterator[Any]:
         yield from ()
-        raise BucketError(f"{plan.store}: cannot be had; is the store up? Try again later")
+        raise BucketError(f"{plan.store}: cannot be read; check that the store is up, and try again later")
 
-    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     report = crawl_many([SiteSpec(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
-    assert "is the store up?" in report.stopped
+    assert "check that the store is up" in report.stopped
     assert list(FolderBucket(store).list(".fleet/runs")) == []
 
 
@@ -364,7 +363,7 @@ def test_what_ends_a_run_leaves_a_report_and_a_catalogue(sites: Any, tmp_path: P
         yield run_job(groups[0][0], plan)
         raise UsageError("a worker has another version; install the same one")
 
-    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     listed = [SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(2), "two")]
     report = crawl_many(listed, str(store), how, engine, scratch=tmp_path)
     assert (report.new, report.stopped) == (1, "a worker has another version; install the same one")

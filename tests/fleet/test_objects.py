@@ -70,7 +70,7 @@ def test_of_many_that_create_one_succeeds(bucket: Bucket) -> None:
 def test_a_claim_is_held_by_one(bucket: Bucket) -> None:
     """Whoever comes meanwhile is told; afterwards the next one has it."""
     with hold_lease(bucket, "site"):
-        with pytest.raises(LeaseHeldError, match="another process is at it"), hold_lease(bucket, "site", patience=0.3):
+        with pytest.raises(LeaseHeldError, match="in use by another process"), hold_lease(bucket, "site", patience=0.3):
             pass
         with hold_lease(bucket, "other", patience=0.3):
             pass
@@ -89,7 +89,7 @@ def test_a_claim_of_somebody_who_died_runs_out(s3: Any) -> None:
             if first.lost:
                 break
             threading.Event().wait(0.1)
-        with pytest.raises(LeaseHeldError, match="took it over"):
+        with pytest.raises(LeaseHeldError, match="took the lease over"):
             first.check()
     with hold_lease(bucket, "site", patience=0.3, wall=lambda: 20.0):
         pass
@@ -143,12 +143,12 @@ def test_a_busy_and_slow_store_is_waited_for(many: Any, s3: Any, tmp_path: Path,
 
 @pytest.mark.slow  # claims of the run that ended run out after a minute
 def test_credentials_that_expire_end_it_with_a_line(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
-    """What was crawled so far stays, and the same command goes on with new ones. No file tells of credentials."""
+    """What was crawled so far stays, and the same command resumes with new ones. No file tells of credentials."""
     many(tmp_path / "folder")
     s3.faults(after=60)
     report = many(s3.where)
     assert report["code"] == 1
-    assert "s3://shelf/docs: the credentials have expired; renew them and run this again" in report["said"]
+    assert "s3://shelf/docs: the credentials have expired; renew them and try again" in report["said"]
     s3.faults()
     done = many(s3.where)
     assert done["new"] + done["same"] + done["changed"] + done["fresh"] == 4

@@ -62,7 +62,7 @@ def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "kept"),
     [
-        (RoamingError("none of its pages could be had"), False),
+        (RoamingError("none of its pages could be fetched"), False),
         (BucketError("the store is away"), True),
         (LeaseLostError("another process took it over"), True),
         (OSError("no space left"), True),
@@ -82,7 +82,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     """Whoever can write there could have us upload what they like."""
     os.chown(tmp_path, 12345, 12345)
     with (
-        pytest.raises(BucketError, match="is somebody else's; give a folder of your own: --scratch") as error,
+        pytest.raises(BucketError, match="belongs to another user; give your own folder with --scratch") as error,
         staging_folder(tmp_path, "s3://one", "site"),
     ):
         pass
@@ -93,7 +93,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_run(
     into: str, sites: Any, tmp_path: Path, haste: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """In one line, and no site counts as failed for it; with room the same command goes on."""
+    """In one line, and no site counts as failed for it; with room the same command resumes."""
     sites.pages = 12
     store = str(tmp_path / "store") if into == "folder" else request.getfixturevalue("s3").where
     listing = sites.listing(tmp_path / "sites.txt", 3)
@@ -101,7 +101,7 @@ def test_a_full_disk_ends_the_run(
     command += ["--scratch", str(tmp_path / "scratch")]
     full = subprocess.run(command, capture_output=True, text=True, preexec_fn=_no_room)
     assert full.returncode == 1
-    assert "cannot be written to (File too large); see to that, and give the command again" in full.stderr
+    assert "cannot be written to (File too large); fix that, and repeat the command" in full.stderr
     assert "failed" not in full.stderr
     assert "Traceback" not in full.stderr
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
-from roaming_fleet.leases import LOCKS, LeaseHeldError, LeaseLostError, hold_lease
+from roaming_fleet.leases import LOCKS_DIR, LeaseHeldError, LeaseLostError, hold_lease
 from roaming_fleet.records import SiteRecord, read_record
-from roaming_fleet.runner import STORE_MARKER
+from roaming_fleet.store import STORE_MARKER
 
 from fleet.one_site import crawl_once
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -90,7 +90,7 @@ def test_whoever_stood_still_leaves_a_right_site(
         thread = threading.Thread(target=lambda: ours.append(crawl("two")))
         thread.start()
         if not late:
-            while max(kept.path for kept in bucket.list(f"{LOCKS}/{KEY}")) < f"{LOCKS}/{KEY}/00000003":
+            while max(kept.path for kept in bucket.list(f"{LOCKS_DIR}/{KEY}")) < f"{LOCKS_DIR}/{KEY}/00000003":
                 time.sleep(0.02)
             time.sleep(0.3)
         else:
@@ -132,7 +132,7 @@ def test_a_lost_claim_says_so_at_once(s3: Any) -> None:
         first.check()  # nobody came meanwhile
         with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:
             for checked in (first.check, first.confirm, first.check):
-                with pytest.raises(LeaseLostError, match="took it over while this one stood still"):
+                with pytest.raises(LeaseLostError, match="took the lease over because this one was suspended"):
                     checked()
             second.confirm()
     with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]):
@@ -171,4 +171,4 @@ def test_an_old_number_is_no_claim(s3: Any) -> None:
     with pytest.raises(LeaseHeldError), hold_lease(_Slow(bucket, meanwhile), "site", patience=0.3):
         pass
     held[0].__exit__(None, None, None)
-    assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS}/site")] == [0.0]
+    assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS_DIR}/site")] == [0.0]

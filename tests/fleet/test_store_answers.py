@@ -35,7 +35,7 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw
     def opened(scheme: str, raw: Raw, **more: float) -> ObjectBucket:
         for name, value in _environ(scheme, raw.port, tmp_path).items():
             monkeypatch.setenv(name, value)
-        return ObjectBucket.at(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
+        return ObjectBucket.from_url(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
 
     return opened
 
@@ -72,13 +72,13 @@ def test_a_refusal_is_told_on_a_line(file: Path, store: Callable[..., ObjectBuck
     with serving(lambda first, headers: whole(status, body.encode(), Content_Type=kind)) as raw:
         bucket = store(scheme, raw)
         for name, do in _doings(bucket):
-            if name == "create" and "cannot be had" in line:
+            if name == "create" and "cannot access" in line:
                 continue  # tries for longer: below
             with pytest.raises(BucketError) as raised:
                 do()
             told = line.format(where=f"{scheme}://shelf/docs", bucket=f"{scheme}://shelf", path=PATH)
             assert (name, str(raised.value)) == (name, told)
-            assert raised.value.lasting == ("cannot be had" not in line)
+            assert raised.value.lasting == ("cannot access" not in line)
     assert "SECRET" not in line
 
 
@@ -106,12 +106,12 @@ def test_a_broken_answer_is_asked_for_again(store: Callable[..., ObjectBucket]) 
 def test_an_answer_that_is_always_broken_is_told(store: Callable[..., ObjectBucket]) -> None:
     """It breaks off, is reset, falls silent or makes no sense: a line says so, and no half of an object is given."""
     for way, why in (
-        (Answer(b"half"), "the answer broke off"),
-        (Answer(b"half", reset=True), "the answer broke off"),
-        (Answer(b"half", silent=5), "no answer in time"),
-        (Answer(b"", silent=5), "no answer in time"),
-        (Answer(b""), "the answer broke off"),
-        (Answer(b"SSH-2.0-OpenSSH\r\n"), "no store's answer"),
+        (Answer(b"half"), "truncated response"),
+        (Answer(b"half", reset=True), "truncated response"),
+        (Answer(b"half", silent=5), "no response in time"),
+        (Answer(b"", silent=5), "no response in time"),
+        (Answer(b""), "truncated response"),
+        (Answer(b"SSH-2.0-OpenSSH\r\n"), "not a response of a store"),
     ):
 
         def answer(first: str, headers: Mapping[str, str], way: Answer = way) -> Answer:
@@ -119,7 +119,7 @@ def test_an_answer_that_is_always_broken_is_told(store: Callable[..., ObjectBuck
 
         with serving(answer) as raw, pytest.raises(BucketError) as raised:
             store("s3", raw, silence=0.3).get(PATH)
-        assert str(raised.value).startswith(f"s3://shelf/docs: {PATH} cannot be had ({why}); ")
+        assert str(raised.value).startswith(f"s3://shelf/docs: cannot access {PATH} ({why}); ")
 
 
 def _page(names: Sequence[str], *, more: bool) -> Answer:
@@ -153,8 +153,8 @@ def test_a_page_of_a_list_that_breaks_off_is_asked_for_again(store: Callable[...
 def test_a_list_that_breaks_off_is_no_list(store: Callable[..., ObjectBucket]) -> None:
     """Where its second page is refused or makes no sense, nobody takes the first one for all there is."""
     for second, told in (
-        (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"may not do that \(AccessDenied\)"),
-        (whole("200 OK", b"<ListBucketResult><Na"), "no store's answer"),
+        (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"permission denied \(AccessDenied\)"),
+        (whole("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
     ):
         answers = {True: _page("ab", more=True), False: second}
         with serving(lambda first, headers, answers=answers: answers["token" not in first]) as raw:
@@ -168,16 +168,16 @@ def test_a_store_that_is_not_there_is_told(store: Callable[..., ObjectBucket], m
     with serving(lambda first, headers: whole("200 OK")) as raw:
         pass
     for scheme in ("s3", "gs", "az"):
-        told = rf"^{scheme}://shelf/docs: {PATH} cannot be had \(nobody listens there\)"
+        told = rf"^{scheme}://shelf/docs: cannot access {PATH} \(connection refused\)"
         with pytest.raises(BucketError, match=told):
             store(scheme, raw).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://no-such-host.invalid")
     with pytest.raises(BucketError, match="no such host"):
-        ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
+        ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "key:secret@127.0.0.1:9000")
-    told = "s3://shelf/docs: AWS_ENDPOINT_URL is no address; begin it with https:// or http://"
+    told = "s3://shelf/docs: AWS_ENDPOINT_URL is not a URL; begin it with https:// or http://"
     with pytest.raises(BucketError) as raised:
-        ObjectBucket.at("s3://shelf/docs")
+        ObjectBucket.from_url("s3://shelf/docs")
     assert str(raised.value) == told
 
 
@@ -218,9 +218,9 @@ def test_a_certificate_of_ones_own_is_told_or_trusted(
         store("s3", raw)
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{raw.port}")
         with pytest.raises(BucketError, match="its certificate is not accepted"):
-            ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH)
+            ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert ObjectBucket.at("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
+        assert ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
 
 
 def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]) -> None:
@@ -229,7 +229,7 @@ def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]
         bucket = store("s3", raw, patience=0.5, silence=0.2)
         for name, do in _doings(bucket):
             began = time.monotonic()
-            with pytest.raises(BucketError, match="no answer in time"):
+            with pytest.raises(BucketError, match="no response in time"):
                 do()
             assert (name, time.monotonic() - began < 15) == (name, True)
 
@@ -255,7 +255,7 @@ def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.Mon
     with serving(answer) as raw:
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
         monkeypatch.setenv("GOOGLE_BASE_URL", f"http://127.0.0.1:{raw.port}")
-        assert ObjectBucket.at("gs://shelf/docs").get(PATH) == b"data"
+        assert ObjectBucket.from_url("gs://shelf/docs").get(PATH) == b"data"
     signed, _, signature = tokens[0].rpartition(".")
     key.public_key().verify(_bytes(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
     assert json.loads(_bytes(signed.partition(".")[2]))["iss"] == "shelf@example"

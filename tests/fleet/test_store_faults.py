@@ -86,7 +86,7 @@ def test_killed_busy_slow_and_expired_nothing_is_lost(
                 COUNT // 2: lambda: s3.faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
             },
         )
-    said = f"{s3.where}: the credentials have expired; renew them and run this again"
+    said = f"{s3.where}: the credentials have expired; renew them and try again"
     assert (first.code, first.report["stopped"]) == (1, said)
     assert [line for line in first.said.splitlines() if line.strip()] == [f"roaming: {said}"]
     assert len(first.done) < COUNT

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.crawl import CrawlConfig
-from roaming_crawler.fetch import Politeness
+from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.dask_runner import dask_engine
 from roaming_fleet.runner import crawl_many
 from roaming_fleet.sites_file import read_sites_file
@@ -86,7 +85,7 @@ def test_processes_started_for_a_crawl_do_the_same(
 def test_a_scheduler_that_goes_away_ends_the_run_in_order(
     sites: Any, tmp_path: Path, haste: tuple[str, ...], roaming: Any
 ) -> None:
-    """It is told in a line, what was crawled can be listed, and the same command goes on with another scheduler."""
+    """It is told in a line, what was crawled can be listed, and the same command resumes with another scheduler."""
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
     with cluster(tmp_path, 1) as dask:
@@ -116,7 +115,7 @@ def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_pa
     """A scheduler without workers, and one whose last worker is killed, are told in a line, with what to start."""
     sites.delay = 0.02
     listed = read_sites_file(sites.listing(tmp_path / "sites.txt", 8))
-    how = CrawlConfig(manners=Politeness(delay=0), allow_private=True, workers=0)
+    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     store = tmp_path / "store"
     with cluster(tmp_path, workers) as dask:
 
@@ -125,7 +124,7 @@ def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_pa
                 dask.workers[0].kill()
 
         engine = dask_engine(dask.address, 2, patience=3)
-        report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, tell=tell)
+        report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, on_event=tell)
     assert report.stopped == (
         f"--engine dask: no worker has been at {dask.address} for 3 s; start one, dask worker {dask.address}, "
         "and give the same command"

@@ -1,4 +1,4 @@
-"""Where files are kept that several machines share: a folder, or a prefix of a bucket at S3, GCS or Azure."""
+"""File storage for several machines: a folder, or a prefix of a bucket at S3, GCS or Azure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ __all__ = ["BlobInfo", "BlobNotFoundError", "Bucket", "BucketError", "FolderBuck
 
 
 def open_bucket(where: str | Path) -> Bucket:
-    """Give the bucket that an address (`s3://bucket/prefix`, `gs://`, `az://`) or a folder's path names.
+    """Return the bucket for a URL (`s3://bucket/prefix`, `gs://`, `az://`) or a folder.
 
-    Raises BucketError where it cannot be used: a package or the credentials are missing.
+    Raises:
+        BucketError: A package or the credentials are missing, or the URL has another scheme.
     """
     if isinstance(where, str) and is_bucket_url(where):
-        from roaming_fleet.buckets.objects import ObjectBucket  # the extra [fleet]
+        from roaming_fleet.buckets.objects import ObjectBucket  # needs obstore
 
-        return ObjectBucket.at(where)
+        return ObjectBucket.from_url(where)
     if isinstance(where, str) and (match := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", where)):
-        told = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
+        shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
         raise BucketError(
-            f"{told}: {match[1]}:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
+            f"{shown}: {match[1]}:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
             lasting=True,
         )
     return FolderBucket(Path(where))

@@ -1,4 +1,4 @@
-"""What every bucket can do, and how it fails."""
+"""The interface of buckets, their errors and their URLs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from mkdocs_roaming.errors import RoamingError
 
 
 class BucketError(RoamingError):
-    """A bucket cannot be read or written. Where it is `lasting`, the next file will fare no better."""
+    """A bucket cannot be read or written. If it is `lasting`, other files will fail, too."""
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
+        """Create the error."""
         super().__init__(message)
         self.lasting = lasting
 
     def __reduce__(self) -> tuple[type[BucketError], tuple[str], dict[str, bool]]:
+        """Keep `lasting` when the error is pickled."""
         return type(self), (str(self),), {"lasting": self.lasting}
 
 
 class BlobNotFoundError(BucketError):
-    """There is no such file."""
+    """There is no file at a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlobInfo:
-    """A file of a bucket; its `tag` is another one when it was written anew."""
+    """A file of a bucket; its `tag` changes whenever it is written."""
 
     path: str
     size: int
@@ -35,45 +37,45 @@ class BlobInfo:
 
 
 class Bucket(Protocol):
-    """Files by their paths, which have no leading slash; `where` names it in messages."""
+    """Files by path, without a leading slash.
+
+    Attributes:
+        where: Name of the bucket in messages.
+        is_remote: Whether access goes over a network.
+    """
 
     where: str
     is_remote: bool
-    """Whether reading waits for a network."""
 
     def get(self, path: str) -> bytes:
-        """Give a file's bytes. Raises Nothing where there is none, else BucketError."""
+        """Return a file.
+
+        Raises:
+            BlobNotFoundError: There is no such file.
+            BucketError: It cannot be read.
+        """
         ...
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist yet; tell whether it was written. Of several that try, one succeeds."""
+        """Write a file unless it exists, and return whether it was written. Of concurrent calls, one succeeds."""
         ...
 
     def list(self, below: str) -> Iterator[BlobInfo]:
-        """Give the files in a folder, and in those below it, in any order."""
+        """Yield the files in a folder and its subfolders, in any order."""
         ...
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Remove files; one that is not there is no error."""
+        """Remove files; missing ones are ignored."""
         ...
-
-
-def is_bucket_url(where: str) -> bool:
-    """Tell whether an address names an object store's bucket."""
-    return re.match(r"(s3|gs|az)://", where, re.IGNORECASE) is not None
-
-
-# MERGED mkdocs_roaming.buckets.address:
-# The address of a place in an object store: `s3://BUCKET/PREFIX`, taken as it is written, letter by letter.
 
 
 @dataclass(frozen=True, slots=True)
 class BucketAddress:
-    """A bucket, and where in it. `where` is how messages call it."""
+    """The parsed URL of a prefix in a bucket."""
 
     scheme: str
     bucket: str
@@ -81,39 +83,46 @@ class BucketAddress:
 
     @property
     def where(self) -> str:
-        """The address, in one way of writing."""
+        """The normalized URL."""
         return f"{self.scheme}://{self.bucket}" + (f"/{self.prefix}" if self.prefix else "")
 
 
+def is_bucket_url(where: str) -> bool:
+    """Return whether a URL names a bucket of an object store."""
+    return re.match(r"(s3|gs|az)://", where, re.IGNORECASE) is not None
+
+
 def parse_bucket_url(where: str) -> BucketAddress:
-    """Read an address. Raises BucketError, without what may be a secret in it, for what names no place."""
+    """Parse a bucket's URL. Prefixes are taken literally.
+
+    Raises:
+        BucketError: The URL is invalid; the message contains no part that may be secret.
+    """
     scheme, _, rest = where.partition("://")
     scheme = scheme.lower()
     bucket, _, prefix = rest.partition("/")
     if mark := re.search(r"[?#]", rest):
-        cleared = _without_login(f"{scheme}://{rest[: mark.start()]}")
+        shown = _strip_login(f"{scheme}://{rest[: mark.start()]}")
         raise BucketError(
-            f"{cleared}: has something after {mark[0]} in its address; leave that out, settings are the environment's",
+            f"{shown}: has something after {mark[0]} in its URL; leave it out, settings come from the environment",
             lasting=True,
         )
     if "@" in bucket:
         raise BucketError(
-            f"{_without_login(f'{scheme}://{rest}')}: has a name or a key before @; "
-            "leave it out, credentials are the environment's",
+            f"{_strip_login(f'{scheme}://{rest}')}: has a name or a key before @; "
+            "leave it out, credentials come from the environment",
             lasting=True,
         )
     if not bucket:
         raise BucketError(f"{where}: names no bucket; give {scheme}://BUCKET/PREFIX", lasting=True)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", bucket):
-        raise BucketError(f"{scheme}://{bucket}: is no bucket's name; give {scheme}://BUCKET/PREFIX", lasting=True)
+        raise BucketError(f"{scheme}://{bucket}: invalid bucket name; give {scheme}://BUCKET/PREFIX", lasting=True)
     prefix = prefix.strip("/")
     for part in prefix.split("/") if prefix else ():
         if part in ("", ".", "..") or not part.isprintable():
-            raise BucketError(
-                f"{scheme}://{rest}: has the part {part!r}, which no path has; leave it out", lasting=True
-            )
+            raise BucketError(f"{scheme}://{rest}: invalid part {part!r} in the path; leave it out", lasting=True)
     return BucketAddress(scheme, bucket, prefix)
 
 
-def _without_login(where: str) -> str:
+def _strip_login(where: str) -> str:
     return re.sub(r"(?<=://)[^/]*@", "", where)

@@ -1,4 +1,4 @@
-"""What the environment says of object stores: whether there are credentials, and whose server is meant."""
+"""Settings of object stores in the environment: credentials and endpoints."""
 
 from __future__ import annotations
 
@@ -14,50 +14,54 @@ from roaming_fleet.buckets.base import BucketError
 
 
 def check_credentials(scheme: str, where: str, environ: Mapping[str, str]) -> None:
-    """Raise BucketError where the environment holds no credentials for a store, or names a server that is none."""
+    """Check that there are credentials for a store, and that its endpoint is a URL.
+
+    Raises:
+        BucketError: There are no credentials, or the endpoint is invalid.
+    """
     for name in _ENDPOINTS[scheme]:
         if environ.get(name) and not re.match(r"https?://[^/\s]", environ[name], re.I):
-            raise BucketError(f"{where}: {name} is no address; begin it with https:// or http://", lasting=True)
-    if any(environ.get(name) for name in _CREDENTIALS[scheme]) or _by_machine(scheme, environ):
+            raise BucketError(f"{where}: {name} is not a URL; begin it with https:// or http://", lasting=True)
+    if any(environ.get(name) for name in _CREDENTIALS[scheme]) or _uses_machine_identity(scheme, environ):
         return
-    raise BucketError(f"{where}: no credentials in the environment; set {_NEEDED[scheme]}", lasting=True)
+    raise BucketError(f"{where}: no credentials in the environment; set {_REQUIRED[scheme]}", lasting=True)
 
 
 def credential_names(scheme: str, environ: Mapping[str, str]) -> str:
-    """Give the names of the variables that hold credentials, for a message."""
-    return ", ".join(name for name in _CREDENTIALS[scheme] if environ.get(name)) or _NEEDED[scheme]
+    """Return the names of the environment variables with credentials, for a message."""
+    return ", ".join(name for name in _CREDENTIALS[scheme] if environ.get(name)) or _REQUIRED[scheme]
 
 
 def allows_plain_http(scheme: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether a server is named by `http://`. Whoever names one means it: a server of their own."""
-    if environ.get(_ALLOWED[scheme], "").lower() in _YES:
+    """Return whether the configured endpoint begins with `http://`; then it is meant to be used without TLS."""
+    if environ.get(_ALLOW_HTTP[scheme], "").lower() in _TRUE:
         return True
-    named = [environ.get(name, "") for name in _ENDPOINTS[scheme]]
+    endpoints = [environ.get(name, "") for name in _ENDPOINTS[scheme]]
     if scheme == "gs":
-        named.append(_base_url(environ))
-    return any(each.lower().startswith("http://") for each in named)
+        endpoints.append(_service_account_endpoint(environ))
+    return any(endpoint.lower().startswith("http://") for endpoint in endpoints)
 
 
 def credentials_expiry(scheme: str, environ: Mapping[str, str]) -> datetime | None:
-    """Give the time at which credentials run out, where they say so themselves: a SAS token does."""
+    """Return when the credentials expire, if they contain that time, as a SAS token does."""
     token = next((environ[name] for name in _SAS if environ.get(name)), "") if scheme == "az" else ""
     with suppress(ValueError, LookupError):
-        found = datetime.fromisoformat(parse_qs(token.lstrip("?"))["se"][0])
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        expiry = datetime.fromisoformat(parse_qs(token.lstrip("?"))["se"][0])
+        return expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)
     return None
 
 
-def _by_machine(scheme: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether the machine itself is asked for credentials, which the environment has to say."""
+def _uses_machine_identity(scheme: str, environ: Mapping[str, str]) -> bool:
+    """Return whether credentials come from the machine, such as an instance role; this has to be enabled."""
     if scheme == "s3":
         return environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false"
     if scheme == "gs":
-        return bool(environ.get("HOME")) and Path(environ["HOME"], _LOGGED_IN).is_file()
-    return environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in _YES
+        return bool(environ.get("HOME")) and Path(environ["HOME"], _GCLOUD_LOGIN).is_file()
+    return environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in _TRUE
 
 
-def _base_url(environ: Mapping[str, str]) -> str:
-    """Give the server that a service account's JSON names."""
+def _service_account_endpoint(environ: Mapping[str, str]) -> str:
+    """Return the endpoint in a service account's JSON."""
     text = environ.get("GOOGLE_SERVICE_ACCOUNT_KEY", "")
     file = environ.get("GOOGLE_SERVICE_ACCOUNT") or environ.get("GOOGLE_SERVICE_ACCOUNT_PATH")
     with suppress(OSError, ValueError, AttributeError):
@@ -65,9 +69,9 @@ def _base_url(environ: Mapping[str, str]) -> str:
     return ""
 
 
-_YES = ("true", "1", "yes", "on", "y")
-_ALLOWED = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
-_LOGGED_IN = ".config/gcloud/application_default_credentials.json"
+_TRUE = ("true", "1", "yes", "on", "y")
+_ALLOW_HTTP = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
+_GCLOUD_LOGIN = ".config/gcloud/application_default_credentials.json"
 _SAS = ("AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY")
 _ENDPOINTS = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
@@ -105,7 +109,7 @@ _CREDENTIALS = {
         "AZURE_SKIP_SIGNATURE",
     ),
 }
-_NEEDED = {
+_REQUIRED = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (or AWS_EC2_METADATA_DISABLED=false on EC2)",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",

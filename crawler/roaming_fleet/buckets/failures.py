@@ -1,7 +1,7 @@
-"""What an object store's failure means, and the cure, on one line.
+"""Translates errors of object stores into messages with a hint.
 
-Of the store's own words only its error code is taken, or what it says of a region or a key's name: the rest may hold
-what was signed.
+Of a store's own text, messages contain only its error code, a region or the name of a key, because the rest may contain
+signed values.
 """
 
 from __future__ import annotations
@@ -13,33 +13,46 @@ from datetime import UTC, datetime
 from roaming_fleet.buckets.base import BlobNotFoundError, BucketError
 
 
-def translate_error(where: str, path: str, error: Exception, *, until: datetime | None = None) -> BucketError:
-    """Give what a failure at a path means. `until` is when the credentials run out, where that is known."""
-    said = _said(error)
-    if lasting := _lasting(where, said, until):
+def translate_error(where: str, path: str, error: Exception, *, expiry: datetime | None = None) -> BucketError:
+    """Return the BucketError for an error of obstore.
+
+    Args:
+        where: URL of the bucket.
+        path: Path that was accessed.
+        error: The error.
+        expiry: When the credentials expire, if that is known.
+    """
+    response = _parse_response(error)
+    if lasting := _explain_lasting(where, response, expiry):
         return BucketError(f"{where}: {lasting}", lasting=True)
     if isinstance(error, FileNotFoundError):
         return BlobNotFoundError(f"{where}: no {path}")
     if isinstance(error, ValueError) or type(error).__name__ == "InvalidPathError":
-        return _bad_path(where, path, error)
-    why, cure = said.name, _LATER
-    if not why:
-        why, cure = next(((why, cure) for sign, why, cure in _UNHEARD if re.search(sign, str(error), re.I)), _SILENT)
-    return BucketError(f"{where}: {path or 'it'} cannot be had ({why}); {cure}")
+        return _explain_invalid_path(where, path, error)
+    reason, hint = response.name, _RETRY_HINT
+    if not reason:
+        matches = ((why, what) for pattern, why, what in _NETWORK_ERRORS if re.search(pattern, str(error), re.I))
+        reason, hint = next(matches, ("no connection", _RETRY_HINT))
+    return BucketError(f"{where}: cannot access {path or 'it'} ({reason}); {hint}")
 
 
 def was_retried(error: Exception) -> bool:
-    """Tell whether this came of a second attempt: the first may have done what it was to do."""
+    """Return whether an error is of a second attempt: the first one may have succeeded."""
     return re.search(r" after \d+ retries,", str(error)) is not None
 
 
+def is_truncated_listing(error: Exception) -> bool:
+    """Return whether a page of a listing was truncated, which obstore does not retry."""
+    return "Error getting list response body" in str(error)
+
+
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a store answered: its status, its error code, and its words."""
+class _StoreResponse:
+    """An error response of a store: status, error code, and text in lower case."""
 
     status: str = ""
     code: str = ""
-    words: str = ""
+    text: str = ""
     refused: bool = False
 
     @property
@@ -47,72 +60,72 @@ class _Said:
         return self.code or (f"status {self.status}" if self.status else "")
 
 
-def is_truncated_listing(error: Exception) -> bool:
-    """Tell whether a listing's page ended before its time, which obstore does not ask for again."""
-    return "Error getting list response body" in str(error)
-
-
-def _said(error: Exception) -> _Said:
-    """Read a store's answer out of an error's text; paths and addresses, which come before it, are no part of it."""
+def _parse_response(error: Exception) -> _StoreResponse:
+    """Extract a store's response from an error's text, without the paths and URLs before it."""
     text = str(error).partition("\n\nDebug source:")[0]
     refused = type(error).__name__ in ("PermissionDeniedError", "UnauthenticatedError")
     if bulk := re.search(r"Bulk delete request failed for key .*: ([^:]*) \(code: (\w{1,60})\)\s*$", text, re.S):
-        number = bulk[2].isdigit()
-        status, code = (bulk[2], "") if number else ("", bulk[2])
-        return _Said(status, code, bulk[1].lower(), refused or status in _REFUSALS)
+        is_status = bulk[2].isdigit()
+        status, code = (bulk[2], "") if is_status else ("", bulk[2])
+        return _StoreResponse(status, code, bulk[1].lower(), refused or status in _REFUSED_STATUSES)
     if "Received redirect without LOCATION" in text:
-        return _Said("301", "PermanentRedirect")
+        return _StoreResponse("301", "PermanentRedirect")
     answer = re.search(r"Server returned (?:non-2xx status code|error response): (\d{3})?", text)
     if answer is None:
-        return _Said(refused=refused)
-    words = text[answer.end() :]
-    code = re.search(r'<Code>\s*(\w{1,60})\s*</Code>|"error"\s*:\s*"(\w{1,60})"', words)
+        return _StoreResponse(refused=refused)
+    body = text[answer.end() :]
+    code_match = re.search(r'<Code>\s*(\w{1,60})\s*</Code>|"error"\s*:\s*"(\w{1,60})"', body)
+    code = (code_match[1] or code_match[2]) if code_match else ""
     status = answer[1] or ""
-    return _Said(status, (code[1] or code[2]) if code else "", words.lower(), refused or status in _REFUSALS)
+    return _StoreResponse(status, code, body.lower(), refused or status in _REFUSED_STATUSES)
 
 
-def _lasting(where: str, said: _Said, until: datetime | None) -> str:
-    """Give the line for what the next file will meet as well, or nothing."""
+def _explain_lasting(where: str, response: _StoreResponse, expiry: datetime | None) -> str:
+    """Return the message for a problem that affects all files, or an empty string."""
     bucket = re.sub(r"(?<=://)([^/]+).*", r"\1", where)
-    words, code = said.words, f" ({said.name})" if said.name else ""
-    if said.code in _NO_BUCKET or re.search(r"the specified (bucket|container) does not exist", words):
+    text, code = response.text, f" ({response.name})" if response.name else ""
+    if response.code in _NO_BUCKET or re.search(r"the specified (bucket|container) does not exist", text):
         return f"there is no bucket {bucket}; create it, or give another"
-    if said.code in _CLOCK or "date header too old" in words or "reasonable timeframe" in words:
-        return "this machine's clock is not the store's; set it, and run this again"
-    if said.code in _ELSEWHERE or said.status == "301":
-        region = re.search(r"<region>([a-z0-9-]{1,40})</region>", words)
+    if response.code in _CLOCK or "date header too old" in text or "reasonable timeframe" in text:
+        return "the clock of this machine differs from the store's; set it and try again"
+    if response.code in _OTHER_REGION or response.status == "301":
+        region = re.search(r"<region>([a-z0-9-]{1,40})</region>", text)
         return f"{bucket} is in another region; set AWS_REGION to {region[1] if region else 'that one'}"
-    over = until is not None and datetime.now(UTC) >= until
-    if said.code in _EXPIRED or _OVER in words or (said.refused and (over or "expired" in words)):
-        return "the credentials have expired; renew them and run this again"
-    if said.code in _WRONG or said.status == "401" or "failed to authenticate" in words:
-        return f"the credentials are not accepted{code}; check the environment's"
-    if said.code in _DENIED or said.refused:
-        return f"these credentials may not do that{code}; allow them to list, read and write there"
-    if said.status == "501" or said.code == "NotImplemented":
-        return f"this store cannot do what is asked of it{code}; one is needed that knows conditional writes"
-    if said.status == "507" or said.code == "QuotaExceeded":
-        return f"has no room for more{code}; make some, and run this again"
+    is_expired = expiry is not None and datetime.now(UTC) >= expiry
+    if response.code in _EXPIRED or _NOT_VALID in text or (response.refused and (is_expired or "expired" in text)):
+        return "the credentials have expired; renew them and try again"
+    if response.code in _INVALID_CREDENTIALS or response.status == "401" or "failed to authenticate" in text:
+        return f"the credentials are not accepted{code}; check the environment"
+    if response.code in _DENIED or response.refused:
+        return f"permission denied{code}; allow these credentials to list, read and write there"
+    if response.status == "501" or response.code == "NotImplemented":
+        return f"the store does not support a request{code}; use one with conditional writes"
+    if response.status == "507" or response.code == "QuotaExceeded":
+        return f"the store is full{code}; free some space and try again"
     return ""
 
 
-def _bad_path(where: str, path: str, error: Exception) -> BucketError:
-    """Tell of a path that no store is asked for, or of somebody's key in the way that is none."""
-    if met := re.search(r'Encountered object with invalid path: (?:Error parsing )?Path "([^"\n]{1,300})"', str(error)):
-        return BucketError(f"{where}: holds the key {met[1]!r}, which is no path; rename or remove it", lasting=True)
-    return BucketError(f"{where}: {path!r} leads out of it, or is no path")
+def _explain_invalid_path(where: str, path: str, error: Exception) -> BucketError:
+    """Return the error for an invalid path, or for a key of another program that is no valid path."""
+    if match := re.search(
+        r'Encountered object with invalid path: (?:Error parsing )?Path "([^"\n]{1,300})"', str(error)
+    ):
+        return BucketError(
+            f"{where}: contains the key {match[1]!r}, an invalid path; rename or remove it", lasting=True
+        )
+    return BucketError(f"{where}: invalid path {path!r}")
 
 
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "InvalidBucketName", "ContainerBeingDeleted", "ResourceNotFound")
 _CLOCK = ("RequestTimeTooSkewed", "RequestInTheFuture")
-_ELSEWHERE = (
+_OTHER_REGION = (
     "PermanentRedirect",
     "TemporaryRedirect",
     "AuthorizationHeaderMalformed",
     "IllegalLocationConstraintException",
 )
 _EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "ExpiredTokenException", "RequestExpired", "invalid_grant")
-_WRONG = (
+_INVALID_CREDENTIALS = (
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
     "InvalidToken",
@@ -130,16 +143,19 @@ _DENIED = (
     "AuthorizationPermissionMismatch",
     "PublicAccessNotPermitted",
 )
-_OVER = "not valid in the specified time frame"
-_REFUSALS = ("401", "403")
-_LATER = "is the store up? Try again later"
-_SILENT = ("no connection", _LATER)
-_UNHEARD = (
+_NOT_VALID = "not valid in the specified time frame"
+_REFUSED_STATUSES = ("401", "403")
+_RETRY_HINT = "check that the store is up, and try again later"
+_NETWORK_ERRORS = (
     (r"certificate", "its certificate is not accepted", "install its authority's on this machine"),
-    (r"BadScheme", "its endpoint is no https:// address", "check the endpoint in the environment"),
+    (r"BadScheme", "its endpoint is not an https:// URL", "check the endpoint in the environment"),
     (r"dns error|failed to lookup|name resolution", "no such host", "check the endpoint in the environment"),
-    (r"Connection refused", "nobody listens there", "is the store up? Check the endpoint in the environment"),
-    (r"timed out|TimedOut", "no answer in time", _LATER),
-    (r"Parse\(|Got invalid|deserialize", "no store's answer", "check the endpoint in the environment"),
-    (r"UnexpectedEof|ConnectionReset|IncompleteMessage|IncompleteBody|Content-Range", "the answer broke off", _LATER),
+    (r"Connection refused", "connection refused", "check that the store is up, and the endpoint in the environment"),
+    (r"timed out|TimedOut", "no response in time", _RETRY_HINT),
+    (r"Parse\(|Got invalid|deserialize", "not a response of a store", "check the endpoint in the environment"),
+    (
+        r"UnexpectedEof|ConnectionReset|IncompleteMessage|IncompleteBody|Content-Range",
+        "truncated response",
+        _RETRY_HINT,
+    ),
 )

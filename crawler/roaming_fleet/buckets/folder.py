@@ -1,42 +1,43 @@
-"""A folder as a bucket: on this machine, or on a disk that several share."""
+"""A folder as a bucket, on this machine or on a shared disk."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from roaming_fleet.buckets.base import BlobInfo, BlobNotFoundError, BucketError
 
 
 class FolderBucket:
-    """Files in a folder."""
+    """Files in a folder; see `Bucket`."""
 
     is_remote = False
 
     def __init__(self, root: Path) -> None:
+        """Use a folder, which need not exist."""
         self.root = root
         self.where = str(root)
 
     def get(self, path: str) -> bytes:
-        """Give a file's bytes."""
+        """Return a file."""
         try:
             return self._file(path).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise BlobNotFoundError(f"{self.where}: no {path}") from None
         except OSError as error:
-            raise self._error(path, "read", error) from None
+            raise self._make_error(path, "read", error) from None
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a file by way of a temporary one."""
-        with self._temporary(path, data) as temporary:
+        """Write a file by renaming a temporary one."""
+        with self._temporary_file(path, data) as temporary:
             temporary.replace(self._file(path))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist yet."""
-        with self._temporary(path, data) as temporary:
+        """Write a file unless it exists."""
+        with self._temporary_file(path, data) as temporary:
             try:
                 os.link(temporary, self._file(path))
             except FileExistsError:
@@ -46,15 +47,15 @@ class FolderBucket:
         return True
 
     def list(self, below: str) -> Iterator[BlobInfo]:
-        """Give the files in a folder, and in those below it."""
+        """Yield the files in a folder and its subfolders."""
         for above, _, names in os.walk(self._file(below)):
             for name in names:
                 file = Path(above, name)
-                with suppress(OSError):  # it went meanwhile
-                    found = file.stat()
-                    tag = f"{found.st_mtime_ns:x}-{found.st_size:x}-{found.st_ino:x}"
+                with suppress(OSError):  # removed in the meantime
+                    stat = file.stat()
+                    tag = f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{stat.st_ino:x}"
                     if not name.startswith(_TEMPORARY):
-                        yield BlobInfo(file.relative_to(self.root).as_posix(), found.st_size, tag)
+                        yield BlobInfo(file.relative_to(self.root).as_posix(), stat.st_size, tag)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove files."""
@@ -62,54 +63,46 @@ class FolderBucket:
             try:
                 self._file(path).unlink(missing_ok=True)
             except OSError as error:
-                raise self._error(path, "removed", error) from None
+                raise self._make_error(path, "removed", error) from None
 
     def _create_without_links(self, path: str, temporary: Path) -> bool:
-        """Make an empty file, which one alone can do, and put the whole one in its place: some disks know no links."""
+        """Create an empty file exclusively, and replace it: some file systems have no hard links."""
         file = self._file(path)
         try:
             os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         except FileExistsError:
             return False
         except OSError as error:
-            raise self._error(path, "written", error) from None
+            raise self._make_error(path, "written", error) from None
         try:
             temporary.replace(file)
         except OSError as error:
             file.unlink(missing_ok=True)
-            raise self._error(path, "written", error) from None
+            raise self._make_error(path, "written", error) from None
         return True
 
     def _file(self, path: str) -> Path:
         if ".." in path.split("/") or path.startswith("/") or "\0" in path:
-            raise BucketError(f"{self.where}: {path!r} leads out of it")
+            raise BucketError(f"{self.where}: the path {path!r} is outside of the folder")
         return self.root / path
 
-    def _temporary(self, path: str, data: bytes) -> _Temporary:
+    @contextmanager
+    def _temporary_file(self, path: str, data: bytes) -> Iterator[Path]:
+        """Write a temporary file next to a path; it is removed at the end unless it was renamed."""
         file = self._file(path)
+        temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
             temporary.write_bytes(data)
         except OSError as error:
-            raise self._error(path, "written", error) from None
-        return _Temporary(temporary)
+            raise self._make_error(path, "written", error) from None
+        try:
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
 
-    def _error(self, path: str, done: str, error: OSError) -> BucketError:
-        return BucketError(f"{self._file(path)}: cannot be {done} ({error.strerror or error})", lasting=True)
-
-
-class _Temporary:
-    """A file that is gone afterwards, unless it was renamed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        self._path.unlink(missing_ok=True)
+    def _make_error(self, path: str, action: str, error: OSError) -> BucketError:
+        return BucketError(f"{self._file(path)}: cannot be {action} ({error.strerror or error})", lasting=True)
 
 
 _TEMPORARY = ".roaming-"

@@ -1,4 +1,4 @@
-"""A prefix of a bucket at S3, GCS or Azure, through obstore. Credentials are the environment's, and stay there."""
+"""A prefix of a bucket at S3, GCS or Azure, through obstore. Credentials come from the environment."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from roaming_fleet.buckets.base import BlobInfo, BlobNotFoundError, BucketAddress, BucketError, parse_bucket_url
-from roaming_fleet.buckets.credentials import allows_plain_http, check_credentials, credential_names, credentials_expiry
+from roaming_fleet.buckets.credentials import (
+    allows_plain_http,
+    check_credentials,
+    credential_names,
+    credentials_expiry,
+)
 from roaming_fleet.buckets.failures import is_truncated_listing, translate_error, was_retried
 
 if TYPE_CHECKING:
@@ -17,38 +23,49 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PATIENCE = 120.0
-"""Seconds in which what fails is tried again."""
+_RETRY_SECONDS = 120.0
 
 
 class ObjectBucket:
-    """Objects below a prefix. What fails for a moment is tried again, for `patience` seconds.
-
-    `until` is the time at which the credentials run out, where they tell it.
-    """
+    """Objects below a prefix; see `Bucket`. Temporary failures are retried."""
 
     is_remote = True
 
     def __init__(
-        self, store: ObjectStore, where: str, until: datetime | None = None, patience: float = _PATIENCE
+        self, store: ObjectStore, where: str, expiry: datetime | None = None, patience: float = _RETRY_SECONDS
     ) -> None:
+        """Use an opened store.
+
+        Args:
+            store: Store of obstore.
+            where: Name in messages.
+            expiry: When the credentials expire, if that is known.
+            patience: Seconds during which temporary failures are retried.
+        """
         self._store = store
-        self._until = until
+        self._expiry = expiry
         self._patience = patience
         self.where = where
 
     @classmethod
-    def at(
+    def from_url(
         cls,
         where: str,
         environ: Mapping[str, str] = os.environ,
         *,
         silence: float = 60,
-        patience: float = _PATIENCE,
+        patience: float = _RETRY_SECONDS,
     ) -> ObjectBucket:
-        """Open the bucket that an address names. Raises BucketError where the environment holds no credentials.
+        """Open the bucket for a URL.
 
-        A store may be silent for so many seconds; what fails is tried again for `patience` seconds.
+        Args:
+            where: URL of a bucket and a prefix.
+            environ: Environment variables.
+            silence: Seconds after which a response without data fails.
+            patience: Seconds during which temporary failures are retried.
+
+        Raises:
+            BucketError: The URL is invalid, or there are no credentials.
         """
         address = parse_bucket_url(where)
         check_credentials(address.scheme, address.where, environ)
@@ -56,7 +73,7 @@ class ObjectBucket:
             "allow_http": allows_plain_http(address.scheme, environ),
             "connect_timeout": timedelta(seconds=10),
             "read_timeout": timedelta(seconds=silence),
-            "timeout": timedelta(seconds=_WHOLE),
+            "timeout": timedelta(seconds=_REQUEST_SECONDS),
         }
         retries = {
             "max_retries": 10,
@@ -67,92 +84,91 @@ class ObjectBucket:
                 "base": 2,
             },
         }
-        store = _opened(address, {k: v for k, v in client.items() if v}, retries, environ)
+        store = _open_store(address, {key: value for key, value in client.items() if value}, retries, environ)
         return cls(store, address.where, credentials_expiry(address.scheme, environ), patience)
 
     def get(self, path: str) -> bytes:
-        """Give an object's bytes."""
+        """Return an object."""
         import obstore
 
-        return self._done(path, lambda: bytes(obstore.get(self._store, path).bytes()))
+        return self._call(path, lambda: bytes(obstore.get(self._store, path).bytes()))
 
     def put(self, path: str, data: bytes) -> None:
         """Write an object."""
         import obstore
 
-        self._done(path, lambda: obstore.put(self._store, path, data))
+        self._call(path, lambda: obstore.put(self._store, path, data))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write an object that does not exist yet.
+        """Write an object unless it exists.
 
-        An attempt whose answer was lost may have written it: then it is ours, if it holds what we wrote.
+        An attempt whose response was lost may have succeeded: then the object contains `data`.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        doubtful, end = False, time.monotonic() + self._patience
-        for wait in (*_WAITS, None):
+        in_doubt, end = False, time.monotonic() + self._patience
+        for pause in (*_PAUSES, None):
             try:
                 obstore.put(self._store, path, data, mode="create")
                 return True
             except (AlreadyExistsError, PreconditionError) as error:
-                return (doubtful or was_retried(error)) and self.get(path) == data
+                return (in_doubt or was_retried(error)) and self.get(path) == data
             except Exception as error:
-                failure = self._told(path, error)
-                if failure.lasting or wait is None or time.monotonic() > end:
+                failure = self._translate(path, error)
+                if failure.lasting or pause is None or time.monotonic() > end:
                     raise failure from None
-                doubtful = True
-                time.sleep(wait)
+                in_doubt = True
+                time.sleep(pause)
         raise AssertionError
 
     def list(self, below: str) -> Iterator[BlobInfo]:
-        """Give the objects below a folder."""
+        """Yield the objects below a folder."""
         import obstore
 
         below, last, end = below.rstrip("/"), "", time.monotonic() + self._patience
-        for wait in (*_WAITS, None):
+        for pause in (*_PAUSES, None):
             try:
-                for some in obstore.list(self._store, below or None, offset=last or None):
-                    for each in some:
-                        last, end = each["path"], time.monotonic() + self._patience
-                        if last not in ("", below):  # an empty object that a web console shows as the folder
-                            yield BlobInfo(last, each["size"], each["e_tag"] or str(each["last_modified"]))
+                for page in obstore.list(self._store, below or None, offset=last or None):
+                    for item in page:
+                        last, end = item["path"], time.monotonic() + self._patience
+                        if last not in ("", below):  # an empty object that a web console creates for a folder
+                            yield BlobInfo(last, item["size"], item["e_tag"] or str(item["last_modified"]))
                 return
             except Exception as error:
-                if wait is None or time.monotonic() > end or not is_truncated_listing(error):
-                    raise self._told(below, error) from None
-            time.sleep(wait)
+                if pause is None or time.monotonic() > end or not is_truncated_listing(error):
+                    raise self._translate(below, error) from None
+            time.sleep(pause)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove objects."""
         import obstore
 
         wanted = list(paths)
-        for begin in range(0, len(wanted), 1000):
-            some = wanted[begin : begin + 1000]
+        for start in range(0, len(wanted), 1000):
+            batch = wanted[start : start + 1000]
             try:
-                self._done(some[0], lambda some=some: obstore.delete(self._store, some))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+                self._call(batch[0], partial(obstore.delete, self._store, batch))
             except BlobNotFoundError:
-                for path in some:  # stores that tell of one that is not there may not have come to the others
+                for path in batch:  # a store that reports a missing object may have skipped the others
                     try:
-                        self._done(path, lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]  # as above
+                        self._call(path, partial(obstore.delete, self._store, path))
                     except BlobNotFoundError:
                         continue
 
-    def _done(self, path: str, do: Callable[[], T]) -> T:
+    def _call(self, path: str, action: Callable[[], T]) -> T:
         try:
-            return do()
+            return action()
         except BucketError:
             raise
         except Exception as error:
-            raise self._told(path, error) from None
+            raise self._translate(path, error) from None
 
-    def _told(self, path: str, error: Exception) -> BucketError:
-        return translate_error(self.where, path, error, until=self._until)
+    def _translate(self, path: str, error: Exception) -> BucketError:
+        return translate_error(self.where, path, error, expiry=self._expiry)
 
 
-def _opened(address: BucketAddress, client: Any, retries: Any, environ: Mapping[str, str]) -> ObjectStore:
-    """Make the store of an address. What is wrong here is what the environment says."""
+def _open_store(address: BucketAddress, client: Any, retries: Any, environ: Mapping[str, str]) -> ObjectStore:
     try:
         from obstore.store import AzureStore, GCSStore, S3Store
     except ImportError:
@@ -164,19 +180,18 @@ def _opened(address: BucketAddress, client: Any, retries: Any, environ: Mapping[
         store: ObjectStore = kinds[address.scheme](
             address.bucket, prefix=address.prefix or None, client_options=client, retry_config=retries
         )
-    except Exception as error:  # its text may hold what is in a file of credentials
+    except Exception as error:  # its text may contain credentials
         if "CA certificates" in str(error):
             raise BucketError(
-                f"{address.where}: this machine trusts no certificate's authority; install ca-certificates",
-                lasting=True,
+                f"{address.where}: no certificate authorities on this machine; install ca-certificates", lasting=True
             ) from None
-        named = credential_names(address.scheme, environ)
+        names = credential_names(address.scheme, environ)
         raise BucketError(
-            f"{address.where}: the credentials in the environment make no sense; see to {named}", lasting=True
+            f"{address.where}: the credentials in the environment are malformed; check {names}", lasting=True
         ) from None
     return store
 
 
-_WHOLE = 900
-"""Seconds for a whole request: an object of 100 MB over a slow line."""
-_WAITS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+_REQUEST_SECONDS = 900
+"""Time-out of a whole request: an object of 100 MB over a slow line."""
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -1,0 +1,117 @@
+"""Configuration of a crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+from mkdocs_roaming._version import __version__
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.publish.writer import PublishOptions
+from roaming_crawler.scope import Scope, scope_from_url, url_origin
+
+MEGABYTE = 1_000_000
+
+EventHandler = Callable[[str, dict[str, Any]], None]
+"""Callback for progress events: the event's name and its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlLimits:
+    """Limits of a crawl; None means unlimited."""
+
+    pages: int | None = 5_000
+    depth: int | None = 20
+    """Maximum number of links followed in a row."""
+    seconds: float | None = None
+    page_bytes: int = 10 * MEGABYTE
+    total_bytes: int | None = 1_000 * MEGABYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """How a host is treated: request rate, connections, time-outs, identification."""
+
+    delay: float = 1.0
+    """Seconds between the starts of two requests to one host."""
+    connections: int = 2
+    """Maximum number of simultaneous connections to one host."""
+    seconds: float = 60.0
+    """Maximum duration of one response, however slowly it arrives."""
+    redirects: int = 5
+    header_bytes: int = 64 * 1024
+    tries: int = 3
+    max_retry_after: float = 120.0
+    """Longest Retry-After, in seconds, that is waited for."""
+    contact: str = ""
+    user_agent: str = ""
+    """Replacement for the default User-Agent."""
+
+    @property
+    def user_agent_header(self) -> str:
+        """The User-Agent of every request."""
+        contact = f"; {self.contact}" if self.contact and not self.user_agent else ""
+        return self.user_agent or f"mkdocs-roaming/{__version__} (documentation crawler{contact})"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeConfig:
+    """Which part of a site is crawled: everything below the given URL, below `prefix`, or on the whole host."""
+
+    prefix: str = ""
+    same_host: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def make_scope(self, url: str) -> Scope:
+        """Return the scope of a crawl that starts at a URL.
+
+        Raises:
+            UsageError: The prefix is on another host.
+        """
+        if self.same_host:
+            start = url_origin(url) + "/" if not url.startswith("file:") else scope_from_url(url).url
+        elif self.prefix:
+            start = scope_from_url(urljoin(url, self.prefix)).url
+            if url_origin(start) != url_origin(url):
+                raise UsageError(
+                    f"--prefix {self.prefix}: not on {url_origin(url)}; give a path, or a URL on that host"
+                )
+        else:
+            start = scope_from_url(url).url
+        return Scope(start, self.include, self.exclude)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryConfig:
+    """Which published lists of pages are used."""
+
+    manifest: bool = True
+    llms: bool = True
+    sitemap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlConfig:
+    """Configuration of the crawl of one site."""
+
+    name: str | None = None
+    description: str | None = None
+    limits: CrawlLimits = field(default_factory=CrawlLimits)
+    politeness: Politeness = field(default_factory=Politeness)
+    scope: ScopeConfig = field(default_factory=ScopeConfig)
+    discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
+    links: bool = True
+    """Whether links on pages are followed."""
+    prefer_markdown: bool = True
+    """Whether a page's own Markdown is used instead of its HTML."""
+    anchors: bool = True
+    """Whether the HTML of pages that have Markdown is fetched too, for the anchors of their headings."""
+    resume: bool = False
+    refresh: bool = False
+    allow_private: bool = False
+    workers: int = 2
+    """Number of processes that parse and convert pages; 0 uses a thread of this process."""
+    options: PublishOptions = field(default_factory=PublishOptions)
