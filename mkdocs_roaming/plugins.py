@@ -6,7 +6,7 @@
 | `roaming.libraries` | a `LibraryFactory`: opens a LIB argument, or returns None (see `library.targets`) |
 | `roaming.lint_rules` | a lint rule, or a list of them |
 | `roaming.models` | a factory of models |
-| `roaming.themes` | a theme: selectors and a table of classes |
+| `roaming.themes` | a `Theme` (see `html.themes`) |
 
 Listing the names of a group imports nothing; an object is imported when it is first loaded.
 """
