@@ -1,6 +1,6 @@
 """Clients for embeddings APIs: vectors of section texts for a build, and cached vectors of queries for search.
 
-Published files name only the model. The server and the key come from the configuration of whoever builds or searches.
+Published files name only the model. Server and key come from the configuration of the build or of the search.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small projects that MkDocs itself builds, alone or with other plugins."""
+"""Small projects that MkDocs builds or serves, alone or with other plugins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ URL = "https://docs.example/sub/"
 
 @dataclass
 class Built:
-    """What a build wrote and said."""
+    """The output and the log of a build."""
 
     folder: Path
     log: list[tuple[int, str]]
@@ -46,8 +46,8 @@ class Built:
     def text(self, path: str) -> str:
         return (self.folder / path).read_text("utf-8")
 
-    def said(self, level: int = logging.INFO) -> list[str]:
-        return [line for heard, line in self.log if heard >= level and line.startswith("roaming: ")]
+    def messages(self, level: int = logging.INFO) -> list[str]:
+        return [line for line_level, line in self.log if line_level >= level and line.startswith("roaming: ")]
 
     def paths(self) -> list[str]:
         return [page.path for page in self.manifest.pages]
@@ -55,22 +55,22 @@ class Built:
     def below(self, folder: str) -> Built:
         return Built(self.folder / folder, self.log)
 
-    def holding(self, word: str) -> list[str]:
-        """Give the files of ours that hold a word."""
-        ours = [file for file in self.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
-        found = [file.relative_to(self.folder).as_posix() for file in ours if word in file.read_text("utf-8")]
-        return [name for name in found if not name.startswith("search/")]
+    def files_with(self, word: str) -> list[str]:
+        """Return the published files that contain a word."""
+        published = [file for file in self.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
+        names = [file.relative_to(self.folder).as_posix() for file in published if word in file.read_text("utf-8")]
+        return [name for name in names if not name.startswith("search/")]
 
 
 class Project:
-    """A project's folder: its sources, its mkdocs.yml."""
+    """A project folder with sources and mkdocs.yml."""
 
     def __init__(self, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
         self.folder = folder
         self._caplog = caplog
 
     def write(self, sources: dict[str, str], **config: Any) -> Path:
-        """Write the sources and mkdocs.yml; what was there before is gone."""
+        """Replace the sources and mkdocs.yml."""
         docs = self.folder / "docs"
         for file in docs.rglob("*.md"):
             file.unlink()
@@ -82,7 +82,7 @@ class Project:
         return self.folder / "mkdocs.yml"
 
     def build(self, site: str = "site", *, dirty: bool = False) -> Built:
-        """Build what was written."""
+        """Build the project."""
         file = self.folder / "mkdocs.yml"
         loaded = MkDocsConfig(str(file))
         with file.open("rb") as stream:
@@ -95,8 +95,8 @@ class Project:
             build(loaded, dirty=dirty)
         return Built(self.folder / site, [(record.levelno, record.getMessage()) for record in self._caplog.records])
 
-    def build_apart(self, command: str = "mkdocs", site: str = "site", **environment: str) -> Built:
-        """Build what was written in a process of its own: some plugins keep state, or end the process."""
+    def build_in_subprocess(self, command: str = "mkdocs", site: str = "site", **environment: str) -> Built:
+        """Build in a subprocess: some plugins have global state, or exit."""
         done = subprocess.run(
             [sys.executable, "-m", command, "build", "-d", site],
             cwd=self.folder,
@@ -108,12 +108,12 @@ class Project:
         assert done.returncode == 0, done.stderr
         lines = [line.partition("-") for line in done.stderr.splitlines()]
         levels = logging.getLevelNamesMapping()
-        return Built(self.folder / site, [(levels.get(name.strip(), 0), said.strip()) for name, _, said in lines])
+        return Built(self.folder / site, [(levels.get(name.strip(), 0), message.strip()) for name, _, message in lines])
 
     def __call__(
         self, sources: dict[str, str], *, plugin: dict[str, Any] | None = None, site: str = "site", **config: Any
     ) -> Built:
-        """Write and build; `plugin` are our options."""
+        """Write and build a project; `plugin` are options of this plugin."""
         if plugin:
             config["plugins"] = [*config.get("plugins", ()), {"roaming": plugin}]
         self.write(sources, **config)
@@ -128,18 +128,18 @@ class Server:
     log: Path
 
     def get(self, path: str) -> tuple[str, str]:
-        """Give a file's text and type."""
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
-            return answer.read().decode("utf-8"), answer.headers["Content-Type"]
+        """Return a file's text and content type."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as response:
+            return response.read().decode("utf-8"), response.headers["Content-Type"]
 
     def wait(self, text: str, times: int = 1) -> None:
-        """Wait until a text has been logged that often."""
+        """Wait until a text has been logged `times` times."""
         end = time.monotonic() + 60
         while self.log.read_text("utf-8").count(text) < times:
             assert time.monotonic() < end, self.log.read_text("utf-8")
             time.sleep(0.05)
 
-    def said(self) -> list[str]:
+    def messages(self) -> list[str]:
         return [line for line in self.log.read_text("utf-8").splitlines() if "roaming: " in line]
 
 
@@ -148,34 +148,34 @@ Serving = Callable[..., AbstractContextManager[Server]]
 
 @pytest.fixture
 def mkdocs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Project:
-    """Builds a project of these source files with the plugin, and gives what came out."""
+    """Builds projects with the plugin."""
     return Project(tmp_path, caplog)
 
 
 @pytest.fixture
 def built() -> type[Built]:
-    """Give what reads a folder that a build wrote."""
+    """Reads the output folder of a build."""
     return Built
 
 
 @pytest.fixture
 def free_port() -> Callable[[], int]:
-    """Gives ports that nobody listens on."""
+    """Returns unused ports."""
 
     def port() -> int:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            return int(found.getsockname()[1])
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            return int(listener.getsockname()[1])
 
     return port
 
 
 @pytest.fixture
 def serving(free_port: Callable[[], int]) -> Serving:
-    """Serves a project's folder as its author does; with a `command` of the same family, options, environment."""
+    """Serves a project with `mkdocs serve`, or with another `command`."""
 
     @contextmanager
-    def served(project: Path, *options: str, command: str = "mkdocs", **environment: str) -> Iterator[Server]:
+    def start(project: Path, *options: str, command: str = "mkdocs", **environment: str) -> Iterator[Server]:
         port, log = free_port(), project / "serve.log"
         line = [sys.executable, "-m", command, "serve", "-a", f"127.0.0.1:{port}", *options]
         quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
@@ -191,4 +191,4 @@ def serving(free_port: Callable[[], int]) -> Serving:
             process.terminate()
             process.wait(30)
 
-    return served
+    return start

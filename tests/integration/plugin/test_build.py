@@ -1,4 +1,4 @@
-"""The MkDocs plugin, run by MkDocs itself on small projects."""
+"""The plugin in builds of small projects."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode).\n"
 INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
 
 
-def test_two_lines_publish_a_valid_site(mkdocs: Project) -> None:
-    """With the plugin's name alone, everything is published and holds together."""
+def test_build_with_defaults_publishes_valid_site(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
     assert built.paths() == ["", "guide/install/"]
     assert built.faults == ()
     assert f"[quiet mode]({URL}guide/install/index.md#quiet-mode)" in built.text("index.md")
-    assert built.said()[-1].startswith("roaming: 2 pages, 3 sections, ~")
+    assert built.messages()[-1].startswith("roaming: 2 pages, 3 sections, ~")
 
 
-def test_pages_point_to_their_markdown(mkdocs: Project) -> None:
-    """Every page has the `<link>` pair and the sentence, and search knows nothing of them."""
+def test_pages_link_to_markdown_and_search_index_ignores_links(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugins=["search", {"roaming": {}}])
     html = built.text("guide/install/index.html")
     assert '<link rel="alternate" type="text/markdown" href="index.md" data-roaming>' in html
@@ -39,8 +37,7 @@ def test_pages_point_to_their_markdown(mkdocs: Project) -> None:
     assert "language models" not in built.text("search/search_index.json")
 
 
-def test_the_nav_is_followed(mkdocs: Project) -> None:
-    """Groups, outside links and orphan pages stand in the manifest as in mkdocs.yml."""
+def test_manifest_has_nav_with_groups_external_links_and_orphans(mkdocs: Project) -> None:
     nav = [{"Guide": [{"Set up": "guide/install.md"}, {"Forum": "https://forum.example/"}]}, {"Welcome": "index.md"}]
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL, "lost.md": "# Lost\n"}, nav=nav)
     assert built.paths() == ["guide/install/", "", "lost/"]
@@ -52,16 +49,14 @@ def test_the_nav_is_followed(mkdocs: Project) -> None:
     assert (home.page, more.title, more.children[0].page) == ("", "More", "lost/")
 
 
-def test_flat_addresses(mkdocs: Project) -> None:
-    """With `use_directory_urls: false` a page's Markdown is `page.md`, and links lead there."""
+def test_flat_urls_publish_markdown_next_to_html(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, use_directory_urls=False)
     assert built.paths() == ["", "guide/install.html"]
     assert f"({URL}guide/install.md#quiet-mode)" in built.text("index.md")
     assert built.faults == ()
 
 
-def test_front_matter_says_what_is_published(mkdocs: Project) -> None:
-    """`llms: false` keeps a page out; `description` and `tags` are published."""
+def test_front_matter_excludes_page_and_sets_description_and_tags(mkdocs: Project) -> None:
     built = mkdocs(
         {
             "index.md": "---\ndescription: How it\n  begins.\ntags: [a, b]\n---\n# Home\n\n[secret](secret.md)\n",
@@ -76,22 +71,19 @@ def test_front_matter_says_what_is_published(mkdocs: Project) -> None:
     assert "- [Home](https://docs.example/sub/index.md): How it begins." in built.text("llms.txt")
 
 
-def test_include_and_exclude(mkdocs: Project) -> None:
-    """Globs over source paths choose the pages."""
+def test_include_and_exclude_match_source_paths(mkdocs: Project) -> None:
     sources = {"index.md": HOME, "guide/install.md": INSTALL, "guide/old.md": "# Old\n"}
     built = mkdocs(sources, plugin={"include": ["guide/*"], "exclude": ["*/old.md"]})
     assert built.paths() == ["guide/install/"]
 
 
-def test_it_can_be_switched_off(mkdocs: Project) -> None:
-    """With `enabled: false` a build is as if the plugin were not there."""
+def test_disabled_plugin_changes_nothing(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME}, plugin={"enabled": False})
     assert not (built.folder / "llms.txt").exists()
     assert "data-roaming" not in built.text("index.html")
 
 
-def test_options_leave_files_out(mkdocs: Project) -> None:
-    """llms-full.txt and section files can be switched off; the outline keeps its budget."""
+def test_options_omit_llms_full_and_section_files(mkdocs: Project) -> None:
     options = {"llms_full": False, "section_files": False, "outline_tokens": 200, "description": "In one line."}
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugin=options)
     assert not (built.folder / "llms-full.txt").exists()
@@ -100,51 +92,45 @@ def test_options_leave_files_out(mkdocs: Project) -> None:
     assert built.manifest.pages[0].full is None
 
 
-def test_a_missing_site_url_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    """Without `site_url` the build stops with the line to add."""
+def test_missing_site_url_aborts_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Abort):
         mkdocs({"index.md": HOME}, site_url="")
     assert "add `site_url: https://…/` to mkdocs.yml" in caplog.text
 
 
-def test_an_outline_that_cannot_be_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    """A budget that is too small is named with its cure."""
+def test_too_small_outline_tokens_aborts_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Abort):
         mkdocs({"index.md": HOME}, plugin={"outline_tokens": 10})
     assert "roaming: outline_tokens is 10; set it to 200 or more" in caplog.text
 
 
-def test_a_wrong_option_is_named(mkdocs: Project) -> None:
-    """A misspelt value of an option stops the build before it begins."""
+def test_invalid_choice_is_reported_before_build(mkdocs: Project) -> None:
     with pytest.raises(AssertionError, match="section_files"):
         mkdocs({"index.md": HOME}, plugin={"section_files": "some"})
 
 
-def test_two_builds_are_byte_identical(mkdocs: Project) -> None:
-    """A second build, all of its pages reused, gives the same bytes."""
+def test_second_build_reuses_pages_and_publishes_same_bytes(mkdocs: Project) -> None:
     sources = {"index.md": HOME, "guide/install.md": INSTALL}
     first, second = mkdocs(sources, site="a"), mkdocs(sources, site="b")
-    assert "2 pages reused" in second.said()[-1]
+    assert "2 pages reused" in second.messages()[-1]
     for file in first.folder.rglob("*"):
         if file.suffix in (".md", ".txt", ".json"):
             assert file.read_bytes() == (second.folder / file.relative_to(first.folder)).read_bytes()
 
 
-def test_a_build_after_an_edit_equals_a_clean_build(mkdocs: Project) -> None:
-    """After one page was edited, the published files are those of a build from nothing."""
+def test_build_after_edit_equals_clean_build(mkdocs: Project) -> None:
     sources = {"index.md": HOME, "guide/install.md": INSTALL}
     mkdocs(sources)
     edited = {**sources, "guide/install.md": INSTALL.replace("--hush", "--silent")}
     after = mkdocs(edited, site="a")
     clean = mkdocs(edited, plugin={"cache": False}, site="b")
-    assert "1 pages reused" in after.said()[-1]
+    assert "1 pages reused" in after.messages()[-1]
     for file in clean.folder.rglob("*.md"):
         assert file.read_bytes() == (after.folder / file.relative_to(clean.folder)).read_bytes()
     assert clean.text("roaming/manifest.json") == after.text("roaming/manifest.json")
 
 
-def test_a_renamed_heading_opens_by_its_old_id(mkdocs: Project) -> None:
-    """With `previous`, what a model remembers from last week still opens."""
+def test_previous_keeps_old_id_of_renamed_heading(mkdocs: Project) -> None:
     sources = {"index.md": HOME, "guide/install.md": INSTALL}
     old = mkdocs(sources, site="a").manifest.pages[1].sections[1].id
     sources["guide/install.md"] = INSTALL.replace("Quiet mode", "Silence")
@@ -152,10 +138,9 @@ def test_a_renamed_heading_opens_by_its_old_id(mkdocs: Project) -> None:
     assert "## Silence" in built.text(f"roaming/sections/{old}.md")
 
 
-def test_a_previous_manifest_that_is_away_is_a_counted_warning(mkdocs: Project) -> None:
-    """The build goes on, and says what is lost."""
+def test_missing_previous_manifest_is_a_warning(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME}, plugin={"previous": "nowhere/manifest.json"})
-    assert built.said(logging.WARNING) == [
+    assert built.messages(logging.WARNING) == [
         "roaming: previous: nowhere/manifest.json: No such file or directory; "
         "old ids of renamed sections get no aliases"
     ]
@@ -167,8 +152,7 @@ def on_post_page(output, page, config):
 """
 
 
-def test_a_page_that_is_encrypted_late_is_published_nowhere(mkdocs: Project, tmp_path: Path) -> None:
-    """What a later hook hides from readers is in none of our files, and a warning names the page."""
+def test_page_hidden_by_later_hook_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "lock.py").write_text(HOOK)
     secret = "---\nlock: true\n---\n# Vault\n\nThe combination of the vault is plugh twelve.\n"
     built = mkdocs(
@@ -177,7 +161,7 @@ def test_a_page_that_is_encrypted_late_is_published_nowhere(mkdocs: Project, tmp
         plugin={"cache": False},
     )
     assert built.paths() == [""]
-    assert built.said(logging.WARNING)[0].startswith(
+    assert built.messages(logging.WARNING)[0].startswith(
         "roaming: vault.md: not published, because the built page does not show the words"
     )
     published = [file for file in built.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
@@ -185,8 +169,7 @@ def test_a_page_that_is_encrypted_late_is_published_nowhere(mkdocs: Project, tmp
     assert f"[vault]({URL}vault/)" in built.text("index.md")
 
 
-def test_the_cache_keeps_nothing_of_a_hidden_page(mkdocs: Project, tmp_path: Path) -> None:
-    """A page that a hook hides leaves no clear text in the cache either."""
+def test_cache_contains_no_text_of_hidden_page(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "lock.py").write_text(HOOK)
     mkdocs(
         {"index.md": HOME, "vault.md": "---\nlock: true\n---\n# Vault\n\nThe word is plugh, plugh and plugh.\n"},
@@ -197,20 +180,20 @@ def test_the_cache_keeps_nothing_of_a_hidden_page(mkdocs: Project, tmp_path: Pat
     assert not [file for file in kept if "plugh" in file.read_text("utf-8")]
 
 
-def test_the_cache_keeps_nothing_of_a_hidden_part(mkdocs: Project, tmp_path: Path) -> None:
-    """A part that a hook hides leaves no clear text in the cache, after the first build and after the second."""
+def test_cache_contains_no_text_of_hidden_part(mkdocs: Project, tmp_path: Path) -> None:
+    """Neither after the first build nor after the second."""
     (tmp_path / "lock.py").write_text(HOOK.replace("page.content", "'The word is plugh.'"))
     text = "---\nlock: true\n---\n# Vault\n\nThe word is plugh.\n\n" + "All may read this sentence of the page. " * 20
     mkdocs({"index.md": HOME, "vault.md": text}, hooks=[str(tmp_path / "lock.py")])
     again = mkdocs.build()
-    assert "2 pages reused" in again.said()[-1]
-    assert again.holding("plugh") == []
+    assert "2 pages reused" in again.messages()[-1]
+    assert again.files_with("plugh") == []
     for file in (tmp_path / ".cache/roaming").iterdir():
         assert "plugh" not in file.read_text("utf-8")
 
 
-def test_a_page_that_is_not_written_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
-    """A hook that keeps a page from being written keeps its Markdown from being written too, without a warning."""
+def test_page_with_empty_output_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
+    """A hook suppresses the page, so there is no warning."""
     (tmp_path / "skip.py").write_text(
         "def on_post_page(output, page, config):\n    return '' if page.meta else output\n"
     )
@@ -218,32 +201,28 @@ def test_a_page_that_is_not_written_is_not_published(mkdocs: Project, tmp_path: 
     built = mkdocs(sources, hooks=[str(tmp_path / "skip.py")])
     assert not (built.folder / "draft/index.html").exists()
     assert built.paths() == [""]
-    assert built.said(logging.WARNING) == []
+    assert built.messages(logging.WARNING) == []
 
 
-def test_hidden_pages_are_left_out(mkdocs: Project) -> None:
-    """Redirects and `noindex` pages of the theme are not published; an article about them is."""
+def test_redirects_and_noindex_pages_are_not_published(mkdocs: Project) -> None:
     built = mkdocs(
         {"index.md": '# Home\n\n`<meta http-equiv="refresh">` and `<meta name="robots" content="noindex">`\n'}
     )
     assert built.paths() == [""]
 
 
-def test_broken_html_in_a_page_is_published(mkdocs: Project) -> None:
-    """Unclosed tags cost no page."""
+def test_page_with_unclosed_tags_is_published(mkdocs: Project) -> None:
     built = mkdocs({"index.md": "# Home\n\n<div><p>open <b>bold\n\n## After\n\ntext\n"})
     assert [section.title for section in built.manifest.sections()] == ["Home"]
 
 
-def test_an_empty_page_is_published(mkdocs: Project) -> None:
-    """A page without a word has a title all the same."""
+def test_empty_page_is_published_with_title(mkdocs: Project) -> None:
     built = mkdocs({"index.md": "", "other.md": "Text alone.\n"})
     assert [page.title for page in built.manifest.pages] == ["Home", "Other"]
     assert built.faults == ()
 
 
-def test_a_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
-    """`--dirty` reads only what was edited, so what stands is left as it is."""
+def test_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
     built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
     before = built.text("roaming/manifest.json")
     (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("hush", "silent"))
@@ -254,8 +233,9 @@ def test_a_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", ["mkdocs", "properdocs"])
-def test_a_build_imports_no_client_and_no_second_parser(mkdocs: Project, tmp_path: Path, command: str) -> None:
-    """A build under MkDocs and ProperDocs works, and imports neither httpx2 nor bs4 nor the right wing."""
+def test_build_imports_no_http_client_second_parser_or_reading_side(
+    mkdocs: Project, tmp_path: Path, command: str
+) -> None:
     mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
     code = (
         f"import sys; from {command}.__main__ import cli\n"

@@ -1,4 +1,4 @@
-"""mkdocs-static-i18n: every language is a site of its own, and they name each other."""
+"""mkdocs-static-i18n: each language is a site, and the sites link to each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STRUCTURES = pytest.mark.parametrize(("structure", "sources"), [("suffix", SUFFI
 
 
 def plugins(structure: str, *, first: bool = False, **more: Any) -> dict[str, Any]:
-    """Give the settings of both plugins, ours before or after the other one."""
+    """Return the settings of both plugins; `first` puts this one before the other."""
     languages = [
         {"locale": "en", "default": True, "name": "English"},
         {"locale": "fr", "name": "Français", "site_name": "La doc", "nav_translations": {"Start": "Début"}},
@@ -46,10 +46,10 @@ def plugins(structure: str, *, first: bool = False, **more: Any) -> dict[str, An
 
 @STRUCTURES
 @pytest.mark.parametrize("first", [True, False], ids=["ours first", "ours last"])
-def test_each_language_has_its_own_manifest(
+def test_each_language_has_own_manifest_in_its_folder(
     mkdocs: Project, structure: str, sources: dict[str, str], first: bool
 ) -> None:
-    """The default language is published at the root, the other in its folder, whatever the plugins' order."""
+    """For both orders of the plugins."""
     built = mkdocs(sources, **plugins(structure, first=first))
     french = built.below("fr")
     assert built.faults == french.faults == ()
@@ -66,8 +66,7 @@ def test_each_language_has_its_own_manifest(
 
 
 @STRUCTURES
-def test_languages_name_each_other(mkdocs: Project, structure: str, sources: dict[str, str]) -> None:
-    """Each manifest's alternates are the other languages' manifests, and they are there."""
+def test_manifests_list_alternates(mkdocs: Project, structure: str, sources: dict[str, str]) -> None:
     built = mkdocs(sources, **plugins(structure))
     for own, other, language in ((built, "fr/", "fr"), (built.below("fr"), "", "en")):
         (alternate,) = own.manifest.site.alternates
@@ -78,10 +77,9 @@ def test_languages_name_each_other(mkdocs: Project, structure: str, sources: dic
 
 @STRUCTURES
 @pytest.mark.parametrize("directories", [True, False], ids=["directories", "flat"])
-def test_links_stay_within_the_language(
+def test_links_lead_to_markdown_of_same_language(
     mkdocs: Project, structure: str, sources: dict[str, str], directories: bool
 ) -> None:
-    """A link of a French page leads to the French Markdown, and its head to the French llms.txt."""
     built = mkdocs(sources, use_directory_urls=directories, **plugins(structure))
     french = built.below("fr")
     setup = "setup/index" if directories else "setup"
@@ -93,8 +91,7 @@ def test_links_stay_within_the_language(
     assert built.faults == french.faults == ()
 
 
-def test_a_page_without_translation_stands_in_both(mkdocs: Project) -> None:
-    """What readers of French see in English is published in French too, under the same source, and links reach it."""
+def test_untranslated_page_is_published_in_both_languages(mkdocs: Project) -> None:
     sources = {**SUFFIX, "index.fr.md": ACCUEIL + "\n[Mentions légales](legal.md)\n"}
     french = mkdocs(sources, **plugins("suffix")).below("fr")
     (legal,) = (page for page in french.manifest.pages if page.path == "legal/")
@@ -103,23 +100,20 @@ def test_a_page_without_translation_stands_in_both(mkdocs: Project) -> None:
     assert "English alone." in french.text("legal/index.md")
 
 
-def test_without_fallback_it_stands_in_one(mkdocs: Project) -> None:
-    """Where the site shows no untranslated pages, none are published."""
+def test_untranslated_page_is_omitted_without_fallback(mkdocs: Project) -> None:
     french = mkdocs(SUFFIX, **plugins("suffix", fallback_to_default=False)).below("fr")
     assert sorted(french.paths()) == ["", "setup/"]
     assert french.faults == ()
 
 
-def test_the_nav_is_the_translated_one(mkdocs: Project) -> None:
-    """Groups have the names that readers of the language see."""
+def test_nav_titles_are_translated(mkdocs: Project) -> None:
     nav = [{"Start": ["index.md", "setup.md"]}]
     built = mkdocs(SUFFIX, nav=nav, **plugins("suffix"))
     assert [entry.title for entry in built.manifest.nav] == ["Start", "More"]
     assert built.below("fr").manifest.nav[0].title == "Début"
 
 
-def test_one_language_alone_is_the_site(mkdocs: Project) -> None:
-    """With `build_only_locale` the language is at the root and has no alternates."""
+def test_build_only_locale_publishes_single_site(mkdocs: Project) -> None:
     built = mkdocs(SUFFIX, **plugins("suffix", build_only_locale="fr"))
     site = built.manifest.site
     assert (site.url, site.language, site.alternates) == (URL, "fr", ())
@@ -127,8 +121,7 @@ def test_one_language_alone_is_the_site(mkdocs: Project) -> None:
     assert not (built.folder / "fr").exists()
 
 
-def test_an_address_of_its_own_is_kept(mkdocs: Project) -> None:
-    """A language that lives elsewhere is named by where it lives."""
+def test_language_with_own_site_url_keeps_it(mkdocs: Project) -> None:
     settings = plugins("suffix")
     settings["plugins"][1]["i18n"]["languages"][1]["site_url"] = "https://docs.example.fr/"
     built = mkdocs(SUFFIX, **settings)
@@ -137,11 +130,10 @@ def test_an_address_of_its_own_is_kept(mkdocs: Project) -> None:
     assert built.below("fr").manifest.site.alternates[0].manifest == f"{URL}roaming/manifest.json"
 
 
-def test_each_language_has_its_own_cache(mkdocs: Project, tmp_path: Path) -> None:
-    """A second build reuses the pages of all languages; a language that is gone leaves nothing behind."""
+def test_languages_have_separate_caches_and_stale_ones_are_deleted(mkdocs: Project, tmp_path: Path) -> None:
     first = mkdocs(SUFFIX, site="a", **plugins("suffix"))
     second = mkdocs(SUFFIX, site="b", **plugins("suffix"))
-    assert [line.count("3 pages reused") for line in second.said()] == [1, 1]
+    assert [line.count("3 pages reused") for line in second.messages()] == [1, 1]
     for file in first.folder.rglob("*.md"):
         assert file.read_bytes() == (second.folder / file.relative_to(first.folder)).read_bytes()
     assert (tmp_path / ".cache/roaming/fr").is_dir()
@@ -150,8 +142,7 @@ def test_each_language_has_its_own_cache(mkdocs: Project, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("previous", ["a", "a/roaming/manifest.json"])
-def test_renamed_headings_open_in_every_language(mkdocs: Project, previous: str) -> None:
-    """`previous` names the default language's manifest; those of the others are found beside it."""
+def test_previous_finds_manifests_of_all_languages(mkdocs: Project, previous: str) -> None:
     old = mkdocs(SUFFIX, site="a", **plugins("suffix")).below("fr")
     (key,) = (section.id for section in old.manifest.sections() if section.title == "Clés")
     settings = plugins("suffix")
@@ -161,10 +152,9 @@ def test_renamed_headings_open_in_every_language(mkdocs: Project, previous: str)
     assert "## Serrures" in built.text(f"fr/roaming/sections/{key}.md")
 
 
-def test_a_language_without_pages_warns(mkdocs: Project) -> None:
-    """A language of which nothing is published stops nothing."""
+def test_language_without_pages_is_a_warning(mkdocs: Project) -> None:
     hidden = {name: f"---\nllms: false\n---\n{text}" if ".fr." in name else text for name, text in SUFFIX.items()}
     built = mkdocs(hidden, **plugins("suffix", fallback_to_default=False))
-    assert any("roaming: fr: no page to publish" in line for line in built.said())
+    assert any("roaming: fr: no page to publish" in line for line in built.messages())
     assert built.faults == ()
     assert not (built.folder / "fr/llms.txt").exists()

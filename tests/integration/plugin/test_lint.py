@@ -19,7 +19,7 @@ DESCRIBED = {"site_description": "Pumps."}
 
 
 def lint_lines(built: object) -> list[str]:
-    return [line for line in built.said() if "lint:" in line]
+    return [line for line in built.messages() if "lint:" in line]
 
 
 def test_lint_off_logs_nothing(mkdocs: Project) -> None:
@@ -34,7 +34,7 @@ def test_lint_warn_logs_findings_at_info_level(mkdocs: Project) -> None:
     assert lines[0].startswith("roaming: lint: valves.md:12: repeated-sibling: “Inlet” occurs twice below “Valves”")
     assert lines[1].startswith("roaming: lint: valves.md:16: empty-title: ")
     assert lines[2] == "roaming: lint: 55/100: 1 warning, 1 hint in 5 sections on 2 pages"
-    assert built.said(logging.WARNING) == []
+    assert built.messages(logging.WARNING) == []
 
 
 def test_lint_strict_aborts_build_after_writing_site(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
@@ -90,12 +90,12 @@ def test_lint_strict_only_warns_in_mkdocs_serve(mkdocs: Project, tmp_path: Path,
     mkdocs.write(SOURCES, plugins=[{"roaming": {"lint": "strict"}}], **DESCRIBED)
     with serving(tmp_path) as server:
         assert "Two valves." in server.get("valves/")[0]
-        (warned,) = [line for line in server.said() if line.startswith("WARNING")]
+        (warned,) = [line for line in server.messages() if line.startswith("WARNING")]
         assert "lint: valves.md:12: repeated-sibling" in warned
         right = VALVES.replace("## Inlet\n\nRight.", "## Outlet\n\nRight.").replace("## Notes", "## Dry running")
         (tmp_path / "docs/valves.md").write_text(right, "utf-8")
         server.wait("Reloading browsers")
-        assert server.said()[-1].endswith("lint: 100/100: nothing found in 5 sections on 2 pages")
+        assert server.messages()[-1].endswith("lint: 100/100: nothing found in 5 sections on 2 pages")
 
 
 def test_lint_reports_each_language_with_its_words(mkdocs: Project) -> None:

@@ -27,8 +27,7 @@ def shape(nav: tuple[NavEntry, ...]) -> list[object]:
     ]
 
 
-def test_awesome_nav(mkdocs: Project) -> None:
-    """`.nav.yml` says the order and the titles."""
+def test_awesome_nav_sets_order_and_titles(mkdocs: Project) -> None:
     (mkdocs.folder / "docs/guide").mkdir(parents=True)
     (mkdocs.folder / "docs/.nav.yml").write_text("nav:\n  - Start: index.md\n  - guide\n  - '*'\n")
     (mkdocs.folder / "docs/guide/.nav.yml").write_text("title: All of it\nnav:\n  - use.md\n  - '*'\n")
@@ -38,8 +37,8 @@ def test_awesome_nav(mkdocs: Project) -> None:
     assert built.faults == ()
 
 
-def test_literate_nav_and_section_index(mkdocs: Project) -> None:
-    """SUMMARY.md says the nav, is no page itself, and a section's index is the section's page."""
+def test_section_index_page_is_its_section(mkdocs: Project) -> None:
+    """SUMMARY.md defines the nav and is not a page."""
     summary = "* [Start](index.md)\n* [Manual](guide/)\n* [Out](https://out.example/)\n"
     built = mkdocs(
         {**SOURCES, "SUMMARY.md": summary},
@@ -55,8 +54,7 @@ def test_literate_nav_and_section_index(mkdocs: Project) -> None:
     assert "SUMMARY" not in built.text("llms.txt")
 
 
-def test_macros(mkdocs: Project) -> None:
-    """What macros made is what is published, in code and in titles."""
+def test_macros_are_expanded_in_code_and_titles(mkdocs: Project) -> None:
     page = "---\nunit: metres\n---\n# Depth in {{ unit }}\n\n```python\ndepth = '{{ unit }}'\n```\n"
     built = mkdocs({"index.md": page}, plugins=["macros", "roaming"])
     text = built.text("index.md")
@@ -65,8 +63,7 @@ def test_macros(mkdocs: Project) -> None:
     assert built.manifest.pages[0].title == "Depth in metres"
 
 
-def test_a_blog(mkdocs: Project) -> None:
-    """Posts are published whole, lists with the excerpts that they show, though the nav names neither."""
+def test_blog_publishes_whole_posts_and_lists_with_excerpts(mkdocs: Project) -> None:
     head = "---\ndate: 2024-0{at}-01\ncategories: [News]\n---\n# {title} & co\n\nThe opening of {title}.\n\n"
     head += "```python\nsee = '{title}'\n```\n\n[The guide](../../guide/use.md)\n\n"
     rest = "<!-- more -->\n\n## Further\n\nThe rest, see [the guide](../../guide/use.md).\n"
@@ -79,7 +76,7 @@ def test_a_blog(mkdocs: Project) -> None:
         plugins=[{"blog": {"pagination_per_page": 1}}, "roaming"],
     )
     again = mkdocs.build("again")
-    assert f"{len(again.paths())} pages reused" in again.said()[-1]
+    assert f"{len(again.paths())} pages reused" in again.messages()[-1]
     ebb, flow = "blog/2024/01/01/ebb--co/", "blog/2024/02/01/flow--co/"
     lists = ("blog/", "blog/archive/2024/", "blog/category/news/")
     assert set(built.paths()) - {"", "guide/", "guide/install/", "guide/use/", "lost/"} == {
@@ -103,8 +100,7 @@ def test_a_blog(mkdocs: Project) -> None:
     assert built.faults == ()
 
 
-def test_the_further_pages_of_a_blog_stand_behind_the_first(mkdocs: Project) -> None:
-    """Where the nav names a blog, llms.txt tells its pages apart."""
+def test_paginated_blog_lists_have_numbered_titles(mkdocs: Project) -> None:
     head = "---\ndate: 2024-0{at}-01\n---\n# Post {at}\n"
     posts = {f"blog/posts/{at}.md": head.format(at=at) for at in (1, 2, 3)}
     built = mkdocs(
@@ -121,8 +117,7 @@ def test_the_further_pages_of_a_blog_stand_behind_the_first(mkdocs: Project) -> 
     ]
 
 
-def test_a_home_page_that_its_template_writes(mkdocs: Project, tmp_path: Path) -> None:
-    """What readers see of a home page is published, though the source holds its title alone."""
+def test_home_page_includes_content_of_its_template(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "overrides").mkdir()
     (tmp_path / "overrides/home.html").write_text(
         "{% extends 'main.html' %}{% block content %}{{ page.content }}<div><h2>Why ebb</h2><p>Since every harbour "
@@ -138,8 +133,7 @@ def test_a_home_page_that_its_template_writes(mkdocs: Project, tmp_path: Path) -
     assert built.faults == ()
 
 
-def test_a_home_page_that_does_not_show_its_article(mkdocs: Project, tmp_path: Path) -> None:
-    """What stands around an empty article is the home page; what the source says and nobody sees is not published."""
+def test_home_page_template_without_article_publishes_visible_text_only(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "overrides").mkdir()
     (tmp_path / "overrides/home.html").write_text(
         "{% extends 'main.html' %}{% block tabs %}{{ super() }}<section><h1>Harbours, read by night</h1><p>Since every "
@@ -153,13 +147,12 @@ def test_a_home_page_that_does_not_show_its_article(mkdocs: Project, tmp_path: P
     text = built.text("index.md")
     assert "# Harbours, read by night\n\nSince every harbour has a gauge" in text
     assert text.endswith("\n\n[Get started](https://docs.example/sub/guide/index.md)\n")
-    assert built.holding("plugh") == []
+    assert built.files_with("plugh") == []
     assert "[Why](https://docs.example/sub/index.md)" in built.text("guide/index.md")
     assert built.faults == ()
 
 
-def test_a_template_that_hides_its_article_behind_a_form(mkdocs: Project, tmp_path: Path) -> None:
-    """A page whose template shows a form for a password is not published, and an info line says so."""
+def test_template_with_password_form_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "overrides").mkdir()
     (tmp_path / "overrides/lock.html").write_text(
         "{% extends 'main.html' %}{% block content %}<h1>Locked</h1><form>Password?</form>{% endblock %}"
@@ -169,7 +162,7 @@ def test_a_template_that_hides_its_article_behind_a_form(mkdocs: Project, tmp_pa
         theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
     )
     assert built.paths() == [""]
-    assert built.holding("plugh") == []
+    assert built.files_with("plugh") == []
     assert any(
-        "vault.md: not published, because the built page does not show the words" in line for line in built.said()
+        "vault.md: not published, because the built page does not show the words" in line for line in built.messages()
     )

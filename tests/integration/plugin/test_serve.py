@@ -1,4 +1,4 @@
-"""`mkdocs serve`: what is published keeps up with edits."""
+"""`mkdocs serve` publishes edits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SOURCES = {"index.md": HOME, "guide/install.md": INSTALL, "other.md": "# Other\n
 REBUILT = "Reloading browsers"
 
 
-def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """Every rebuild publishes: what was edited is new, the rest is reused, and all links stay on the server."""
+def test_rebuild_publishes_edits_and_reuses_other_pages(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """All links stay on the development server."""
     mkdocs.write(SOURCES)
     with serving(tmp_path) as server:
         home, kind = server.get("index.md")
@@ -35,7 +35,7 @@ def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, ser
         (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
         server.wait(REBUILT)
         assert "`--silent`" in server.get("guide/install/index.md")[0]
-        assert "2 pages reused" in server.said()[-1]
+        assert "2 pages reused" in server.messages()[-1]
 
         (tmp_path / "docs/other.md").unlink()
         server.wait(REBUILT, 2)
@@ -44,8 +44,7 @@ def test_what_is_served_keeps_up_with_edits(mkdocs: Project, tmp_path: Path, ser
         assert validate_site(open_library(server.url)).faults == ()
 
 
-def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """With `--dirty` the first build publishes; the pages that are edited then still point to their Markdown."""
+def test_dirty_rebuild_keeps_published_files_and_links(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     mkdocs.write(SOURCES)
     with serving(tmp_path, "--dirty") as server:
         before = server.get("roaming/manifest.json")
@@ -55,11 +54,10 @@ def test_a_dirty_server_keeps_what_was_published(mkdocs: Project, tmp_path: Path
         assert "--silent" in html
         assert 'href="index.md" data-roaming' in html
         assert server.get("roaming/manifest.json") == before
-        assert "nothing is published, because a dirty build reads only edited pages" in server.said()[-1]
+        assert "nothing is published, because a dirty build reads only edited pages" in server.messages()[-1]
 
 
-def test_a_build_that_fails_leaves_nothing_to_the_next(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """After a mistake in mkdocs.yml is mended, the site is published as if it had never been."""
+def test_failed_build_does_not_affect_the_next(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     file = mkdocs.write(SOURCES, plugins=[{"roaming": {"include": ["*"]}}])
     good = file.read_text()
     with serving(tmp_path) as server:
@@ -68,11 +66,10 @@ def test_a_build_that_fails_leaves_nothing_to_the_next(mkdocs: Project, tmp_path
         file.write_text(good)
         server.wait("3 pages, 4 sections", 2)
         assert validate_site(open_library(server.url)).faults == ()
-        assert "3 pages, 4 sections" in server.said()[-1]
+        assert "3 pages, 4 sections" in server.messages()[-1]
 
 
-def test_every_language_is_served(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """An edit in one language is published in that language's folder."""
+def test_edit_of_a_translation_is_published_in_its_folder(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     sources = {"index.md": "# Welcome\n", "index.fr.md": "# Bienvenue\n"}
     mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])

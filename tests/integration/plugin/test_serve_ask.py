@@ -1,4 +1,4 @@
-"""`mkdocs serve` answers questions on its own port, while docs are written."""
+"""The answer endpoint of `mkdocs serve`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import http.client
 import json
 import re
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,14 +20,12 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import Project, Server, Serving
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
-
 INSTALL = "# Install\n\nRun the installer.\n\n## Quiet mode\n\nThe flag `--hush` keeps the kettle quiet.\n"
 SOURCES = {"index.md": "# Kettle\n\nBoils water.\n", "guide/install.md": INSTALL, "other.md": "# Other\n\nNothing.\n"}
 QUIET = "Which flag keeps the kettle quiet?"
 REBUILT = "Reloading browsers"
 ENDPOINT = ("POST", "v1/ask"), ("GET", "v1/outline"), ("GET", "v1/search?q=quiet"), ("GET", "healthz")
-# As in any project of one's own: it is too small to be read whole only where its settings say so.
+# Otherwise a model reads a small site as a whole.
 SETTINGS = "[budget]\nwhole_site_tokens = 0\n"
 
 
@@ -37,53 +34,52 @@ def ask(server: Server, question: str = QUIET, **headers: str) -> httpx2.Respons
         return client.post(f"{server.url}v1/ask", json={"question": question}, headers=headers)
 
 
-def parts_of(answer: httpx2.Response) -> list[dict[str, Any]]:
+def parse_parts(answer: httpx2.Response) -> list[dict[str, Any]]:
     events = [event for event in answer.text.split("\n\n") if event.startswith("data: ")]
     assert events[-1] == "data: [DONE]"
     return [json.loads(event.removeprefix("data: ")) for event in events[:-1]]
 
 
-def said(answer: httpx2.Response) -> str:
-    return "".join(part["delta"] for part in parts_of(answer) if part["type"] == "text-delta")
+def answer_text(answer: httpx2.Response) -> str:
+    return "".join(part["delta"] for part in parse_parts(answer) if part["type"] == "text-delta")
 
 
-def digest(server: Server) -> str:
+def read_digest(server: Server) -> str:
     return str(json.loads(server.get("roaming/manifest.json")[0])["digest"])
 
 
 @pytest.mark.parametrize("command", ["mkdocs", "properdocs"])
-def test_questions_are_answered_from_what_is_written(
+def test_ask_answers_from_current_pages_after_rebuild(
     mkdocs: Project, tmp_path: Path, serving: Serving, command: str
 ) -> None:
-    """Below the site's own path, offline, with a trail; after an edit from the page as it is now."""
     mkdocs.write(SOURCES)
     (tmp_path / "roaming.toml").write_text(SETTINGS)
     with serving(tmp_path, command=command) as server:
         first = ask(server)
         assert first.headers["content-type"].startswith("text/event-stream")
         assert first.headers["x-vercel-ai-ui-message-stream"] == "v1"
-        assert "--hush" in said(first)
-        parts = parts_of(first)
+        assert "--hush" in answer_text(first)
+        parts = parse_parts(first)
         assert next(part["data"]["model"] for part in parts if part["type"] == "data-status") == "offline"
         urls = [part["url"] for part in parts if part["type"] == "source-url"]
         assert f"{server.url}guide/install/#quiet-mode" in urls
         before = next(part["data"]["digest"] for part in parts if part["type"] == "data-outline")
-        assert before == digest(server)
+        assert before == read_digest(server)
 
         (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
         server.wait(REBUILT)
-        parts, text = parts_of(ask(server)), said(ask(server))
+        parts, text = parse_parts(ask(server)), answer_text(ask(server))
         assert "--silent" in text
         assert "--hush" not in text
         after = next(part["data"]["digest"] for part in parts if part["type"] == "data-outline")
-        assert after == digest(server) != before
-        told = server.log.read_text("utf-8")
-        assert "Traceback" not in told
-        assert f"questions are answered at {server.url}v1/ask (offline)" in told
+        assert after == read_digest(server) != before
+        text = server.log.read_text("utf-8")
+        assert "Traceback" not in text
+        assert f"questions are answered at {server.url}v1/ask (offline)" in text
 
 
-def test_sections_outline_and_search_are_read_there_too(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """As `roaming serve` gives them: data, or Markdown where that is accepted; what is not ours is the site's."""
+def test_reading_endpoints_match_roaming_serve(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    """Other paths are served by MkDocs."""
     mkdocs.write(SOURCES)
     with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=30) as client:
         hits = client.get("v1/search", params={"q": "kettle quiet", "limit": "2"}).json()["hits"]
@@ -95,7 +91,7 @@ def test_sections_outline_and_search_are_read_there_too(mkdocs: Project, tmp_pat
         assert markdown.headers["content-type"] == "text/markdown; charset=utf-8"
         assert hits[0]["id"] in markdown.text
         health = client.get("healthz").json()
-        assert (health["status"], health["digest"], health["model"]) == ("ok", digest(server), "offline")
+        assert (health["status"], health["digest"], health["model"]) == ("ok", read_digest(server), "offline")
         whole = client.post("v1/ask", json={"question": QUIET}, headers={"Accept": "application/json"}).json()
         assert "--hush" in whole["answer"]
 
@@ -107,8 +103,7 @@ def test_sections_outline_and_search_are_read_there_too(mkdocs: Project, tmp_pat
         assert httpx2.get(server.url.removesuffix("sub/") + "v1/outline").status_code == 404
 
 
-def test_every_language_is_answered_from(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """A site in two languages: who says which is answered from that one, after an edit too."""
+def test_search_uses_requested_language_after_rebuild(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     sources = {"index.md": "# Kettle\n\nBoils water.\n", "index.fr.md": "# Bouilloire\n\nElle bout en 90 secondes.\n"}
     mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
@@ -121,8 +116,9 @@ def test_every_language_is_answered_from(mkdocs: Project, tmp_path: Path, servin
         assert "80 secondes" in client.get("v1/search", params=given).json()["hits"][0]["snippet"]
 
 
-def test_what_may_not_ask_is_refused(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """Pages of other sites, other names, and what is no question: a status, a problem, and the docs go on."""
+def test_foreign_origins_unknown_hosts_and_invalid_bodies_are_refused(
+    mkdocs: Project, tmp_path: Path, serving: Serving
+) -> None:
     mkdocs.write(SOURCES)
     with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=30) as client:
         own = server.url.removesuffix("/sub/")
@@ -153,7 +149,7 @@ def test_what_may_not_ask_is_refused(mkdocs: Project, tmp_path: Path, serving: S
             assert (answer.status_code, answer.json()["status"]) == (status, status)
         wrong = client.get("v1/ask")
         assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
-        assert "--hush" in said(ask(server))
+        assert "--hush" in answer_text(ask(server))
         assert "Traceback" not in server.log.read_text("utf-8")
 
 
@@ -168,56 +164,53 @@ def provider(brain: Any) -> Iterator[Any]:
         yield api
 
 
-def asking(api: Any) -> dict[str, str]:
+def provider_environment(api: Any) -> dict[str, str]:
     return {"ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
 
 
-def wait_for(true: Any, seconds: float) -> None:
+def wait_for(condition: Any, seconds: float) -> None:
     end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came about"
+    while not condition():
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.01)
 
 
-def test_a_model_answers_where_one_is_named(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """`serve_model` names it; the key is the environment's. Questions at the same time are answered side by side."""
+def test_serve_model_answers_with_key_from_environment(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     from messages_api.navigator import Navigator
 
     mkdocs.write(SOURCES, plugins=[{"roaming": {"serve_model": "openai:qwen3"}}])
     (tmp_path / "roaming.toml").write_text(SETTINGS)
-    with provider(Navigator()) as api, serving(tmp_path, **asking(api)) as server:
-        for _ in range(3):  # one after the other: the model's connection lives on
-            told = ask(server, f"Which flag keeps the kettle quiet{'?' * len(api.exchanges)}")
-            status = next(part["data"] for part in parts_of(told) if part["type"] == "data-status")
+    with provider(Navigator()) as api, serving(tmp_path, **provider_environment(api)) as server:
+        for _ in range(3):  # the connection to the model is reused
+            text = ask(server, f"Which flag keeps the kettle quiet{'?' * len(api.exchanges)}")
+            status = next(part["data"] for part in parse_parts(text) if part["type"] == "data-status")
             assert (status["model"], status["state"]) == ("qwen3", "answered")
         assert api.faults == []
 
 
-def test_without_its_key_a_model_is_not_asked(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """The docs are served, questions are answered offline, and the log names the cure."""
+def test_model_without_key_falls_back_to_offline_answers(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     mkdocs.write(SOURCES, plugins=[{"roaming": {"serve_model": "claude"}}])
     environment = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "ROAMING_BASE_URL": ""}
     with serving(tmp_path, **environment) as server:
-        assert "--hush" in said(ask(server))
+        assert "--hush" in answer_text(ask(server))
         assert (
             "questions are answered offline: claude-haiku-5-5 needs a key; set ANTHROPIC_API_KEY"
             in server.log.read_text()
         )
 
 
-def test_settings_that_are_wrong_do_not_stop_the_docs(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """Pages are served, questions answered as if there were no settings, and one line says what is wrong."""
+def test_invalid_settings_do_not_stop_the_server(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     mkdocs.write(SOURCES)
     (tmp_path / "roaming.toml").write_text("[budget]\nrounds = 'many'\n")
     with serving(tmp_path) as server:
         assert "<h1" in server.get("guide/install/")[0]
-        warned = [line for line in server.said() if "WARNING" in line]
+        warned = [line for line in server.messages() if "WARNING" in line]
         assert ["[budget] rounds is a whole number" in line for line in warned] == [True]
-        assert "--hush" in said(ask(server))
+        assert "--hush" in answer_text(ask(server))
 
 
-class Held:
-    """Opens a section, then says a paragraph, waits until it may, and says another."""
+class PausedBrain:
+    """Opens a section, writes a paragraph, waits for `go`, and writes another."""
 
     def __init__(self, id_: str) -> None:
         self.id, self.go = id_, threading.Event()
@@ -234,18 +227,17 @@ class Held:
         yield Say(f"\n\nThe kettle is quiet [^{self.id}].")
 
 
-def held(built: Any) -> Held:
+def paused_brain(built: Any) -> PausedBrain:
     sections = [one for page in built.manifest.pages for one in page.sections]
-    return Held(next(one.id for one in sections if one.title == "Quiet mode"))
+    return PausedBrain(next(one.id for one in sections if one.title == "Quiet mode"))
 
 
-def test_who_leaves_stops_the_model(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """A browser tab that is closed in the middle of an answer: a second or so later the provider's call is ended."""
+def test_disconnect_cancels_model_call(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     sites = {"plugins": [{"roaming": {"serve_model": "openai:qwen3"}}]}
     mkdocs.write(SOURCES, **sites)
     (tmp_path / "roaming.toml").write_text(SETTINGS)
-    brain = held(mkdocs.build())
-    with provider(brain) as api, serving(tmp_path, **asking(api)) as server:
+    brain = paused_brain(mkdocs.build())
+    with provider(brain) as api, serving(tmp_path, **provider_environment(api)) as server:
         place = urlsplit(server.url)
         reader = http.client.HTTPConnection(str(place.hostname), place.port, timeout=30)
         reader.request("POST", "/sub/v1/ask", json.dumps({"question": QUIET}), {"Content-Type": "application/json"})
@@ -258,56 +250,56 @@ def test_who_leaves_stops_the_model(mkdocs: Project, tmp_path: Path, serving: Se
         wait_for(lambda: api.exchanges[1].left is not None, 20.0)
         assert api.exchanges[1].left - left < 10.0
         brain.go.set()
-        assert "The kettle is quiet" in said(ask(server, "And which flag keeps it quiet?"))
+        assert "The kettle is quiet" in answer_text(ask(server, "And which flag keeps it quiet?"))
         assert "Traceback" not in server.log.read_text("utf-8")
 
 
-def test_a_rebuild_does_not_break_an_answer(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """An answer that began before an edit ends from the site as it was; the next one knows the edit."""
+def test_answer_in_progress_uses_site_before_rebuild(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     mkdocs.write(SOURCES, plugins=[{"roaming": {"serve_model": "openai:qwen3"}}])
     (tmp_path / "roaming.toml").write_text(SETTINGS)
-    brain = held(mkdocs.build())
-    with provider(brain) as api, serving(tmp_path, **asking(api)) as server, httpx2.Client(timeout=30) as client:
+    brain = paused_brain(mkdocs.build())
+    with (
+        provider(brain) as api,
+        serving(tmp_path, **provider_environment(api)) as server,
+        httpx2.Client(timeout=30) as client,
+    ):
         with client.stream("POST", f"{server.url}v1/ask", json={"question": QUIET}) as stream:
             pieces = stream.iter_text()
-            told = next(pieces)
-            while "--hush" not in told:
-                told += next(pieces)
+            text = next(pieces)
+            while "--hush" not in text:
+                text += next(pieces)
             (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
             server.wait(REBUILT)
-            assert "The kettle is quiet" not in told
+            assert "The kettle is quiet" not in text
             brain.go.set()
-            told += "".join(pieces)
-        assert "The kettle is quiet" in told
-        assert '"state":"answered"' in told
+            text += "".join(pieces)
+        assert "The kettle is quiet" in text
+        assert '"state":"answered"' in text
         assert "--silent" in str(client.get(f"{server.url}v1/sections/{brain.id}").json()["text"])
 
 
-def test_a_page_that_cannot_be_built_leaves_the_answers(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """While a mistake keeps the site from being built, questions are answered from what was built before."""
+def test_failed_rebuild_keeps_answering_from_last_build(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     file = mkdocs.write(SOURCES)
     with serving(tmp_path) as server:
-        assert "--hush" in said(ask(server))
+        assert "--hush" in answer_text(ask(server))
         file.write_text(file.read_text() + "theme: {name: no-such-theme}\n")
         server.wait("An error happened during the rebuild")
-        assert "--hush" in said(ask(server, "Which flag keeps a kettle quiet?"))
+        assert "--hush" in answer_text(ask(server, "Which flag keeps a kettle quiet?"))
 
 
-def test_a_body_that_never_comes_holds_nobody_up(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    """A connection that promises more than it sends waits alone."""
+def test_incomplete_request_does_not_block_others(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     mkdocs.write(SOURCES)
     with serving(tmp_path) as server:
         place = urlsplit(server.url)
-        with socket.create_connection((str(place.hostname), place.port or 80)) as silent:
-            silent.sendall(b"POST /sub/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
-            assert "--hush" in said(ask(server))
+        with socket.create_connection((str(place.hostname), place.port or 80)) as connection:
+            connection.sendall(b"POST /sub/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+            assert "--hush" in answer_text(ask(server))
 
 
 @pytest.mark.parametrize("widget", [True, {"endpoint": "https://ask.example/"}])
-def test_the_widget_asks_the_dev_server(mkdocs: Project, tmp_path: Path, serving: Serving, widget: object) -> None:
-    """Whatever endpoint is named for the published site: on every page it points at the dev server's own base, below
-    the site's path, and is answered there, after a rebuild too. A build names what is configured.
-    """
+def test_widget_uses_dev_server_in_serve_and_configured_endpoint_in_build(
+    mkdocs: Project, tmp_path: Path, serving: Serving, widget: object
+) -> None:
     mkdocs.write(SOURCES, plugins=[{"roaming": {"widget": widget}}])
     (tmp_path / "roaming.toml").write_text(SETTINGS)
 
@@ -324,7 +316,7 @@ def test_the_widget_asks_the_dev_server(mkdocs: Project, tmp_path: Path, serving
             with httpx2.Client(timeout=30) as client:
                 origin = {"Origin": server.url.removesuffix("/sub/")}
                 answer = client.post(urljoin(base, "v1/ask"), json={"question": QUIET}, headers=origin)
-            assert "--hush" in said(answer)
+            assert "--hush" in answer_text(answer)
         (tmp_path / "docs/other.md").write_text("# Other\n\nSomething.\n")
         server.wait(REBUILT)
         assert endpoint_on(server.get("other/")[0]) == "/sub/"

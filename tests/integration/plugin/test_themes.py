@@ -1,4 +1,4 @@
-"""Themes and address styles: every page has its pointers, and search and navigation never see them."""
+"""Themes and URL styles: links on pages, search indexes, navigation."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ THEMES: dict[str, Any] = {
 }
 
 
-def pointers(built: Built, page: str) -> dict[str, str]:
-    """Give where a page's pointers lead: the addresses of its Markdown and of llms.txt, of head and body."""
+def link_targets(built: Built, page: str) -> dict[str, str]:
+    """Return the targets of a page's links; those of head and body must be equal."""
     html = built.text(page)
     own = URL + page.removesuffix("index.html")
     head, body = html.split("</head>")
@@ -46,14 +46,13 @@ def pointers(built: Built, page: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("directories", [True, False], ids=["directories", "flat"])
 @pytest.mark.parametrize("theme", THEMES)
-def test_every_theme_points_to_markdown(mkdocs: Project, theme: str, directories: bool) -> None:
-    """Below a sub-path, with and without directories, head and body of each page lead to files that are there."""
+def test_links_lead_to_existing_markdown_in_all_themes(mkdocs: Project, theme: str, directories: bool) -> None:
     built = mkdocs(SOURCES, theme=THEMES[theme], site_url=URL, use_directory_urls=directories)
     assert built.faults == ()
     guide = "guide/install/index" if directories else "guide/install"
     assert sorted(built.paths()) == ["", "guide/", "guide/install/" if directories else "guide/install.html"]
     for page in ("index.html", "guide/index.html", f"{guide}.html"):
-        found = pointers(built, page)
+        found = link_targets(built, page)
         assert found["describedby"] == f"{URL}llms.txt"
         assert found["alternate"] == URL + page.replace(".html", ".md")
         assert (built.folder / found["alternate"].removeprefix(URL)).exists()
@@ -62,29 +61,26 @@ def test_every_theme_points_to_markdown(mkdocs: Project, theme: str, directories
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_search_knows_nothing_of_us(mkdocs: Project, theme: str) -> None:
-    """The theme's search index is, byte for byte, the one of a build without the plugin."""
+def test_search_index_is_unchanged_by_plugin(mkdocs: Project, theme: str) -> None:
     search = "material/search" if theme == "material" else "search"
-    with_us = mkdocs(SOURCES, theme=THEMES[theme], plugins=[search, "roaming"], site="a")
+    with_plugin = mkdocs(SOURCES, theme=THEMES[theme], plugins=[search, "roaming"], site="a")
     without = mkdocs(SOURCES, theme=THEMES[theme], plugins=[search], site="b")
-    index = with_us.text("search/search_index.json")
+    index = with_plugin.text("search/search_index.json")
     assert len(json.loads(index)["docs"]) >= 4
     assert index == without.text("search/search_index.json")
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_only_the_pointers_are_added(mkdocs: Project, theme: str) -> None:
-    """Take out the pair and the sentence, and a page is what it would be without the plugin."""
-    with_us = mkdocs(SOURCES, theme=THEMES[theme], plugins=["roaming"], site="a")
+def test_pages_are_unchanged_except_for_links(mkdocs: Project, theme: str) -> None:
+    with_plugin = mkdocs(SOURCES, theme=THEMES[theme], plugins=["roaming"], site="a")
     without = mkdocs(SOURCES, theme=THEMES[theme], plugins=[], site="b")
     for page in ("index.html", "guide/install/index.html"):
-        html = re.sub(r"<link [^>]*data-roaming>|<p data-roaming.*?</p>", "", with_us.text(page))
+        html = re.sub(r"<link [^>]*data-roaming>|<p data-roaming.*?</p>", "", with_plugin.text(page))
         built_at = re.compile(r"Build Date UTC.*")
         assert built_at.sub("", html) == built_at.sub("", without.text(page))
 
 
-def test_instant_navigation_takes_the_pointers_along(mkdocs: Project) -> None:
-    """What Material exchanges when it navigates holds the sentence; else it would speak of the page before."""
+def test_sentence_is_inside_container_of_instant_navigation(mkdocs: Project) -> None:
     built = mkdocs(SOURCES, theme=THEMES["material"])
     html = built.text("guide/install/index.html")
     container = html.index('data-md-component="container"')
@@ -93,8 +89,7 @@ def test_instant_navigation_takes_the_pointers_along(mkdocs: Project) -> None:
     assert html.index("data-roaming>") < html.index("</head>")
 
 
-def test_titles_and_links_of_the_nav_are_plain(mkdocs: Project) -> None:
-    """Titles say what readers see, and a link to the host's root is as absolute as any other."""
+def test_nav_titles_are_plain_text_and_links_absolute(mkdocs: Project) -> None:
     nav = [{"A &amp; <b>B</b>": "index.md"}, {"Forum": "/forum/"}, {"Guide": ["guide/install.md", "guide/type.md"]}]
     sources = {**SOURCES, "guide/type.md": "# &lt;border&gt;\n\nA type.\n"}
     built = mkdocs(sources, nav=nav, site_url=URL)
@@ -104,11 +99,10 @@ def test_titles_and_links_of_the_nav_are_plain(mkdocs: Project) -> None:
     assert "](https://docs.example/forum/)" in built.text("llms.txt")
 
 
-def test_properdocs_gives_the_same(mkdocs: Project, tmp_path: Path) -> None:
-    """ProperDocs publishes what MkDocs publishes, byte for byte, flat and below a sub-path."""
+def test_properdocs_publishes_same_bytes(mkdocs: Project, tmp_path: Path) -> None:
     mkdocs.write(SOURCES, site_url=URL, use_directory_urls=False, theme={"name": "mkdocs"})
-    ours, theirs = mkdocs.build_apart("mkdocs", "a"), mkdocs.build_apart("properdocs", "b")
+    ours, theirs = mkdocs.build_in_subprocess("mkdocs", "a"), mkdocs.build_in_subprocess("properdocs", "b")
     assert theirs.faults == ()
     for file in [*ours.folder.rglob("*.md"), ours.folder / "llms.txt", ours.folder / "roaming/manifest.json"]:
         assert file.read_bytes() == (theirs.folder / file.relative_to(ours.folder)).read_bytes()
-    assert pointers(theirs, "guide/install.html")["alternate"] == f"{URL}guide/install.md"
+    assert link_targets(theirs, "guide/install.html")["alternate"] == f"{URL}guide/install.md"

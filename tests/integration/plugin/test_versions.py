@@ -1,4 +1,4 @@
-"""mike: every version that is deployed is a site of its own, at its own address."""
+"""mike: each deployed version is a site with its own URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETUP = "# Setup\n\n## Keys\n\nTurn the key.\n"
 
 @pytest.fixture
 def deploy(mkdocs: Project, tmp_path: Path) -> Any:
-    """Deploys versions with mike in a repository of its own, and gives what then lies on the branch."""
+    """Deploys versions with mike in a new repository, and returns a checkout of the branch."""
     identity = {f"GIT_{who}_{what}": "x@docs.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true", "GIT_CONFIG_GLOBAL": os.devnull}
     tools = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -43,8 +43,7 @@ def deploy(mkdocs: Project, tmp_path: Path) -> Any:
     return deployed
 
 
-def test_each_version_is_a_site_of_its_own(deploy: Any, built: type[Built]) -> None:
-    """Addresses end in the version, the manifest names it, and its folder holds together; an alias is its version."""
+def test_each_deployed_version_is_a_valid_site(deploy: Any, built: type[Built]) -> None:
     out = deploy([["1.0"], ["--alias-type", "copy", "2.0", "latest"]])
     for folder, version in (("1.0", "1.0"), ("2.0", "2.0"), ("latest", "2.0")):
         site = built(out / folder, [])
@@ -55,8 +54,7 @@ def test_each_version_is_a_site_of_its_own(deploy: Any, built: type[Built]) -> N
         assert 'href="../llms.txt" data-roaming' in site.text("setup/index.html")
 
 
-def test_a_canonical_version_is_not_the_address(deploy: Any, built: type[Built]) -> None:
-    """With `canonical_version` the pages' canonical links name it, but our links stay within the version."""
+def test_canonical_version_does_not_change_published_urls(deploy: Any, built: type[Built]) -> None:
     plugins = ["search", {"mike": {"canonical_version": "latest"}}, "roaming"]
     out = deploy([["1.0", "latest"]], plugins=plugins)
     site = built(out / "1.0", [])
@@ -66,8 +64,7 @@ def test_a_canonical_version_is_not_the_address(deploy: Any, built: type[Built])
     assert site.faults == ()
 
 
-def test_versions_of_languages(deploy: Any, built: type[Built]) -> None:
-    """With mkdocs-static-i18n each version has each language."""
+def test_versions_and_languages_combine(deploy: Any, built: type[Built]) -> None:
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     mike = {"mike": {"canonical_version": "latest", "version_selector": False}}  # it cannot be built twice with it
     plugins = [mike, {"i18n": {"languages": languages}}, "roaming"]
@@ -81,8 +78,7 @@ def test_versions_of_languages(deploy: Any, built: type[Built]) -> None:
     assert french.manifest.site.alternates[0].manifest == f"{URL}1.0/roaming/manifest.json"
 
 
-def test_an_ordinary_build_has_no_version(mkdocs: Project) -> None:
-    """Outside of a deployment mike's plugin changes nothing."""
+def test_build_without_mike_deploy_has_no_version(mkdocs: Project) -> None:
     plugins = [{"mike": {"canonical_version": "latest"}}, "roaming"]
     site = mkdocs({"index.md": HOME, "setup.md": SETUP}, plugins=plugins).manifest.site
     assert (site.url, site.version) == (URL, None)
