@@ -1,0 +1,85 @@
+"""The complete examples of docs/guides/extending.md work when they are installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDE = (Path(__file__).parents[3] / "docs/guides/extending.md").read_text("utf-8")
+BLOCK = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    """Return a folder for PYTHONPATH with all examples of the guide, installed as one package."""
+    folder = tmp_path / "plugins"
+    info = folder / "examples-1.0.dist-info"
+    info.mkdir(parents=True)
+    groups: dict[str, list[str]] = {}
+    for name, text in BLOCK.findall(GUIDE):
+        if name.endswith(".py"):
+            (folder / name).write_text(text, "utf-8")
+        for group, entry in re.findall(r'entry-points\."([^"]+)"\]\n(.*)', text):
+            groups.setdefault(group, []).append(entry.replace('"', ""))
+    lines = [f"[{group}]\n" + "\n".join(dict.fromkeys(entries)) + "\n" for group, entries in groups.items()]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text("\n".join(lines), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    file = tmp_path / "notes.md"
+    file.write_text("# Notes\n\nHello.\n\n## Keel\n\nThe keel weighs 812 kg.\n", "utf-8")
+    return file
+
+
+def roaming(plugins: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs_roaming", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(plugins)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_command_example_is_listed_and_runs(plugins: Path, notes: Path) -> None:
+    assert "Print the number of sections." in roaming(plugins, "--help").stdout
+    done = roaming(plugins, "count", notes)
+    assert (done.stdout, done.stderr, done.returncode) == ("2\n", "", 0)
+
+
+def test_command_example_reports_errors_on_one_line(plugins: Path) -> None:
+    done = roaming(plugins, "count", "nowhere")
+    assert done.stderr == "roaming: nowhere: no such folder or file; check the path; a URL starts with https://\n"
+    assert done.returncode == 1
+
+
+def test_broken_command_does_not_break_other_commands(plugins: Path, notes: Path) -> None:
+    (plugins / "count_sections.py").write_text("import no_such_module\n", "utf-8")
+    assert roaming(plugins, "search", notes, "keel").returncode == 0
+    assert "  search " in roaming(plugins, "--help").stdout
+    done = roaming(plugins, "count", notes)
+    assert "the package examples" in done.stderr
+    assert "no_such_module" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_model_example_answers(plugins: Path, notes: Path) -> None:
+    done = roaming(plugins, "ask", notes, "What is it?", "--model", "first:plain")
+    assert done.stdout.startswith("Notes [1]\n\nSources\n")
+    assert "answered · plain" in done.stderr
+
+
+def test_library_example_opens_archive(plugins: Path, sample: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "docs"), "zip", sample)
+    done = roaming(plugins, "search", f"zip://{archive}", "power cut", "--limit", 1)
+    assert "What a power cut costs" in done.stdout, done.stderr
+
+
+def test_lint_rule_example_reports(plugins: Path, notes: Path) -> None:
+    notes.write_text("# Notes\n\nHello.\n\n## Beta features\n\nSome.\n", "utf-8")
+    assert "no-beta" in roaming(plugins, "lint", notes).stdout
