@@ -91,7 +91,7 @@ class SearchSystem:
     """Search alone: the hits of one call."""
 
     name = SEARCH
-    navigator = f"ranks alone, the first {SEARCH_LIMIT}"
+    navigator = f"the first {SEARCH_LIMIT} search results"
     configuration = f"search {SEARCH_LIMIT}"
     has_known_cost = True
     cacheable = False
@@ -117,7 +117,7 @@ class OutlineSystem:
     """The collapsed outline alone, walked by shared words: without search, without understanding."""
 
     name = OUTLINE
-    navigator = "walks the outline alone by shared words"
+    navigator = "outline walk by shared words"
     configuration = "outline 1"
     has_known_cost = True
     cacheable = False
@@ -178,7 +178,7 @@ class ModelSystem:
         if offline and not seconds_given:
             budget = replace(budget, seconds=_OFFLINE_SECONDS)
         self.name = name
-        self.navigator = "searches, opens, quotes" if offline else f"{model.name} roams"
+        self.navigator = "search and quotations" if offline else f"{model.name} in the answer loop"
         self.has_known_cost = offline or budget.prices is not None
         self.configuration = compute_digest("model", model.name, budget, whole_site_tokens)
         self.model, self.budget = model, budget

@@ -94,7 +94,7 @@ class View:
 
     system: str
     question: str
-    around: str
+    context: str
     """What the reader's last turn says beside the question."""
     results: tuple[str, ...]
     """What the tools gave since the question, as text."""
