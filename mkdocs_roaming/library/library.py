@@ -287,7 +287,7 @@ class Library:
             self._pages.put(page.markdown, self._reader.file(page.markdown))
 
     def _read_updated(self, place: SectionRef) -> bytes:
-        """Read a section past HTTP caches, then by the current manifest: page and manifest may be of two deployments."""
+        """Read a section past HTTP caches, then by the current manifest: the page may be of another deployment."""
         section = place.section
         mismatch = DigestMismatchError(
             f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "

@@ -189,7 +189,7 @@ def test_stream_left_early_stops_model(site: Path) -> None:
     [
         (("nowhere", "why?"), mkdocs_roaming.LibraryError, "nowhere: no such folder or file"),
         ((None, " "), mkdocs_roaming.UsageError, "the question is empty"),
-        ((None, "why?", "nobody"), mkdocs_roaming.UsageError, "there is no model 'nobody'"),
+        ((None, "why?", "nobody"), mkdocs_roaming.UsageError, "unknown model 'nobody'"),
     ],
 )
 def test_ask_and_stream_raise_for_wrong_arguments(
