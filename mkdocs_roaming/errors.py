@@ -16,7 +16,16 @@ from __future__ import annotations
 
 
 class RoamingError(Exception):
-    """Base class of all errors that a user can fix."""
+    """Base class of all errors that a user can fix.
+
+    Example:
+        ```python
+        try:
+            library = mkdocs_roaming.open_library("site")
+        except mkdocs_roaming.RoamingError as error:
+            print(error)
+        ```
+    """
 
     public_message = ""
     """Message for visitors of a site, without file names and reasons; empty if they see a generic message."""

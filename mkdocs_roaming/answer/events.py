@@ -22,7 +22,14 @@ AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A section as it is shown to readers; `tokens` is the estimated size of its own text."""
+    """A section as it is shown to readers; `tokens` is the estimated size of its own text.
+
+    Example:
+        ```python
+        for source in mkdocs_roaming.ask(library, "How do I drain the harbour?").citations:
+            print(source.id, " › ".join(source.breadcrumb), source.url)
+        ```
+    """
 
     id: str
     title: str
@@ -311,6 +318,15 @@ Event = (
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A complete answer.
+
+    Example:
+        ```python
+        answer = mkdocs_roaming.ask(library, "How do I drain the harbour?")
+        if answer.state in ("answered", "partial"):
+            print(answer.text)
+        elif answer.state == "error":
+            print(answer.error)
+        ```
 
     Attributes:
         text: The text with `[^id]` citations.

@@ -55,6 +55,13 @@ _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 class Section:
     """A section that is opened for reading.
 
+    Example:
+        ```python
+        section = library.expand("guide/harbour/#drain")
+        for part in range(2, section.parts + 1):
+            print(library.expand(section.id, part=part).text)
+        ```
+
     Attributes:
         id: The section's id, stable over builds: 8 hexadecimal digits.
         title: Its heading.

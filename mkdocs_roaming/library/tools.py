@@ -137,6 +137,12 @@ class ExpandResult:
 class SearchResult:
     """A section that matches a query.
 
+    Example:
+        ```python
+        best = library.search("drain window", limit=1)[0]
+        print(best.id, " › ".join(best.breadcrumb), best.snippet)
+        ```
+
     Attributes:
         id: The section's id.
         title: Its heading.

@@ -62,7 +62,14 @@ class PublishOptions:
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
-    """The result of a build; token counts are estimates."""
+    """The result of a build; token counts are estimates.
+
+    Example:
+        ```python
+        report = mkdocs_roaming.publish_site("site")
+        print(f"{report.pages} pages, {report.sections} sections, {report.written} files written")
+        ```
+    """
 
     pages: int
     sections: int

@@ -189,7 +189,24 @@ Part = Text | Citation | ToolCall | Usage | Stop
 
 
 class Model(Protocol):
-    """A language model, or anything else that can answer from the documentation."""
+    """A language model, or anything else that can answer from the documentation.
+
+    Example:
+        ```python
+        from collections.abc import AsyncIterator
+
+        from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text
+
+        class OutlineModel:
+            name = "outline"
+
+            async def reply(self, request: Request) -> AsyncIterator[Part]:
+                yield Text(request.outline.splitlines()[0])
+                yield Stop()
+
+        answer = mkdocs_roaming.ask(library, "What is this?", model=OutlineModel())
+        ```
+    """
 
     @property
     def name(self) -> str:
