@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import msgspec
@@ -26,11 +27,6 @@ from mkdocs_roaming.evals.metrics import (
 )
 from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.evals.systems import COST_LIMIT_ERROR, MAX_RANK, SEARCH, Ranking, System
-
-CACHE_FORMAT = "roaming-outcomes"
-CACHE_VERSION = 1
-BASELINE_FORMAT = "roaming-baseline"
-BASELINE_VERSION = 1
 
 MAX_CONSECUTIVE_ERRORS = 5
 """A system is not asked any further after this number of failed answers in a row."""
@@ -211,8 +207,8 @@ class Evaluation:
 
 
 class _CacheHeader(msgspec.Struct):
-    format: str
-    version: int
+    format: Literal["roaming-outcomes"]
+    version: Literal[1]
 
 
 class _CacheEntry(msgspec.Struct):
@@ -281,9 +277,7 @@ class ResultCache:
         try:
             data = json.loads(line)  # unlike msgspec, it accepts the escaped lone surrogates that `put` may write
             if number == 1:
-                header = msgspec.convert(data, _CacheHeader)
-                if (header.format, header.version) != (CACHE_FORMAT, CACHE_VERSION):
-                    raise self._wrong_file()
+                msgspec.convert(data, _CacheHeader)
             else:
                 entry = msgspec.convert(data, _CacheEntry)
                 self._results[entry.key] = entry.outcome
@@ -295,12 +289,10 @@ class ResultCache:
             raise UsageError(f"{self._path}:{number}: {error}. Name another file with --keep.") from None
 
     def _wrong_file(self) -> UsageError:
-        return UsageError(
-            f"{self._path}: expected cached results of version {CACHE_VERSION}. Name another file with --keep."
-        )
+        return UsageError(f"{self._path}: expected cached results of version 1. Name another file with --keep.")
 
 
-_CACHE_HEADER = json.dumps({"format": CACHE_FORMAT, "version": CACHE_VERSION}).encode() + b"\n"
+_CACHE_HEADER = b'{"format": "roaming-outcomes", "version": 1}\n'
 
 
 # Baseline
@@ -326,17 +318,12 @@ class BaselineSystem(msgspec.Struct, frozen=True):
 class Baseline(msgspec.Struct, frozen=True):
     """The results of a question set; `questions` is the digest of the set, `digest` that of the site."""
 
-    format: str
-    version: int
+    format: Literal["roaming-baseline"]
+    version: Literal[1]
     questions: str
     site: str
     digest: str
     modes: tuple[BaselineSystem, ...]
-
-
-class _BaselineHeader(msgspec.Struct):
-    format: str = ""
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +360,7 @@ def create_baseline(report: EvalReport) -> Baseline:
         )
         for row in report.rows
     ]
-    return Baseline(BASELINE_FORMAT, BASELINE_VERSION, report.set_digest, report.site, report.digest, tuple(systems))
+    return Baseline("roaming-baseline", 1, report.set_digest, report.site, report.digest, tuple(systems))
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
@@ -388,22 +375,11 @@ def read_baseline(path: Path) -> Baseline:
         UsageError: If the file cannot be read or is not a baseline of this version.
     """
     try:
-        data = path.read_bytes()
-        header = msgspec.json.decode(data, type=_BaselineHeader)
+        return msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}. Create it with --write-baseline.") from None
-    except msgspec.ValidationError:
-        header = _BaselineHeader()
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: invalid JSON: {error}. Create a baseline with --write-baseline.") from None
-    if header.format != BASELINE_FORMAT:
-        raise UsageError(f"{path}: not a baseline. Create one with --write-baseline.")
-    if header.version != BASELINE_VERSION:
-        raise UsageError(f"{path}: expected a baseline of version {BASELINE_VERSION}, got {header.version}. {_REWRITE}")
-    try:
-        return msgspec.json.decode(data, type=Baseline)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}. {_REWRITE}") from None
+        raise UsageError(f"{path}: not a baseline of version 1: {error}. {_REWRITE}") from None
 
 
 def check_comparable(baseline: Baseline, questions: QuestionSet, systems: Sequence[str], where: str) -> None:

@@ -84,8 +84,8 @@ def test_check_comparable_other_questions_or_systems_raises(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "expected a baseline of version 1, got 2"),
-        ({"format": "x"}, "not a baseline"),
+        ({"version": 2}, r"not a baseline of version 1: .* - at `\$\.version`"),
+        ({"format": "x"}, r"not a baseline of version 1: .* - at `\$\.format`"),
         ({"modes": [{}]}, r"missing required field `mode` - at `\$\.modes\[0\]`"),
         ({"modes": [{"mode": "offline", "outcomes": []}]}, "has no result of offline for 'Which port is the default"),
     ],
@@ -98,10 +98,10 @@ def test_read_baseline_invalid_field_raises(change: dict[str, object], message: 
         check_comparable(read_baseline(file), make_report(PORT).questions, ["offline"], "b.json")
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "invalid JSON"), ("[]", "not a baseline"), ("", "invalid JSON")])
-def test_read_baseline_other_file_raises(text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "b.json").write_text(text, "utf-8")
-    with pytest.raises(UsageError, match=message):
+@pytest.mark.parametrize("text", ["{", "[]", "", "{}", "\xff", "[" * 100_000])
+def test_read_baseline_other_file_raises(text: str, tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text(text, "latin-1")
+    with pytest.raises(UsageError, match=r"b\.json: not a baseline of version 1: .*--write-baseline"):
         read_baseline(tmp_path / "b.json")
 
 
