@@ -1,4 +1,8 @@
-"""Which numbers, names, quotations and lines of code of a sentence do not stand in the opened sections."""
+"""Checks, sentence by sentence, whether the opened sections support an answer. No model is involved.
+
+Each sentence gets the section that contains most of its words (`matching`), and marks: numbers, names and quotations that
+are not in the sections, contradictions of the nearest statement (`negation`), and words that no section contains.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
 
-from mkdocs_roaming.answer.support import matching as overlap
-from mkdocs_roaming.answer.support.matching import NearStatement, StatementIndex
+from mkdocs_roaming.answer.support.matching import (
+    Credit,
+    NearStatement,
+    StatementIndex,
+    credit_section,
+    score_piece,
+    split_words,
+    word_and_trigram_set,
+)
 from mkdocs_roaming.answer.support.negation import agrees_with, context_similarity, find_contradictions
 from mkdocs_roaming.answer.support.text import (
     Segment,
@@ -26,192 +37,44 @@ from mkdocs_roaming.text.languages import fold
 from mkdocs_roaming.text.synonyms import is_common_word
 from mkdocs_roaming.text.tokenizer import is_stop_word, parse_word
 
-
-@dataclass(frozen=True, slots=True)
-class UnsupportedLiteral:
-    """A literal that stands nowhere, or elsewhere only: `instead` is what stands in its place."""
-
-    kind: str
-    start: int
-    end: int
-    instead: str = ""
-
-
-def find_unsupported_literals(
-    text: str, ours: Sequence[Token], near: Sequence[NearStatement], open_: StatementIndex
-) -> list[UnsupportedLiteral]:
-    """Give the literals of a sentence that no section supports; offsets are the sentence's own."""
-    missing = {at for at in range(len(ours)) if not _stands(ours, at, open_)}
-    missing -= {at for at in missing if at - 1 in missing and _is_unit(ours, at)}
-    found = [
-        UnsupportedLiteral(
-            _kind(ours[at]), ours[at].start, ours[at].end, _instead(ours, at, near) if number < _MOST else ""
-        )
-        for number, at in enumerate(sorted(missing))
-    ]
-    present = [at for at, token in enumerate(ours) if token.family and at not in missing]
-    for at in present[:_MOST]:
-        token = ours[at]
-        if other := _mistaken(ours, at, near, open_):
-            found.append(UnsupportedLiteral(_kind(token), token.start, token.end, other))
-    return [*found, *_phrases(text, found, open_)]
-
-
-def find_unsupported_code(text: str, ours: Sequence[Token], open_: StatementIndex) -> list[UnsupportedLiteral]:
-    """Give what of a line of code no section supports: names and numbers, else the line where it stands nowhere."""
-    bare = _COMMENT.sub("", text).rstrip() if not _COMMENT.match(text) else ""
-    if not bare or open_.has_line(text) or open_.has_line(bare):
-        return []
-    found = [
-        UnsupportedLiteral(_kind(token), token.start, token.end)
-        for at, token in enumerate(ours)
-        if token.end <= len(bare) and not _stands(ours, at, open_)
-    ]
-    return found or ([UnsupportedLiteral("code", 0, len(bare))] if re.search(r"\w", bare) else [])
-
-
-def _kind(token: Token) -> str:
-    return token.kind if token.kind != "word" else "identifier" if token.code else "number"  # a number's unit
-
-
-def _stands(ours: Sequence[Token], at: int, open_: StatementIndex) -> bool:
-    """Tell whether a literal stands anywhere; a unit must stand behind its number."""
-    token = ours[at]
-    if _is_unit(ours, at):
-        return any(open_.has_name(ours[at - 1].text + gap + token.text) for gap in ("", " ", "\u00a0"))
-    if not token.family:
-        return True
-    if token.family == "number":
-        return open_.has_number(token)
-    if token.kind == "url":
-        return open_.has_name(token.key)
-    written = token.text.replace("\\", "").removesuffix("()")
-    return open_.has_name(written) or (token.text != written and open_.has_name(token.text))
-
-
-def _is_unit(ours: Sequence[Token], at: int) -> bool:
-    """Tell whether a token is the unit of the number right before it: `30s`."""
-    before = ours[at - 1] if at else None
-    return bool(before and before.family == "number" and before.end == ours[at].start and ours[at].text.isalpha())
-
-
-def _instead(ours: Sequence[Token], at: int, near: Sequence[NearStatement]) -> str:
-    """Give what the nearest statement has in a literal's place, if that can be told."""
-    other = _other(ours, at, near[:1], 0.0) if near and near[0].covered >= _NEAR else None
-    return other.text if other else ""
-
-
-def _mistaken(ours: Sequence[Token], at: int, near: Sequence[NearStatement], open_: StatementIndex) -> str:
-    """Give what stands in a literal's place where the literal itself stands elsewhere only."""
-    if not near or near[0].covered < _NEAR:
-        return ""
-    others = [other for other in near if other.covered >= near[0].covered - _AS_NEAR]
-    other = _other(ours, at, others, _own(ours, at, open_))
-    if other is None or other.spare:
-        return other.text if other else ""
-    for there, token in enumerate(ours):  # both must be out of place where one stands for the other
-        if token.text == other.text and _other(ours, there, others, _own(ours, there, open_)):
-            return other.text
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Other:
-    """What a statement has in a literal's place; `spare` tells that it has more of it than the sentence."""
-
-    text: str
-    spare: bool
-
-
-def _own(ours: Sequence[Token], at: int, open_: StatementIndex) -> float:
-    """Give how well a literal stands in its best place."""
-    places = open_.literals(ours[at].family, ours[at].key)
-    return max((context_similarity(ours, at, statement.tokens, there) for statement, there in places), default=0.0)
-
-
-def _other(ours: Sequence[Token], at: int, near: Sequence[NearStatement], own: float) -> _Other | None:
-    token = ours[at]
-    here = Counter(each.key for each in ours)
-    best, found = own + _CLEARLY, None
-    for other in near:
-        theirs = other.statement.tokens
-        held = Counter(each.key for each in theirs)
-        places = [there for there, each in enumerate(theirs) if each.family == token.family]
-        for there in places[:_MOST]:
-            candidate = theirs[there]
-            if candidate.key == token.key:
-                continue
-            spare = held[candidate.key] > here[candidate.key]
-            if not spare and not held[token.key]:
-                continue  # it has its own place
-            likeness = context_similarity(ours, at, theirs, there)
-            if likeness >= (_SAME_ROW if other.statement.is_row else _SAME_PLACE) and likeness > best:
-                best, found = likeness, _Other(candidate.text, spare)
-    return found
-
-
-def _phrases(text: str, found: Sequence[UnsupportedLiteral], open_: StatementIndex) -> Iterator[UnsupportedLiteral]:
-    """Find inline code and quotations that stand nowhere as they are written."""
-    for start, end, ticks in find_code_spans(text):
-        inner = text[start + ticks : end - ticks].strip()
-        known = open_.has_line(inner) or open_.has_name(inner) or not re.search(r"\w", inner)
-        if not known and not any(start <= each.start < end for each in found):
-            yield UnsupportedLiteral("code", start, end)
-    for match in _QUOTATION.finditer(text):
-        inner = match[0][1:-1].strip(" .,;:!?")
-        known = not re.search(r"\w", inner) or open_.has_phrase(inner)
-        if not known and not any(match.start() <= each.start < match.end() for each in found):
-            yield UnsupportedLiteral("quote", match.start(), match.end())
-
-
-_NEAR = 0.6
-
-
-_AS_NEAR = 0.05
-
-
-_MOST = 24  # literals that are compared, of a sentence and of a statement
-
-
-_CLEARLY = 0.15
-
-
-_SAME_PLACE = 0.9
-
-
-_SAME_ROW = 0.4  # a row has few words
-
-
-_QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
-
-
-_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")
-
-
-# MERGED mkdocs_roaming.answer.support:
-# Which sections support an answer, sentence by sentence, and what in it none supports.
-#
-# Two looks at every sentence. The first asks how much of it stands in a section, word by word (`overlap.py`).
-# The second
-# is strict: numbers, names and quotations must stand there as they are written (`literals.py`), and a sentence
-# must not
-# turn round what the nearest statement says (`polarity.py`). Words are all that is known here; no model is
-# asked.
-
-
 MarkKind = Literal[
     "number", "version", "flag", "path", "identifier", "url", "quote", "code", "word", "polarity", "sentence"
 ]
+"""The kind of a literal, a `word` that no section contains, a contradiction (`polarity`), an unsupported `sentence`."""
 
+_CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
+_WORD_OF_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
+_CODE_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")
 
-"""What is marked: a literal of that kind, a word that stands nowhere, a turned polarity, a sentence with no source."""
+_MAX_INSTEAD_CHARS = 80
+_MAX_LITERALS = 24  # literals that are compared, of a sentence and of a statement
+_MIN_CONTENT_WORDS = 3  # shorter sentences are always supported
+
+# Shares of a sentence's words in a statement or a section
+_PREFERRED_COVERAGE = 0.5
+_COMPARABLE_COVERAGE = 0.5
+_REPLACEMENT_COVERAGE = 0.6
+_STATED_COVERAGE = 0.45
+_SECTION_COVERAGE = 0.8
+_EQUAL_COVERAGE = 0.05
+_EQUAL_SIMILARITY = 0.9
+
+# Similarity of the words around a literal and around its replacement
+_MIN_ADVANTAGE = 0.15
+_SAME_CONTEXT = 0.9
+_SAME_CONTEXT_IN_ROW = 0.4  # a row has few words
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of an answer that no opened section supports: `start` and `end` are UTF-16 offsets into the bare answer.
+    """A part of an answer that no opened section supports.
 
-    `instead` is what the nearest statement has in its place, if that is known.
+    Attributes:
+        kind: What is not supported.
+        start: Offset of the first character, in UTF-16 code units of the answer without citations.
+        end: Offset behind the last character.
+        instead: The text in its place in the nearest statement, if known.
     """
 
     kind: MarkKind
@@ -222,7 +85,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, heading, row or line of code of an answer, its best section (None: it has none) and the score."""
+    """A sentence, heading, row or line of code of an answer.
+
+    Attributes:
+        start: Offset of the first character, in UTF-16 code units of the answer without citations.
+        end: Offset behind the last character.
+        section: Id of the section that supports it best; None if none does.
+        score: How well the section supports it, from 0 to 1.
+        marks: The parts that are not supported.
+    """
 
     start: int
     end: int
@@ -233,12 +104,17 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What supports an answer. `text` is the answer without its `[^id]` markers, which all offsets count in."""
+    """Result of the support check.
+
+    Attributes:
+        text: The answer without citations, to which all offsets refer.
+        sentences: Its sentences.
+        score: Mean score of the sentences, weighted by length; 1 without sentences.
+    """
 
     text: str
     sentences: tuple[Sentence, ...]
     score: float
-    """The mean of the sentences' scores, weighted by their length; 1 where there is nothing to support."""
 
     @property
     def unsupported(self) -> tuple[Mark, ...]:
@@ -249,23 +125,29 @@ class Support:
 def check_support(
     answer: str, sections: Mapping[str, str] | Iterable[tuple[str, str]], *, language: str = "en"
 ) -> Support:
-    """Hold an answer against the text of the sections that were opened for it, by their ids."""
+    """Compare an answer with the sections that were opened for it.
+
+    Args:
+        answer: The answer with its `[^id]` citations.
+        sections: The text of each section, by id.
+        language: Language of the site.
+    """
     pairs = list(sections.items() if isinstance(sections, Mapping) else sections)
     text = strip_citations(answer)
-    check = _Check(text, [id_ for id_, _ in pairs], [body for _, body in pairs], language)
-    found = tuple(map(check.sentence, split_segments(text)))
-    length = sum(sentence.end - sentence.start for sentence in found)
-    score = sum(sentence.score * (sentence.end - sentence.start) for sentence in found) / length if length else 1.0
-    return Support(text, found, round(score, 4))
+    checker = _Checker(text, [id_ for id_, _ in pairs], [body for _, body in pairs], language)
+    sentences = tuple(map(checker.check, split_segments(text)))
+    length = sum(sentence.end - sentence.start for sentence in sentences)
+    total = sum(sentence.score * (sentence.end - sentence.start) for sentence in sentences)
+    return Support(text, sentences, round(total / length if length else 1.0, 4))
 
 
 def strip_citations(answer: str) -> str:
-    """Give an answer without its `[^id]` markers."""
-    return _MARKER.sub("", answer)
+    """Return an answer without its `[^id]` citations."""
+    return _CITATION.sub("", answer)
 
 
 def describe_mark(mark: Mark) -> str:
-    """Give what a mark says, in words: `not in the sections`, `the sections say: 8000`."""
+    """Return the explanation of a mark, such as `not in the sections` or `the sections say: 8000`."""
     if mark.kind == "sentence":
         return "no section says this"
     if mark.instead:
@@ -273,135 +155,105 @@ def describe_mark(mark: Mark) -> str:
     return "the sections say the opposite" if mark.kind == "polarity" else "not in the sections"
 
 
-_MARKER = re.compile(r"\[\^[0-9a-f]{8}\]")
-
-
-class _Check:
-    """One answer against the sections opened for it."""
+class _Checker:
+    """Checks the sentences of one answer. Offsets within a sentence are character offsets."""
 
     def __init__(self, text: str, ids: Sequence[str], texts: Sequence[str], language: str) -> None:
         self._text, self._ids, self._language = text, ids, language
-        self._open = StatementIndex(texts, language)
-        self._grams = [
-            overlap.word_and_trigram_set([fold(token) for token in overlap.split_words(body)]) for body in texts
-        ]
-        self._place = _Utf16(text)
+        self._index = StatementIndex(texts, language)
+        self._section_words = [word_and_trigram_set([fold(word) for word in split_words(body)]) for body in texts]
+        self._astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
 
-    def sentence(self, stretch: Segment) -> Sentence:
-        """Judge one sentence."""
-        text = self._text[stretch.start : stretch.end]
-        ours = tokenize(text, self._language, code=stretch.kind == "code")
-        near = self._open.nearest(ours)
+    def check(self, segment: Segment) -> Sentence:
+        """Check one sentence."""
+        text = self._text[segment.start : segment.end]
+        is_code = segment.kind == "code"
+        tokens = tokenize(text, self._language, code=is_code)
+        near = self._index.find_nearest(tokens)
         credit = self._credit(text, near)
-        marks = self._code(text, ours) if stretch.kind == "code" else self._prose(text, ours, near)
-        if stretch.kind != "code" and not self._grounded(self._open.words(ours), near, credit.section):
-            literals = [mark for mark in marks if mark.kind != "word"]
-            marks, credit = [Mark("sentence", 0, len(text)), *literals], overlap.Credit(None, credit.score, 0)
-        at = stretch.start
+        if is_code:
+            marks = find_unsupported_code(text, tokens, self._index)
+        else:
+            marks = find_unsupported_literals(text, tokens, near, self._index)
+            marks += self._find_contradictions(tokens, near)
+            if not self._is_supported(tokens, near, credit.section):
+                marks = [Mark("sentence", 0, len(text)), *marks]
+                credit = Credit(None, credit.score, 0)
+            else:
+                marks += self._find_unknown_words(tokens)
+        start = segment.start
         return Sentence(
-            self._place(at),
-            self._place(stretch.end),
+            self._to_utf16(start),
+            self._to_utf16(segment.end),
             None if credit.section is None else self._ids[credit.section],
             round(credit.score, 4),
             tuple(
-                Mark(mark.kind, self._place(at + mark.start), self._place(at + mark.end), mark.instead)
-                for mark in _apart(marks)
+                Mark(mark.kind, self._to_utf16(start + mark.start), self._to_utf16(start + mark.end), mark.instead)
+                for mark in _remove_overlaps(marks)
             ),
         )
 
-    def _credit(self, text: str, near: Sequence[NearStatement]) -> overlap.Credit:
-        """Find the section that supports most of a sentence; where several do, the one with the nearest statement."""
+    def _credit(self, text: str, near: Sequence[NearStatement]) -> Credit:
+        """Find the section that supports most of a sentence, preferably the one with the nearest statement."""
         edges = [0, *(edge for start, end, _ in find_code_spans(text) for edge in (start, end)), len(text)]
         pieces = [
-            overlap.score_piece(
-                [fold(token) for token in overlap.split_words(text[start:end])], self._grams, self._is_stop
-            )
+            score_piece([fold(word) for word in split_words(text[start:end])], self._section_words, self._is_stop_word)
             for start, end in pairwise(edges)
             if start < end
         ]
-        prefer = near[0].statement.section if near and near[0].covered >= _HALF else None
-        return overlap.credit_section(pieces, prefer=prefer)
+        prefer = near[0].statement.section if near and near[0].coverage >= _PREFERRED_COVERAGE else None
+        return credit_section(pieces, prefer=prefer)
 
-    def _is_stop(self, token: str) -> bool:
-        return is_stop_word(token, self._language) or not token.strip()
+    def _is_stop_word(self, word: str) -> bool:
+        return is_stop_word(word, self._language) or not word.strip()
 
-    def _grounded(self, words: frozenset[str], near: Sequence[NearStatement], section: int | None) -> bool:
-        """Tell whether a sentence says what some statement or section is about."""
-        if len(words) < _FEW:
+    def _is_supported(self, tokens: Sequence[Token], near: Sequence[NearStatement], section: int | None) -> bool:
+        """Return whether a statement or a section is about what the sentence says."""
+        words = self._index.word_keys(tokens)
+        if len(words) < _MIN_CONTENT_WORDS:
             return True
         if section is None or not near:
             return False
-        return near[0].covered >= _STATED or self._open.covered(words, section) >= _COVERED
+        if near[0].coverage >= _STATED_COVERAGE:
+            return True
+        return self._index.section_coverage(words, section) >= _SECTION_COVERAGE
 
-    def _code(self, text: str, ours: Sequence[Token]) -> list[Mark]:
-        return [_mark(each.kind, each.start, each.end) for each in find_unsupported_code(text, ours, self._open)]
-
-    def _prose(self, text: str, ours: Sequence[Token], near: Sequence[NearStatement]) -> list[Mark]:
-        literals = find_unsupported_literals(text, ours, near, self._open)
-        marks = [_mark(each.kind, each.start, each.end, each.instead) for each in literals]
-        marks += self._turned(ours, near)
-        return [*marks, *self._words(ours)]
-
-    def _turned(self, ours: Sequence[Token], near: Sequence[NearStatement]) -> Iterator[Mark]:
-        """Mark where a sentence says the opposite of the nearest statement, unless another says what it says."""
-        if not near or near[0].covered < _COMPARABLE:
+    def _find_contradictions(self, tokens: Sequence[Token], near: Sequence[NearStatement]) -> Iterator[Mark]:
+        """Mark contradictions of the nearest statement, unless another statement agrees with the sentence."""
+        if not near or near[0].coverage < _COMPARABLE_COVERAGE:
             return
-        best = near[0].statement
-        others = [
+        nearest = near[0].statement
+        equally_near = [
             other
             for other in near[1:]
-            if other.covered >= near[0].covered - _AS_NEAR and other.like >= _LIKE * near[0].like
+            if other.coverage >= near[0].coverage - _EQUAL_COVERAGE
+            and other.similarity >= _EQUAL_SIMILARITY * near[0].similarity
         ]
-        for turn in find_contradictions(ours, best.tokens, self._language):
-            if not any(agrees_with(ours, turn, other.statement.tokens, self._language) for other in others):
-                first, last = (best.tokens[at] for at in turn.there)
-                instead = " ".join(best.text[first.start : last.end].split())[:_LONGEST]
-                yield Mark("polarity", ours[turn.start].start, ours[turn.end].end, instead)
+        for found in find_contradictions(tokens, nearest.tokens, self._language):
+            if any(agrees_with(tokens, found, other.statement.tokens, self._language) for other in equally_near):
+                continue
+            first, last = (nearest.tokens[position] for position in found.statement)
+            instead = " ".join(nearest.text[first.start : last.end].split())[:_MAX_INSTEAD_CHARS]
+            yield Mark("polarity", tokens[found.start].start, tokens[found.end].end, instead)
 
-    def _words(self, ours: Sequence[Token]) -> Iterator[Mark]:
-        """Mark words that stand in no section; such as everybody uses all day say too little."""
-        for at, token in enumerate(ours):
-            unit = at > 0 and ours[at - 1].family == "number" and ours[at - 1].end == token.start
-            if token.kind != "word" or token.code or token.stop or unit or not _SPELT.fullmatch(token.text):
+    def _find_unknown_words(self, tokens: Sequence[Token]) -> Iterator[Mark]:
+        """Mark words that no section contains, except common words."""
+        words = load_polarity_words(self._language)
+        for position, token in enumerate(tokens):
+            if token.kind != "word" or token.is_code or token.is_stop_word or _is_unit(tokens, position):
                 continue
-            if is_negation(token, load_polarity_words(self._language)):
+            if not _WORD_OF_LETTERS.fullmatch(token.text) or is_negation(token, words):
                 continue
-            if not self._open.knows(token) and not any(
-                is_common_word(parse_word(each)) for each in (token.text, token.key)
-            ):
+            is_common = any(is_common_word(parse_word(text)) for text in (token.text, token.key))
+            if not is_common and not self._index.has_word(token):
                 yield Mark("word", token.start, token.end)
 
-
-_HALF = 0.5
-
-
-_COMPARABLE = 0.5
+    def _to_utf16(self, offset: int) -> int:
+        return offset + bisect_left(self._astral, offset)
 
 
-_LIKE = 0.9
-
-
-_STATED = 0.45
-
-
-_COVERED = 0.8
-
-
-_FEW = 3
-
-
-_SPELT = re.compile(r"[^\W\d_]{3,}")
-
-
-_LONGEST = 80
-
-
-def _mark(kind: str, start: int, end: int, instead: str = "") -> Mark:
-    return Mark(cast(MarkKind, kind), start, end, instead[:_LONGEST])
-
-
-def _apart(marks: Iterable[Mark]) -> Iterator[Mark]:
-    """Give marks in the order of the text; of those that overlap the first in rank, but a sentence's beside any."""
+def _remove_overlaps(marks: Iterable[Mark]) -> Iterator[Mark]:
+    """Yield marks in order; of overlapping ones the first, except that a sentence may contain other marks."""
     edge = 0
     for mark in sorted(marks, key=lambda mark: (mark.start, mark.kind != "sentence", mark.kind == "word", -mark.end)):
         if mark.kind == "sentence":
@@ -411,11 +263,149 @@ def _apart(marks: Iterable[Mark]) -> Iterator[Mark]:
             edge = mark.end
 
 
-class _Utf16:
-    """Character offsets of a text as UTF-16 offsets."""
+# Literals
 
-    def __init__(self, text: str) -> None:
-        self._beyond = [at for at, character in enumerate(text) if ord(character) > 0xFFFF]
 
-    def __call__(self, at: int) -> int:
-        return at + bisect_left(self._beyond, at)
+def find_unsupported_literals(
+    text: str, tokens: Sequence[Token], near: Sequence[NearStatement], index: StatementIndex
+) -> list[Mark]:
+    """Return marks for the numbers, names, code and quotations of a sentence that the sections do not contain.
+
+    A literal that occurs in another place only is marked, too, if the nearest statement has another one in its place.
+    """
+    missing = {position for position in range(len(tokens)) if not _is_known(tokens, position, index)}
+    missing -= {position for position in missing if position - 1 in missing and _is_unit(tokens, position)}
+    marks = [
+        _mark_literal(
+            tokens[position], _find_replacement_for_missing(tokens, position, near) if number < _MAX_LITERALS else ""
+        )
+        for number, position in enumerate(sorted(missing))
+    ]
+    present = [position for position, token in enumerate(tokens) if token.family and position not in missing]
+    marks += [
+        _mark_literal(tokens[position], replacement)
+        for position in present[:_MAX_LITERALS]
+        if (replacement := _find_replacement_for_present(tokens, position, near, index))
+    ]
+    return [*marks, *_find_unsupported_quotes(text, marks, index)]
+
+
+def find_unsupported_code(line: str, tokens: Sequence[Token], index: StatementIndex) -> list[Mark]:
+    """Return marks for a line of code that the sections do not contain: its unknown literals, or the whole line."""
+    code = _CODE_COMMENT.sub("", line).rstrip() if not _CODE_COMMENT.match(line) else ""
+    if not code or index.has_line(line) or index.has_line(code):
+        return []
+    marks = [
+        _mark_literal(token)
+        for position, token in enumerate(tokens)
+        if token.end <= len(code) and not _is_known(tokens, position, index)
+    ]
+    return marks or ([Mark("code", 0, len(code))] if re.search(r"\w", code) else [])
+
+
+def _mark_literal(token: Token, instead: str = "") -> Mark:
+    kind = token.kind if token.kind != "word" else "identifier" if token.is_code else "number"  # a number's unit
+    return Mark(cast(MarkKind, kind), token.start, token.end, instead[:_MAX_INSTEAD_CHARS])
+
+
+def _is_known(tokens: Sequence[Token], position: int, index: StatementIndex) -> bool:
+    """Return whether a token is in the sections, or no literal; a unit must follow the same number."""
+    token = tokens[position]
+    if _is_unit(tokens, position):
+        number = tokens[position - 1].text
+        return any(index.has_name(f"{number}{gap}{token.text}") for gap in ("", " ", "\u00a0"))
+    if not token.family:
+        return True
+    if token.family == "number":
+        return index.has_number(token)
+    if token.kind == "url":
+        return index.has_name(token.key)
+    plain = token.text.replace("\\", "").removesuffix("()")
+    return index.has_name(plain) or (token.text != plain and index.has_name(token.text))
+
+
+def _is_unit(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a token is the unit of the number before it, such as `s` in `30s`."""
+    before, token = tokens[position - 1] if position else None, tokens[position]
+    return bool(before and before.family == "number" and before.end == token.start and token.text.isalpha())
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """A literal in the place of another; `is_extra` if the statement has it more often than the sentence."""
+
+    text: str
+    is_extra: bool
+
+
+def _find_replacement_for_missing(tokens: Sequence[Token], position: int, near: Sequence[NearStatement]) -> str:
+    """Return the literal that the nearest statement has in the place of an unknown one, or ""."""
+    if not near or near[0].coverage < _REPLACEMENT_COVERAGE:
+        return ""
+    replacement = _find_replacement(tokens, position, near[:1], 0.0)
+    return replacement.text if replacement else ""
+
+
+def _find_replacement_for_present(
+    tokens: Sequence[Token], position: int, near: Sequence[NearStatement], index: StatementIndex
+) -> str:
+    """Return the literal that a near statement has in the place of one that is known elsewhere, or ""."""
+    if not near or near[0].coverage < _REPLACEMENT_COVERAGE:
+        return ""
+    equally_near = [other for other in near if other.coverage >= near[0].coverage - _EQUAL_COVERAGE]
+    own = _own_similarity(tokens, position, index)
+    replacement = _find_replacement(tokens, position, equally_near, own)
+    if replacement is None or replacement.is_extra:
+        return replacement.text if replacement else ""
+    for other, token in enumerate(tokens):  # two literals that changed places: both must be in the wrong place
+        if token.text == replacement.text:
+            own = _own_similarity(tokens, other, index)
+            if _find_replacement(tokens, other, equally_near, own):
+                return replacement.text
+    return ""
+
+
+def _own_similarity(tokens: Sequence[Token], position: int, index: StatementIndex) -> float:
+    """Return the similarity of a literal's context and its best context in the sections."""
+    found = index.find_literals(tokens[position].family, tokens[position].key)
+    return max(
+        (context_similarity(tokens, position, statement.tokens, there) for statement, there in found), default=0.0
+    )
+
+
+def _find_replacement(
+    tokens: Sequence[Token], position: int, near: Sequence[NearStatement], own_similarity: float
+) -> _Replacement | None:
+    token = tokens[position]
+    counts = Counter(each.key for each in tokens)
+    best, replacement = own_similarity + _MIN_ADVANTAGE, None
+    for other in near:
+        theirs = other.statement.tokens
+        their_counts = Counter(each.key for each in theirs)
+        min_similarity = _SAME_CONTEXT_IN_ROW if other.statement.is_row else _SAME_CONTEXT
+        candidates = [there for there, each in enumerate(theirs) if each.family == token.family]
+        for there in candidates[:_MAX_LITERALS]:
+            candidate = theirs[there]
+            if candidate.key == token.key:
+                continue
+            is_extra = their_counts[candidate.key] > counts[candidate.key]
+            if not is_extra and not their_counts[token.key]:
+                continue  # the sentence has it in another place
+            similarity = context_similarity(tokens, position, theirs, there)
+            if similarity >= min_similarity and similarity > best:
+                best, replacement = similarity, _Replacement(candidate.text, is_extra)
+    return replacement
+
+
+def _find_unsupported_quotes(text: str, marks: Sequence[Mark], index: StatementIndex) -> Iterator[Mark]:
+    """Mark inline code and quotations that the sections do not contain word for word."""
+    for start, end, ticks in find_code_spans(text):
+        inner = text[start + ticks : end - ticks].strip()
+        is_known = index.has_line(inner) or index.has_name(inner) or not re.search(r"\w", inner)
+        if not is_known and not any(start <= mark.start < end for mark in marks):
+            yield Mark("code", start, end)
+    for match in _QUOTATION.finditer(text):
+        inner = match[0][1:-1].strip(" .,;:!?")
+        is_known = not re.search(r"\w", inner) or index.has_phrase(inner)
+        if not is_known and not any(match.start() <= mark.start < match.end() for mark in marks):
+            yield Mark("quote", match.start(), match.end())

@@ -1,4 +1,4 @@
-"""Whether two words stand in the same place of two sentences, judged by the words around them."""
+"""Whether a sentence contradicts a statement: one of them has a negation more, or a word's opposite."""
 
 from __future__ import annotations
 
@@ -6,241 +6,243 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_roaming.answer.support.text import CONJUNCTIONS, PolarityWords, Token, is_negation, load_polarity_words
+from mkdocs_roaming.answer.support.text import PolarityWords, Token, is_negation, load_polarity_words
 from mkdocs_roaming.text.languages import fold
 
+_CONTEXT_WORDS = 6
+_MAX_CONTEXT_TOKENS = 24
+_STOP_WORD_WEIGHT = 0.5
 
-def context_similarity(ours: Sequence[Token], at: int, theirs: Sequence[Token], there: int) -> float:
-    """Give how much the words around one place are those around the other, nearer ones counting more.
-
-    Whatever is of the same family as the word itself is passed over, so the order of a list says nothing.
-    """
-    family = ours[at].family
-    return sum(
-        (_STOP if stop else 1.0) / max(distance, there_side[key][0])
-        for side, there_side in zip(_around(ours, at, family), _around(theirs, there, family), strict=True)
-        for key, (distance, stop) in side.items()
-        if key in there_side
-    )
-
-
-_STOP = 0.5
-
-
-_WINDOW = 6
-
-
-def _around(tokens: Sequence[Token], at: int, family: str) -> tuple[dict[str, tuple[int, bool]], ...]:
-    """Give the words before and behind a place, each with its distance."""
-    return _side(tokens, range(at - 1, -1, -1), family), _side(tokens, range(at + 1, len(tokens)), family)
-
-
-def _side(tokens: Sequence[Token], places: range, family: str) -> dict[str, tuple[int, bool]]:
-    side: dict[str, tuple[int, bool]] = {}
-    distance = 0
-    for place in places[:_FARTHEST]:
-        token = tokens[place]
-        if token.kind == "break" or (family and token.family == family) or token.key in CONJUNCTIONS:
-            continue
-        distance += 1
-        side.setdefault("#" if token.family == "number" else token.key, (distance, token.stop))
-        if distance == _WINDOW:
-            break
-    return side
-
-
-_FARTHEST = 24
-
-
-# MERGED mkdocs_roaming.answer.support.polarity:
-# Whether a sentence says the opposite of its source: a negation more or less, a word turned round.
+_MAX_REACH = 4
+_MAX_POSITIONS = 12  # negations, or occurrences of one word, that are compared
+_CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
+_NEARLY_EQUAL = 0.75
+_SAME_CONTEXT = 0.9
+_MAX_PREFIX_CHARS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A place where a sentence turns round what its source says, by its tokens; `there` are the source's."""
+    """A contradiction: positions of the first and last token in the sentence, and of both in the statement."""
 
     start: int
     end: int
-    there: tuple[int, int]
+    statement: tuple[int, int]
 
 
-def find_contradictions(ours: Sequence[Token], theirs: Sequence[Token], language: str) -> list[Contradiction]:
-    """Give the places where a sentence turns round what a statement says; none where they agree or cannot be told."""
-    known = load_polarity_words(language)
-    mine, other = _Side(ours, known), _Side(theirs, known)
-    found = [*_negated(mine, other, known), *_turned(mine, other, known)]
-    kept = list[Contradiction]()
-    for turn in sorted(set(found), key=lambda turn: (turn.start, turn.end, turn.there)):
-        first, last = turn.there
-        if not any(first <= other.there[1] and last >= other.there[0] for other in kept):
-            kept.append(turn)
-    return kept
+def find_contradictions(sentence: Sequence[Token], statement: Sequence[Token], language: str) -> list[Contradiction]:
+    """Return the contradictions between a sentence and a statement."""
+    words = load_polarity_words(language)
+    ours, theirs = _Polarity(sentence, words), _Polarity(statement, words)
+    found = {*_find_negations(ours, theirs, words), *_find_opposites(ours, theirs, words)}
+    contradictions = list[Contradiction]()
+    for candidate in sorted(found, key=lambda each: (each.start, each.end, each.statement)):
+        first, last = candidate.statement
+        if not any(first <= other.statement[1] and last >= other.statement[0] for other in contradictions):
+            contradictions.append(candidate)
+    return contradictions
 
 
-def agrees_with(ours: Sequence[Token], turn: Contradiction, theirs: Sequence[Token], language: str) -> bool:
-    """Tell whether another statement says what a sentence says at such a place."""
-    known = load_polarity_words(language)
-    mine, other = _Side(ours, known), _Side(theirs, known)
-    if turn.start in mine.reaches:
-        return turn.start not in _unpaired(mine, other)[0]
-    return ours[turn.start].key in other.free
+def agrees_with(
+    sentence: Sequence[Token], contradiction: Contradiction, statement: Sequence[Token], language: str
+) -> bool:
+    """Return whether another statement says what the sentence says at the place of a contradiction."""
+    words = load_polarity_words(language)
+    ours, theirs = _Polarity(sentence, words), _Polarity(statement, words)
+    if contradiction.start in ours.reaches:
+        return contradiction.start not in _unmatched_negations(ours, theirs)[0]
+    return sentence[contradiction.start].key in theirs.affirmed
 
 
-class _Side:
-    """A sentence, its negations and what they reach."""
+def context_similarity(ours: Sequence[Token], position: int, theirs: Sequence[Token], their_position: int) -> float:
+    """Return how similar the words around two positions are; near words count more.
 
-    def __init__(self, tokens: Sequence[Token], known: PolarityWords) -> None:
+    Tokens of the same family as the word itself are skipped, so the order of a list has no effect.
+    """
+    family = ours[position].family
+    return sum(
+        (_STOP_WORD_WEIGHT if is_stop_word else 1.0) / max(distance, their_side[key][0])
+        for side, their_side in zip(
+            _context(ours, position, family), _context(theirs, their_position, family), strict=True
+        )
+        for key, (distance, is_stop_word) in side.items()
+        if key in their_side
+    )
+
+
+def _context(tokens: Sequence[Token], position: int, family: str) -> tuple[dict[str, tuple[int, bool]], ...]:
+    """Return the words before and after a position, each with its distance."""
+    before, after = range(position - 1, -1, -1), range(position + 1, len(tokens))
+    return _context_side(tokens, before, family), _context_side(tokens, after, family)
+
+
+def _context_side(tokens: Sequence[Token], positions: range, family: str) -> dict[str, tuple[int, bool]]:
+    side: dict[str, tuple[int, bool]] = {}
+    distance = 0
+    for position in positions[:_MAX_CONTEXT_TOKENS]:
+        token = tokens[position]
+        if token.kind == "break" or (family and token.family == family) or token.is_conjunction:
+            continue
+        distance += 1
+        side.setdefault("#" if token.family == "number" else token.key, (distance, token.is_stop_word))
+        if distance == _CONTEXT_WORDS:
+            break
+    return side
+
+
+class _Polarity:
+    """A sentence with its negations.
+
+    Attributes:
+        tokens: The tokens.
+        positions: The positions of each key.
+        reaches: The positions that each negation negates.
+        affirmed: How often each key occurs without a negation.
+        negated: The keys that are negated.
+    """
+
+    def __init__(self, tokens: Sequence[Token], words: PolarityWords) -> None:
         self.tokens = tokens
-        self.sections: dict[str, list[int]] = {}
-        for at, token in enumerate(tokens):
-            places = self.sections.setdefault(token.key, [])
-            if len(places) < _MOST:
-                places.append(at)
-        negations = [at for at in range(len(tokens)) if _negates(tokens, at, known)]
-        self.reaches = {at: _reach(tokens, at, known) for at in negations[:_MOST]}
-        negated = {at for reach in self.reaches.values() for at in reach}
-        self.free = Counter(token.key for at, token in enumerate(tokens) if at not in negated)
-        self.negated = frozenset(tokens[at].key for at in negated)
+        self.positions: dict[str, list[int]] = {}
+        for position, token in enumerate(tokens):
+            positions = self.positions.setdefault(token.key, [])
+            if len(positions) < _MAX_POSITIONS:
+                positions.append(position)
+        negations = [position for position in range(len(tokens)) if _negates(tokens, position, words)]
+        self.reaches = {position: _find_reach(tokens, position, words) for position in negations[:_MAX_POSITIONS]}
+        negated = {position for reach in self.reaches.values() for position in reach}
+        self.affirmed = Counter(token.key for position, token in enumerate(tokens) if position not in negated)
+        self.negated = frozenset(tokens[position].key for position in negated)
 
-    def keys_of(self, places: Sequence[int]) -> frozenset[str]:
-        return frozenset(self.tokens[at].key for at in places)
-
-
-_REACH = 4
+    def keys(self, positions: Sequence[int]) -> frozenset[str]:
+        return frozenset(self.tokens[position].key for position in positions)
 
 
-_MOST = 12  # negations, or times the same word, that are looked at in a sentence
-
-
-_CLAUSE_ENDS = frozenset(",;:.!?()—–，、；：。！？（）")
-
-
-def _negates(tokens: Sequence[Token], at: int, known: PolarityWords) -> bool:
-    token = tokens[at]
-    if not is_negation(token, known):
+def _negates(tokens: Sequence[Token], position: int, words: PolarityWords) -> bool:
+    token = tokens[position]
+    if not is_negation(token, words):
         return False
     word = fold(token.text).replace("’", "'")
-    if word in known.continuing and any(is_negation(other, known) for other in tokens[max(0, at - 12) : at]):
+    earlier = tokens[max(0, position - 12) : position]
+    if word in words.continuing and any(is_negation(other, words) for other in earlier):
         return False
-    is_half = word in known.halves or word.startswith(known.beginnings)
-    if is_half and any(is_negation(other, known) for other in tokens[at + 1 : at + 6]):
+    is_incomplete = word in words.incomplete or word.startswith(words.prefixes)
+    if is_incomplete and any(is_negation(other, words) for other in tokens[position + 1 : position + 6]):
         return False
-    following = [fold(other.text) for other in tokens[at : at + 3]]
-    before = [fold(other.text) for other in tokens[max(0, at - 2) : at + 1]]
-    return not any(following[: len(each)] == list(each) or before[-len(each) :] == list(each) for each in known.phrases)
+    after = [fold(other.text) for other in tokens[position : position + 3]]
+    before = [fold(other.text) for other in tokens[max(0, position - 2) : position + 1]]
+    return not any(
+        after[: len(phrase)] == list(phrase) or before[-len(phrase) :] == list(phrase) for phrase in words.exceptions
+    )
 
 
-def _reach(tokens: Sequence[Token], at: int, known: PolarityWords) -> tuple[int, ...]:
-    """Give what a negation reaches: the next telling words of its clause, or where there are none the last ones."""
-    reached = list[int]()
-    for place in range(at + 1, min(len(tokens), at + 16)):
-        token = tokens[place]
-        if token.text in _CLAUSE_ENDS or fold(token.text) in known.breaks or len(reached) == _REACH:
+def _find_reach(tokens: Sequence[Token], position: int, words: PolarityWords) -> tuple[int, ...]:
+    """Return what a negation negates: the next content words of its clause, or the last ones before it."""
+    reach = list[int]()
+    for following in range(position + 1, min(len(tokens), position + 16)):
+        token = tokens[following]
+        if token.text in _CLAUSE_ENDS or fold(token.text) in words.clause_breaks or len(reach) == _MAX_REACH:
             break
-        if _negates(tokens, place, known):
+        if _negates(tokens, following, words):
             break
-        if token.kind != "break" and not token.stop:
-            reached.append(place)
-    for place in range(at - 1, max(-1, at - 8), -1) if not reached else ():
-        token = tokens[place]
-        if token.kind != "break" and not token.stop and len(reached) < 2:
-            reached.append(place)
-    return tuple(reached)
+        if token.kind != "break" and not token.is_stop_word:
+            reach.append(following)
+    for preceding in range(position - 1, max(-1, position - 8), -1) if not reach else ():
+        token = tokens[preceding]
+        if token.kind != "break" and not token.is_stop_word and len(reach) < 2:
+            reach.append(preceding)
+    return tuple(reach)
 
 
-def _unpaired(mine: _Side, other: _Side) -> tuple[list[int], list[int]]:
-    """Give the negations of either side that have no counterpart on the other, the likest being paired first."""
-    likeness = {
-        (here, there): len(mine.keys_of(reach) & other.keys_of(reached))
-        + context_similarity(mine.tokens, here, other.tokens, there)
-        for here, reach in mine.reaches.items()
-        for there, reached in other.reaches.items()
-        if mine.keys_of(reach) & other.keys_of(reached)
+def _unmatched_negations(ours: _Polarity, theirs: _Polarity) -> tuple[list[int], list[int]]:
+    """Return the negations of each side without a counterpart; the most similar ones are matched first."""
+    similarity = {
+        (position, their_position): len(ours.keys(reach) & theirs.keys(their_reach))
+        + context_similarity(ours.tokens, position, theirs.tokens, their_position)
+        for position, reach in ours.reaches.items()
+        for their_position, their_reach in theirs.reaches.items()
+        if ours.keys(reach) & theirs.keys(their_reach)
     }
-    ours, theirs = dict.fromkeys(mine.reaches), dict.fromkeys(other.reaches)
-    for here, there in sorted(likeness, key=lambda pair: (-likeness[pair], pair)):
-        if here in ours and there in theirs:
-            del ours[here], theirs[there]
-    return list(ours), list(theirs)
+    unmatched, their_unmatched = dict.fromkeys(ours.reaches), dict.fromkeys(theirs.reaches)
+    for position, their_position in sorted(similarity, key=lambda pair: (-similarity[pair], pair)):
+        if position in unmatched and their_position in their_unmatched:
+            del unmatched[position], their_unmatched[their_position]
+    return list(unmatched), list(their_unmatched)
 
 
-def _negated(mine: _Side, other: _Side, known: PolarityWords) -> Iterator[Contradiction]:
-    """Find negations on one side only: what they reach stands unnegated on the other."""
-    ours, theirs = _unpaired(mine, other)
-    keys, others = mine.sections.keys(), other.sections.keys()
-    verbatim = len(keys & others) >= _VERBATIM * len(keys | others)
-    for at in ours:
-        place = _standing(mine, at, other, known, verbatim=verbatim)
-        if place is not None:
-            there = other.sections[mine.tokens[place].key][0]
-            yield Contradiction(at, at, (there, there))
-    for at in theirs:
-        place = _standing(other, at, mine, known, verbatim=verbatim)
-        if place is not None:
-            places = mine.sections[other.tokens[place].key]
-            here = max(places, key=lambda one: context_similarity(mine.tokens, one, other.tokens, place))
-            yield Contradiction(here, here, (min(at, place), max(at, place)))
+def _find_negations(ours: _Polarity, theirs: _Polarity, words: PolarityWords) -> Iterator[Contradiction]:
+    """Find negations on one side of words that the other side affirms."""
+    unmatched, their_unmatched = _unmatched_negations(ours, theirs)
+    keys, their_keys = ours.positions.keys(), theirs.positions.keys()
+    nearly_equal = len(keys & their_keys) >= _NEARLY_EQUAL * len(keys | their_keys)
+    for position in unmatched:
+        negated = _find_affirmed(ours, position, theirs, words, nearly_equal=nearly_equal)
+        if negated is not None:
+            affirmed = theirs.positions[ours.tokens[negated].key][0]
+            yield Contradiction(position, position, (affirmed, affirmed))
+    for position in their_unmatched:
+        negated = _find_affirmed(theirs, position, ours, words, nearly_equal=nearly_equal)
+        if negated is not None:
+            affirmed = max(
+                ours.positions[theirs.tokens[negated].key],
+                key=lambda each: context_similarity(ours.tokens, each, theirs.tokens, negated),
+            )
+            yield Contradiction(affirmed, affirmed, (min(position, negated), max(position, negated)))
 
 
-def _standing(mine: _Side, at: int, other: _Side, known: PolarityWords, *, verbatim: bool) -> int | None:
-    """Give what a negation reaches first that stands on the other side unnegated, and more often than on this one."""
-    for place in mine.reaches[at][:2]:
-        key = mine.tokens[place].key
-        if other.free[key] > mine.free[key]:
-            return place
-        if verbatim and len(other.sections.get(key, ())) >= len(mine.sections[key]):
-            return place
-        if _opposed(key, other.free, known):
-            return None  # `not enabled` says what `disabled` says
+def _find_affirmed(
+    side: _Polarity, position: int, other: _Polarity, words: PolarityWords, *, nearly_equal: bool
+) -> int | None:
+    """Return the first word that a negation negates and that the other side affirms more often."""
+    for negated in side.reaches[position][:2]:
+        key = side.tokens[negated].key
+        if other.affirmed[key] > side.affirmed[key]:
+            return negated
+        if nearly_equal and len(other.positions.get(key, ())) >= len(side.positions[key]):
+            return negated
+        if _find_opposite_keys(key, other.affirmed, words):
+            return None  # `not enabled` agrees with `disabled`
     return None
 
 
-_VERBATIM = 0.75
-
-
-def _turned(mine: _Side, other: _Side, known: PolarityWords) -> Iterator[Contradiction]:
-    """Find words that stand where the statement has an opposite."""
-    for key, places in mine.sections.items():
-        if mine.tokens[places[0]].kind != "word":
+def _find_opposites(ours: _Polarity, theirs: _Polarity, words: PolarityWords) -> Iterator[Contradiction]:
+    """Find words in whose place the statement has an opposite."""
+    for key, positions in ours.positions.items():
+        if ours.tokens[positions[0]].kind != "word":
             continue
-        standing = other.sections.get(key, [])
-        for opposite in _opposed(key, other.sections, known):
-            theirs = other.sections[opposite]
-            if (key in mine.negated) != (opposite in other.negated) and (len(places), len(theirs)) == (1, 1):
-                continue  # a negation makes up for it
-            for here in places:
-                if opposite in mine.sections and _is_listed(mine.tokens, here):
+        same_key = theirs.positions.get(key, [])
+        for opposite in _find_opposite_keys(key, theirs.positions, words):
+            candidates = theirs.positions[opposite]
+            is_negated_once = (key in ours.negated) != (opposite in theirs.negated)
+            if is_negated_once and (len(positions), len(candidates)) == (1, 1):
+                continue  # the negation makes up for the opposite
+            for position in positions:
+                if opposite in ours.positions and _is_list_item(ours.tokens, position):
                     continue
-                best = max(theirs, key=lambda there: context_similarity(mine.tokens, here, other.tokens, there))
-                likeness = context_similarity(mine.tokens, here, other.tokens, best)
-                own = max(
-                    (context_similarity(mine.tokens, here, other.tokens, there) for there in standing), default=0.0
-                )
-                if len(places) <= len(standing) and _is_listed(other.tokens, best):
+
+                def similarity(their_position: int, position: int = position) -> float:
+                    return context_similarity(ours.tokens, position, theirs.tokens, their_position)
+
+                best = max(candidates, key=similarity)
+                if len(positions) <= len(same_key) and _is_list_item(theirs.tokens, best):
                     continue
-                if likeness >= _SAME_PLACE and likeness > own:
-                    yield Contradiction(here, here, (best, best))
+                own_similarity = max(map(similarity, same_key), default=0.0)
+                if similarity(best) >= _SAME_CONTEXT and similarity(best) > own_similarity:
+                    yield Contradiction(position, position, (best, best))
 
 
-def _is_listed(tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a word is one of several in a row: their order says little."""
-    around = (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
-    return any(token.text in ",、，" or token.key in CONJUNCTIONS for token in around)
+def _is_list_item(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a word is an item of a list, whose order has no meaning."""
+    neighbors = (*tokens[max(0, position - 1) : position], *tokens[position + 1 : position + 2])
+    return any(token.text in ",、，" or token.is_conjunction for token in neighbors)
 
 
-_SAME_PLACE = 0.9
-
-
-def _opposed(key: str, among: Collection[str], known: PolarityWords) -> list[str]:
-    """Give the words among others that are the opposite of one."""
-    found = [other for other in sorted(known.opposing.get(key, ())) if other in among]
-    for prefix in known.prefixes:
-        if prefix + key in among and len(key) > _SHORT:
+def _find_opposite_keys(key: str, candidates: Collection[str], words: PolarityWords) -> list[str]:
+    """Return the candidates that are opposites of a word."""
+    found = [other for other in sorted(words.opposites.get(key, ())) if other in candidates]
+    for prefix in words.opposite_prefixes:
+        if prefix + key in candidates and len(key) > _MAX_PREFIX_CHARS:
             found.append(prefix + key)
-        if key.startswith(prefix) and len(key) - len(prefix) > _SHORT and key[len(prefix) :] in among:
+        if key.startswith(prefix) and len(key) - len(prefix) > _MAX_PREFIX_CHARS and key[len(prefix) :] in candidates:
             found.append(key[len(prefix) :])
     return list(dict.fromkeys(found))
-
-
-_SHORT = 3

@@ -1,7 +1,8 @@
-"""What turns a sentence round, by language: negations, words with an opposite, and how numbers are written.
+"""Text for the support check: Markdown as segments, and segments as tokens.
 
-A language is one entry of `_LANGUAGES`. Pairs are `this that / opposite other;`: each word on one side opposes each on
-the other; of inflected words one form is enough where they share a stem.
+A segment is what can be compared with another text, such as a sentence or a row. A token is a word or a literal: a number,
+a version, a flag, a path, an identifier, a URL. All functions take time linear in the length of the text, whatever the
+text is: an answer may contain anything.
 """
 
 from __future__ import annotations
@@ -14,318 +15,34 @@ from functools import cache
 from typing import Literal
 from unicodedata import normalize
 
-from mkdocs_roaming.text import languages
-from mkdocs_roaming.text.languages import fold
+import msgspec
+
+from mkdocs_roaming.text.languages import base_language, fold, load_table, load_words, strip_clitics
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
-_ANY = re.compile(".", re.DOTALL)
+# Segments
 
+_MAX_SEGMENT_CHARS = 800  # the time to compare a segment grows with the square of its length
 
-@dataclass(frozen=True, slots=True)
-class PolarityWords:
-    """What turns a sentence of one language round. Words are folded, opposites by their stems."""
-
-    negations: frozenset[str] = frozenset()
-    endings: tuple[str, ...] = ()
-    """Ends of words that negate: `n't`."""
-    beginnings: tuple[str, ...] = ()
-    """Beginnings of words that negate: `n'`."""
-    halves: frozenset[str] = frozenset()
-    """Negations that another one completes: `ne … pas`."""
-    continuing: frozenset[str] = frozenset()
-    """Negations that go on with one before them: `nor`."""
-    phrases: tuple[tuple[str, ...], ...] = ()
-    """Words that negate nothing together: `not only`."""
-    breaks: frozenset[str] = frozenset()
-    """Words at which a negation's reach ends."""
-    opposing: dict[str, frozenset[str]] = field(default_factory=dict)
-    axes: dict[str, str] = field(default_factory=dict)
-    """One name for a word and whatever opposes it, so that `enabled` and `disabled` are about the same."""
-    prefixes: tuple[str, ...] = ()
-    """What turns a word into its opposite: `un`."""
-    numbers: dict[str, str] = field(default_factory=dict)
-    """Numbers written as words."""
-    thousands: str = ","
-    """The sign between thousands."""
-    pieces: re.Pattern[str] = _ANY
-    """Cuts a run of a script without spaces into characters, and words that turn it round."""
-
-
-@cache
-def load_polarity_words(language: str) -> PolarityWords:
-    """Give what is known of a language; of an unknown one nothing."""
-    code = languages.base_language(language)
-    raw = _LANGUAGES.get(code)
-    if raw is None:
-        return PolarityWords()
-    opposing: dict[str, set[str]] = {}
-    for pair in raw.pairs.split(";"):
-        left, right = ({stem(word, code) for word in side.split()} for side in pair.split("/"))
-        for one, others in [*((one, right) for one in left), *((one, left) for one in right)]:
-            opposing.setdefault(one, set()).update(others)
-    cues = sorted({*raw.negations.split(), *re.split(r"[\s;/]+", raw.pairs.strip())}, key=lambda cue: (-len(cue), cue))
-    return PolarityWords(
-        frozenset(map(fold, raw.negations.split())),
-        tuple(raw.endings.split()),
-        tuple(raw.beginnings.split()),
-        frozenset(map(fold, raw.halves.split())),
-        frozenset(map(fold, raw.continuing.split())),
-        tuple(tuple(fold(phrase).split()) for phrase in raw.phrases),
-        frozenset(map(fold, raw.breaks.split())),
-        {one: frozenset(others - {one}) for one, others in opposing.items()},
-        _axes(opposing),
-        tuple(raw.prefixes.split()),
-        {fold(word): str(at) for at, word in enumerate(raw.numbers.split(), 2)},
-        raw.thousands,
-        re.compile("|".join([*map(re.escape, cues), "."]), re.DOTALL) if raw.spaceless else _ANY,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    negations: str
-    pairs: str
-    endings: str = ""
-    beginnings: str = ""
-    halves: str = ""
-    continuing: str = ""
-    phrases: tuple[str, ...] = ()
-    breaks: str = ""
-    joining: str = ""
-    prefixes: str = ""
-    numbers: str = ""
-    """Two, three and so on."""
-    thousands: str = ","
-    spaceless: bool = False
-
-
-def _axes(opposing: dict[str, set[str]]) -> dict[str, str]:
-    """Name whatever hangs together by its first word."""
-    axes: dict[str, str] = {}
-    for one in opposing:
-        waiting = [one]
-        while waiting:
-            word = waiting.pop()
-            if word not in axes:
-                axes[word] = f"± {one}"
-                waiting += sorted(opposing[word])
-    return axes
-
-
-_LANGUAGES = {
-    "en": _Raw(
-        negations="""
-            not no never none nothing nobody nowhere neither nor without cannot cant wont dont doesnt isnt arent wasnt
-            werent didnt hasnt havent hadnt shouldnt wouldnt couldnt mustnt neednt aint don't doesn't isn't aren't
-            wasn't weren't didn't hasn't haven't hadn't shouldn't wouldn't couldn't mustn't needn't ain't can't won't
-            shan't non hardly barely
-        """,
-        endings="n't",
-        continuing="nor",
-        joining="and or",
-        phrases=("not only", "not just", "whether or not", "not necessarily", "no longer than", "no. "),
-        breaks="but because unless until if when while although though however whereas",
-        prefixes="un non dis in im ir il de mis anti",
-        numbers="two three four five six seven eight nine ten eleven twelve",
-        pairs="""
-            enable activate / disable deactivate;
-            allow permit accept grant approve / deny denied forbid forbidden disallow prohibit reject refuse prevent;
-            grant approve / revoke block; always / never sometimes rarely seldom;
-            often usually frequently / rarely seldom never; before / after;
-            earlier previous previously prior preceding / later next subsequent subsequently following afterwards;
-            precede / follow; first / last; minimum min / maximum max; minimal / maximal; minimize / maximize;
-            least / most; less fewer / more; many much / few little; common / rare;
-            lower low lowest / higher high highest upper;
-            smaller small smallest / larger large largest big bigger biggest;
-            shorter short shortest / longer long longest; newer new newest latest / older old oldest;
-            fast faster fastest quick quickly / slow slower slowest slowly; below beneath under / above over;
-            beneath underneath / above; inside within / outside beyond; inner / outer; internal / external;
-            internally / externally; inbound incoming ingress / outbound outgoing egress; on / off; in / out;
-            up / down; upward upwards / downward downwards; upgrade / downgrade; upload / download;
-            upstream / downstream; left / right; top / bottom; front / back; start begin / stop end finish;
-            started began begun / stopped ended finished; open / close shut; opened / closed; include / exclude omit;
-            inclusive / exclusive; increase raise grow / decrease reduce lower shrink; increment / decrement;
-            add append insert / remove delete drop subtract; create / delete destroy remove; install / uninstall;
-            mount / unmount; attach connect / detach disconnect; lock / unlock; load / unload; encrypt / decrypt;
-            encode / decode; compress / decompress; serialize / deserialize;
-            show shown display reveal visible / hide hidden conceal invisible; expand / collapse; read / write;
-            readable / writable; import / export; input / output; send sent / receive received; push / pull;
-            client / server; local locally / remote remotely; public publicly / private privately;
-            global globally / local locally; static statically / dynamic dynamically;
-            manual manually / automatic automatically; synchronous synchronously / asynchronous asynchronously;
-            sync / async; online / offline; temporary temporarily / permanent permanently; mutable / immutable;
-            strict strictly / lenient loosely; required mandatory necessary obligatory / optional unnecessary;
-            require / forbid; must / may; explicit explicitly / implicit implicitly; absolute / relative;
-            single / multiple; singular / plural; any / none; all every / none some; both / neither;
-            everything / nothing; everyone / nobody; true / false; yes / no; valid / invalid;
-            succeed success successful successfully pass / fail failure failed;
-            keep kept retain preserve / discard drop remove delete lose lost;
-            safe safely secure / unsafe unsafely dangerous insecure; trusted / untrusted; possible / impossible;
-            able / unable; present / absent missing; exist / missing; full / empty; empty / nonempty; if / unless;
-            ignore skip / respect honour honor; inherit / override; recommended encouraged / discouraged;
-            support / lack; ascending / descending; ascend / descend; horizontal horizontally / vertical vertically;
-            row / column; uppercase / lowercase; positive / negative; odd / even;
-            forward forwards / backward backwards; parent / child; ancestor / descendant;
-            source / destination target; primary / secondary; major / minor; stable / unstable;
-            sorted ordered / unsorted unordered; signed / unsigned; cheap cheaper / expensive;
-            easy easier easily / hard harder difficult; same identical equal / different unequal;
-            similar / different; separate separately / together combined; pause suspend / resume; freeze / thaw;
-            win won / lose lost; gain / lose lost; agree / disagree; like / unlike;
-            good better best / bad worse worst; correct correctly right / wrong wrongly incorrect incorrectly;
-            simple simpler / complex; early / late; near close / far; light lighter / dark darker;
-            wide wider / narrow narrower; deep deeper / shallow; thick / thin; strong / weak; hot / cold; wet / dry;
-            day daily / night nightly; morning / evening; today / yesterday tomorrow; buy / sell;
-            arrive / depart leave; enter / exit leave; trusted / distrusted; verbose / quiet silent;
-            eager eagerly / lazy lazily; greedy / lazy; known / unknown; used / unused; sensitive / insensitive;
-            opt-in / opt-out
-        """,
-    ),
-    "de": _Raw(
-        negations="""
-            nicht kein keine keinen keinem keiner keines nie niemals nichts niemand nirgends weder noch ohne ungleich
-        """,
-        continuing="noch",
-        joining="und oder",
-        phrases=("nicht nur", "ob oder nicht", "nicht unbedingt"),
-        breaks="aber sondern weil wenn falls bis obwohl während",
-        prefixes="un in de dis nicht",
-        numbers="zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        thousands=".",
-        pairs="""
-            aktivieren aktiviert einschalten eingeschaltet / deaktivieren deaktiviert ausschalten ausgeschaltet;
-            erlauben erlaubt zulassen zugelassen gestatten / verbieten verboten untersagen ablehnen sperren verweigern;
-            immer stets / nie niemals selten; vor vorher davor bevor / nach nachher danach nachdem;
-            erste ersten erster zuerst / letzte letzten letzter zuletzt;
-            minimum minimal mindestens min / maximum maximal höchstens max; kleinste kleinster / größte größter;
-            mehr / weniger; höher hoch höchste / niedriger niedrig niedrigste tiefer; größer groß / kleiner klein;
-            länger lang / kürzer kurz; neuer neu neueste / älter alt älteste; schneller schnell / langsamer langsam;
-            über oberhalb / unter unterhalb; innerhalb innen / außerhalb außen; intern / extern; an ein / aus;
-            starten beginnen anfangen / stoppen beenden enden; öffnen geöffnet / schließen geschlossen;
-            einschließen einschließlich / ausschließen ausschließlich; erhöhen / verringern senken reduzieren;
-            hinzufügen einfügen / entfernen löschen; erstellen anlegen / löschen entfernen;
-            installieren / deinstallieren; verbinden / trennen; verschlüsseln / entschlüsseln;
-            anzeigen sichtbar / verbergen ausblenden unsichtbar; lesen / schreiben; importieren / exportieren;
-            senden gesendet / empfangen; lokal / entfernt; öffentlich / privat; manuell / automatisch;
-            erforderlich nötig notwendig verpflichtend / optional freiwillig unnötig;
-            muss müssen / darf dürfen kann können; wahr / falsch; ja / nein; gültig / ungültig;
-            erfolgreich gelingt / fehlgeschlagen scheitert; behalten aufbewahren / verwerfen löschen;
-            sicher / unsicher; möglich / unmöglich; alle jede jeder / keine keiner; aufsteigend / absteigend;
-            links / rechts; oben / unten; früher / später; gleich / verschieden ungleich; richtig korrekt / falsch;
-            vorhanden / fehlend
-        """,
-    ),
-    "fr": _Raw(
-        negations="""
-            ne n pas jamais aucun aucune rien personne nulle sans ni non
-        """,
-        beginnings="n'",
-        halves="ne",
-        continuing="ni",
-        joining="et ou",
-        phrases=("non seulement", "pas seulement", "pas nécessairement"),
-        breaks="mais car parce si quand lorsque jusqu tandis",
-        prefixes="in im ir il dé des non",
-        numbers="deux trois quatre cinq six sept huit neuf dix onze douze",
-        thousands=".",
-        pairs="""
-            activer activé active / désactiver désactivé désactive;
-            autoriser autorisé permettre permis accepter / interdire interdit refuser refusé bloquer;
-            toujours / jamais rarement; avant / après; premier première / dernier dernière;
-            minimum minimal minimale min / maximum maximal maximale max; moins / plus;
-            inférieur inférieure / supérieur supérieure; petit petite / grand grande; court courte / long longue;
-            nouveau nouvelle récent récente / ancien ancienne vieux; rapide rapidement / lent lente lentement;
-            dessus / dessous; sur / sous; dedans intérieur interne / dehors extérieur externe;
-            démarrer commencer / arrêter terminer finir; ouvrir ouvert / fermer fermé;
-            inclure inclus inclut / exclure exclu exclut; augmenter / diminuer réduire;
-            ajouter insérer / supprimer retirer enlever; créer / supprimer détruire; installer / désinstaller;
-            connecter / déconnecter; chiffrer / déchiffrer; afficher visible / masquer cacher invisible;
-            lire / écrire; importer / exporter; envoyer / recevoir; local locale / distant distante;
-            public publique / privé privée; manuel manuellement / automatique automatiquement;
-            obligatoire requis requise nécessaire / facultatif facultative optionnel optionnelle;
-            doit doivent / peut peuvent; vrai / faux; oui / non; valide / invalide;
-            réussir réussit succès / échouer échoue échec; conserver garder / jeter supprimer; possible / impossible;
-            tous toutes tout / aucun aucune; croissant / décroissant; gauche / droite; haut / bas; tôt / tard;
-            même identique / différent différente; correct / incorrect
-        """,
-    ),
-    "es": _Raw(
-        negations="""
-            no nunca jamás ningún ninguno ninguna nada nadie sin ni tampoco
-        """,
-        continuing="ni",
-        joining="y o",
-        phrases=("no solo", "no sólo", "no necesariamente"),
-        breaks="pero porque si cuando hasta aunque mientras sino",
-        prefixes="in im des no",
-        numbers="dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        thousands=".",
-        pairs="""
-            activar activado habilitar habilitado / desactivar desactivado deshabilitar deshabilitado;
-            permitir permitido aceptar / prohibir prohibido denegar denegado rechazar bloquear;
-            siempre / nunca jamás raramente; antes / después; primero primera / último última;
-            mínimo mínima min / máximo máxima max; menos / más; inferior menor / superior mayor;
-            pequeño pequeña / grande; corto corta / largo larga; nuevo nueva reciente / antiguo antigua viejo;
-            rápido rápidamente / lento lentamente; encima sobre / debajo bajo;
-            dentro interno interna interior / fuera externo externa exterior;
-            iniciar empezar comenzar arrancar / detener parar terminar finalizar; abrir abierto / cerrar cerrado;
-            incluir incluido / excluir excluido; aumentar incrementar / disminuir reducir;
-            añadir agregar insertar / eliminar quitar borrar; crear / eliminar borrar destruir;
-            instalar / desinstalar; conectar / desconectar; cifrar / descifrar;
-            mostrar visible / ocultar oculto invisible; leer / escribir; importar / exportar; enviar / recibir;
-            local / remoto remota; público pública / privado privada;
-            manual manualmente / automático automática automáticamente;
-            obligatorio obligatoria requerido requerida necesario necesaria / opcional; debe deben / puede pueden;
-            verdadero / falso; sí / no; válido válida / inválido inválida; éxito correctamente / fallo error;
-            conservar mantener guardar / descartar eliminar; posible / imposible; todos todas todo / ninguno ninguna;
-            ascendente / descendente; izquierda / derecha; arriba / abajo; temprano / tarde;
-            mismo misma igual / diferente distinto distinta; correcto correcta / incorrecto incorrecta
-        """,
-    ),
-    "zh": _Raw(
-        negations="不 没 沒 未 无 無 非 别 勿 禁止",
-        pairs="""
-            启用 啟用 开启 開啟 / 禁用 停用 关闭 關閉; 允许 允許 / 禁止 拒绝 拒絕; 最大 / 最小; 最多 / 最少 至少;
-            之前 以前 / 之后 之後 以后 以後; 必须 必須 必需 / 可选 可選; 总是 總是 始终 始終 / 从不 從不;
-            增加 / 减少 減少; 添加 / 删除 刪除; 打开 打開 / 关闭 關閉; 内部 內部 / 外部; 成功 / 失败 失敗;
-            手动 手動 / 自动 自動; 公开 公開 / 私有
-        """,
-        spaceless=True,
-    ),
-    "ja": _Raw(
-        negations="ない なく なかっ ません ずに 不 未 無 非 禁止",
-        pairs="""
-            有効 / 無効; 許可 / 禁止 拒否; 最大 / 最小; 以上 / 以下 未満; 以前 / 以降; 必須 / 任意; 常に / 決して;
-            増加 / 減少; 追加 / 削除; 開始 / 停止 終了; 内部 / 外部; 成功 / 失敗; 手動 / 自動; 公開 / 非公開
-        """,
-        spaceless=True,
-    ),
-    "ko": _Raw(
-        negations="않 없 못 아니 안 금지",
-        pairs="""
-            활성화 / 비활성화; 허용 / 거부 금지; 최대 / 최소; 이전 / 이후; 필수 / 선택; 항상 / 절대;
-            추가 / 삭제 제거; 시작 / 중지 종료; 성공 / 실패; 수동 / 자동; 공개 / 비공개
-        """,
-        spaceless=True,
-    ),
-}
-
-
-CONJUNCTIONS = frozenset(word for raw in _LANGUAGES.values() for word in raw.joining.split())
-
-
-"""Words that join the parts of a list."""
-
-
-# MERGED mkdocs_roaming.answer.support.sentences:
-# A text of Markdown as sentences: what can be compared, one by one, with what another text says.
-#
-# Reads line by line and in time that grows with the text alone, whatever the text is: an answer may come from
-# anyone.
+_LETTER = re.compile(r"[^\W\d_]")
+_LINE = re.compile(r"[^\n]+\n?|\n")
+_QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
+_FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
+_TABLE_RULE = re.compile(r"[|:\- \t]+")
+_BACKTICKS = re.compile("`+")
+_URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500}\)|<[^<>\s`]{1,500}>")
+_SENTENCE_END = re.compile(
+    r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
+    r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sentence, a heading, a row of a table or a line of code: `start` and `end` are character offsets."""
+    """A sentence, a heading, a table row or a line of code; `start` and `end` are character offsets."""
 
     kind: Literal["sentence", "heading", "row", "code"]
     start: int
@@ -333,57 +50,54 @@ class Segment:
 
 
 def split_segments(text: str) -> list[Segment]:
-    """Give the sentences of a text in its order, and its headings, rows of tables and lines of fenced code."""
-    return [piece for stretch in _Reading(text).stretches() for piece in _cut(text, stretch)]
+    """Return the segments of Markdown text in order."""
+    return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
 
 
 def find_code_spans(text: str) -> list[tuple[int, int, int]]:
-    """Give inline code: where each span starts, where it ends, and how many backticks enclose it."""
+    """Return start and end of each span of inline code, and its number of backticks on each side."""
     runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text)]
     by_length: dict[int, list[int]] = {}
     for start, end in runs:
         by_length.setdefault(end - start, []).append(start)
-    found, edge = list[tuple[int, int, int]](), 0
+    spans, edge = list[tuple[int, int, int]](), 0
     for start, end in runs:
         if start < edge:
             continue
-        alike = by_length[end - start]
-        closing = bisect_left(alike, end)
-        if closing < len(alike):
-            edge = alike[closing] + end - start
-            found.append((start, edge, end - start))
-    return found
+        same_length = by_length[end - start]
+        closing = bisect_left(same_length, end)
+        if closing < len(same_length):
+            edge = same_length[closing] + end - start
+            spans.append((start, edge, end - start))
+    return spans
 
 
-def _cut(text: str, stretch: Segment) -> Iterator[Segment]:
-    """Cut what is longer than sentences are: the work on one grows with its square."""
-    start = stretch.start
-    while stretch.end - start > _LONGEST:
-        space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
-        stop = space if space > 0 else start + _LONGEST
-        yield Segment(stretch.kind, start, stop)
+def _limit_length(text: str, segment: Segment) -> Iterator[Segment]:
+    """Split a segment that exceeds the maximum length."""
+    start = segment.start
+    while segment.end - start > _MAX_SEGMENT_CHARS:
+        space = text.rfind(" ", start + _MAX_SEGMENT_CHARS // 2, start + _MAX_SEGMENT_CHARS)
+        stop = space if space > 0 else start + _MAX_SEGMENT_CHARS
+        yield Segment(segment.kind, start, stop)
         start = stop + (space > 0)
-    if start < stretch.end:
-        yield Segment(stretch.kind, start, stretch.end)
+    if start < segment.end:
+        yield Segment(segment.kind, start, segment.end)
 
 
-_LONGEST = 800
-
-
-class _Reading:
-    """One pass over the lines of a text."""
+class _SegmentReader:
+    """Reads a text line by line."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._begun: int | None = None  # where the paragraph starts that is being read
-        self._end = 0
+        self._paragraph_start: int | None = None
+        self._paragraph_end = 0
 
-    def stretches(self) -> Iterator[Segment]:
+    def read(self) -> Iterator[Segment]:
         fence = ""
         for line in _LINE.finditer(self._text):
-            prefix = _QUOTED.match(line[0])
-            lead = prefix.end() if prefix else 0
-            body, start, end = line[0][lead:].rstrip(), line.start() + lead, line.start() + len(line[0].rstrip())
+            prefix = _QUOTE_PREFIX.match(line[0])
+            indent = prefix.end() if prefix else 0
+            body, start, end = line[0][indent:].rstrip(), line.start() + indent, line.start() + len(line[0].rstrip())
             if fence:
                 closing = _FENCE.match(body)
                 if closing and closing[1].startswith(fence) and not body[closing.end(1) :].strip():
@@ -393,205 +107,330 @@ class _Reading:
                 continue
             opening = _FENCE.match(body)
             if opening and not (opening[1][0] == "`" and "`" in body[opening.end(1) :]):
-                yield from self._paragraph()
+                yield from self._end_paragraph()
                 fence = opening[1]
             else:
-                yield from self._line(body, start, end)
-        yield from self._paragraph()
+                yield from self._read_line(body, start, end)
+        yield from self._end_paragraph()
 
-    def _line(self, body: str, start: int, end: int) -> Iterator[Segment]:
-        heading, item = _HEADING.match(body), _ITEM.match(body)
+    def _read_line(self, body: str, start: int, end: int) -> Iterator[Segment]:
+        heading, item = _HEADING.match(body), _LIST_ITEM.match(body)
         if not body or heading or item or body.startswith("|") or _LABEL.match(body):
-            yield from self._paragraph()
+            yield from self._end_paragraph()
         if heading:
             yield Segment("heading", start + heading.end(), end)
         elif body.startswith("|"):
-            if not _RULER.fullmatch(body):
+            if not _TABLE_RULE.fullmatch(body):
                 yield Segment("row", start, end)
         elif body and not _LABEL.fullmatch(body):
             mark = item or _LABEL.match(body)
-            at = mark.end() if mark else 0
-            at += len(body[at:]) - len(body[at:].lstrip())
-            if self._begun is None:
-                self._begun = start + at
-            self._end = end
+            offset = mark.end() if mark else 0
+            offset += len(body[offset:]) - len(body[offset:].lstrip())
+            if self._paragraph_start is None:
+                self._paragraph_start = start + offset
+            self._paragraph_end = end
 
-    def _paragraph(self) -> Iterator[Segment]:
-        """Cut the paragraph that has been read into sentences; code and addresses hide what looks like their end."""
-        if self._begun is None:
+    def _end_paragraph(self) -> Iterator[Segment]:
+        """Split the paragraph into sentences; code and URLs are masked, as they may contain what looks like an end."""
+        if self._paragraph_start is None:
             return
-        begun, text = self._begun, self._text[self._begun : self._end]
-        self._begun = None
-        hidden = _ADDRESS.sub(lambda match: "x" * len(match[0]), text)
+        offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
+        self._paragraph_start = None
+        masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
         parts, last = list[str](), 0
-        for start, end, _ in find_code_spans(hidden):
-            parts += [hidden[last:start], "x" * (end - start)]
+        for start, end, _ in find_code_spans(masked):
+            parts += [masked[last:start], "x" * (end - start)]
             last = end
-        hidden = "".join([*parts, hidden[last:]])
-        stops = [*(match.end() for match in _SENTENCE_END.finditer(hidden)), len(text)]
-        edge, cut = 0, list[tuple[int, int]]()
-        for stop in stops:
+        masked = "".join([*parts, masked[last:]])
+        edge, sentences = 0, list[tuple[int, int]]()
+        for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
             piece = text[edge:stop]
             if piece.strip():
                 span = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
-                if cut and not _LETTER.search(piece):  # `[#12]` says something about what stands before it
-                    cut[-1] = cut[-1][0], span[1]
+                if sentences and not _LETTER.search(
+                    piece
+                ):  # a reference such as `[#12]` belongs to the sentence before
+                    sentences[-1] = sentences[-1][0], span[1]
                 else:
-                    cut.append(span)
+                    sentences.append(span)
             edge = stop
-        yield from (Segment("sentence", begun + start, begun + end) for start, end in cut)
+        yield from (Segment("sentence", offset + start, offset + end) for start, end in sentences)
 
 
-_LETTER = re.compile(r"[^\W\d_]")
+# Words of a language
+
+_ANY_CHARACTER = re.compile(".", re.DOTALL)
 
 
-_LINE = re.compile(r"[^\n]+\n?|\n")
+class _SupportTable(msgspec.Struct, frozen=True):
+    """The table `[support]` of a language; `text/data/en.toml` describes the keys."""
+
+    negations: str
+    opposites: tuple[str, ...]
+    negation_suffixes: tuple[str, ...] = ()
+    negation_prefixes: tuple[str, ...] = ()
+    incomplete_negations: str = ""
+    continuing_negations: str = ""
+    not_negations: tuple[str, ...] = ()
+    clause_breaks: str = ""
+    conjunctions: str = ""
+    number_words: str = ""
+    thousands_separator: str = ","
+    opposite_prefixes: str = ""
+    has_spaces: bool = True
 
 
-_QUOTED = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
+@dataclass(frozen=True, slots=True)
+class PolarityWords:
+    """The words of a language that change the meaning of a sentence. Words are folded, opposites are stems.
+
+    Attributes:
+        negations: Words that negate.
+        suffixes: Endings of words that negate.
+        prefixes: Beginnings of words that negate.
+        incomplete: Negations that need a second one.
+        continuing: Negations that continue an earlier one.
+        exceptions: Phrases with a negation that negate nothing.
+        clause_breaks: Words that end the reach of a negation.
+        conjunctions: Words that join the items of a list; the English ones occur in all documentation.
+        opposites: The opposites of a word.
+        axes: One name for a word and its opposites: `enabled` and `disabled` are about the same thing.
+        opposite_prefixes: Prefixes that turn a word into its opposite.
+        numbers: Digits of numbers that are written as words.
+        thousands_separator: The separator between thousands.
+        splitter: Splits text of a script without spaces into words of this table, and otherwise into characters.
+    """
+
+    negations: frozenset[str] = frozenset()
+    suffixes: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    incomplete: frozenset[str] = frozenset()
+    continuing: frozenset[str] = frozenset()
+    exceptions: tuple[tuple[str, ...], ...] = ()
+    clause_breaks: frozenset[str] = frozenset()
+    conjunctions: frozenset[str] = frozenset()
+    opposites: dict[str, frozenset[str]] = field(default_factory=dict)
+    axes: dict[str, str] = field(default_factory=dict)
+    opposite_prefixes: tuple[str, ...] = ()
+    numbers: dict[str, str] = field(default_factory=dict)
+    thousands_separator: str = ","
+    splitter: re.Pattern[str] = _ANY_CHARACTER
 
 
-_FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
+@cache
+def load_polarity_words(language: str) -> PolarityWords:
+    """Return the words of a language; none for a language without a table."""
+    table = load_table(language, "support", _SupportTable)
+    if table is None:
+        return PolarityWords(conjunctions=load_words("en", "support.conjunctions"))
+    code = base_language(language)
+    opposites: dict[str, set[str]] = {}
+    for pair in table.opposites:
+        left, right = ([stem(word, code) for word in side.split()] for side in pair.split("/"))
+        for word, others in [*((word, right) for word in left), *((word, left) for word in right)]:
+            opposites.setdefault(word, set()).update(others)
+    splitter = _ANY_CHARACTER
+    if not table.has_spaces:
+        words = {*table.negations.split(), *(word for pair in table.opposites for word in re.split(r"[\s/]+", pair))}
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
+        splitter = re.compile("|".join([*map(re.escape, longest_first), "."]), re.DOTALL)
+    return PolarityWords(
+        negations=_fold_words(table.negations),
+        suffixes=table.negation_suffixes,
+        prefixes=table.negation_prefixes,
+        incomplete=_fold_words(table.incomplete_negations),
+        continuing=_fold_words(table.continuing_negations),
+        exceptions=tuple(tuple(fold(phrase).split()) for phrase in table.not_negations),
+        clause_breaks=_fold_words(table.clause_breaks),
+        conjunctions=_fold_words(table.conjunctions) | load_words("en", "support.conjunctions"),
+        opposites={word: frozenset(others - {word}) for word, others in opposites.items()},
+        axes=_name_axes(opposites),
+        opposite_prefixes=tuple(table.opposite_prefixes.split()),
+        numbers={fold(word): str(number) for number, word in enumerate(table.number_words.split(), 2)},
+        thousands_separator=table.thousands_separator,
+        splitter=splitter,
+    )
 
 
-_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
+def _fold_words(words: str) -> frozenset[str]:
+    return frozenset(map(fold, words.split()))
 
 
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+def _name_axes(opposites: dict[str, set[str]]) -> dict[str, str]:
+    """Return one name for each group of connected words: its first word."""
+    axes: dict[str, str] = {}
+    for first in opposites:
+        waiting = [first]
+        while waiting:
+            word = waiting.pop()
+            if word not in axes:
+                axes[word] = f"± {first}"
+                waiting += sorted(opposites[word])
+    return axes
 
 
-_LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
-
-
-_RULER = re.compile(r"[|:\- \t]+")
-
-
-_BACKTICKS = re.compile("`+")
-
-
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500}\)|<[^<>\s`]{1,500}>")
-
-
-_SENTENCE_END = re.compile(
-    r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
-    r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
-)
-
-
-# MERGED mkdocs_roaming.answer.support.tokens:
-# A text as words and literals: numbers, versions, flags, paths, identifiers, addresses, each as one token.
-
+# Tokens
 
 Kind = Literal["word", "break", "number", "version", "flag", "path", "identifier", "url"]
+
+_GROUPED_NUMBER = re.compile(r"(-?\d{1,3}(?:[.,'’_\u00a0\u202f ]\d{3})+)((?:[.,]\d+)?)")
+_CAMEL_CASE = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2,}")
+_ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+
+_SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_SPACELESS = re.compile(f"[{_SCRIPTS}\uf900-\ufaff\U00020000-\U0003ffff]")
+_SPACELESS_RUN = re.compile(f"{_SPACELESS.pattern}+|[^{_SPACELESS.pattern[1:]}+")
+
+_URL = r"(?P<url>(?:https?|ftps?|file|wss?)://[^\s<>\"'`)\]|]+)"
+_FLAG = r"(?P<flag>(?<![\w-])--?[A-Za-z](?:[\w-]*\w)?)"
+_PATH = r"(?P<path>(?<![\w/.-])(?:~|\.\.?(?=/)|[$@]?(?:[\w-]|\.(?=\w))++)?(?:/(?:[\w%+~{}$@:-]|\.(?=\w))++)++/?)"
+_NUMBER = (
+    r"(?P<number>(?:(?<![\w)\].-])[-−](?=\d))?(?<![\w.])(?:[vV](?=\d))?"
+    r"(?:\d{1,2}:\d\d(?::\d\d)?(?![\d:])|\d{4}-\d\d-\d\d(?![\d-])|\d{1,3}(?:[,'’_\u00a0\u202f]\d{3})+(?![\d.])|\d++)(?:\.\d++)*+"
+    r"(?:\.[xX*](?!\w))?(?:(?<=\d)[-.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)\.?\d+(?!\w))?"
+    r"(?![^\W_]*[A-Za-z]\d)(?!\w{6})(?!_))"
+)
+_NAME = (
+    r"(?P<name>[^\W\d_]++(?:['’][^\W\d_]++)+|(?:(?<![\w.)\]])[$@.](?=[^\W\d]))?"
+    r"(?:\w|\\_)++(?:(?:\.|::)(?=[^\W\d])(?:\w|\\_)++)*+(?:\(\))?)"
+)
+_BREAK = r"(?P<break>[,;:.!?()—–\[\]{}，、；：。！？（）])"
+_HYPHENATED = r"(?P<hyphenated>[^\W\d_]\w*+(?:-[^\W\d_]\w*+)++)"
+_PROSE_TOKEN = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _NAME, _BREAK]))
+_CODE_TOKEN = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _HYPHENATED, _NAME, _BREAK]))
+_SIMPLE_TOKEN = re.compile("|".join([_FLAG, _NUMBER, _NAME, _BREAK]))
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a literal or a sign that parts clauses; `key` is what it is compared by."""
+    """A word, a literal, or a punctuation mark between clauses.
+
+    Attributes:
+        kind: What it is.
+        text: The text.
+        start: Offset of the first character.
+        key: The normalized text for comparisons.
+        is_stop_word: Whether it is a stop word.
+        is_conjunction: Whether it joins the items of a list.
+        is_code: Whether it is in inline code or a line of code.
+    """
 
     kind: Kind
     text: str
     start: int
     key: str
-    stop: bool = False
-    code: bool = False
-    """Whether it stands in inline code, or in a line of code."""
+    is_stop_word: bool = False
+    is_conjunction: bool = False
+    is_code: bool = False
 
     @property
     def end(self) -> int:
+        """Offset behind the last character."""
         return self.start + len(self.text)
 
     @property
     def family(self) -> str:
-        """What it can be mistaken for: another `number`, another `name`; of a plain word nothing."""
+        """The kind of tokens that it may be confused with, `number` or `name`; empty for a word of prose."""
         if self.kind in ("number", "version"):
             return "number"
-        return "name" if self.kind not in ("word", "break") or (self.code and self.kind == "word") else ""
+        return "name" if self.kind not in ("word", "break") or (self.is_code and self.kind == "word") else ""
 
 
 def tokenize(text: str, language: str = "en", *, code: bool = False) -> list[Token]:
-    """Give the tokens of a text in its order; `code` tells that all of it is code."""
-    known, edge, found = load_polarity_words(language), 0, list[Token]()
+    """Return the tokens of a text in order; `code` if the whole text is code."""
+    tokenizer = _Tokenizer(language)
+    edge, tokens = 0, list[Token]()
     for start, end in [(0, len(text))] if code else [(start, end) for start, end, _ in find_code_spans(text)]:
-        found += _tokens(text[edge:start], edge, _TOKEN, language, known)
-        found += (replace(each, code=True) for each in _tokens(text[start:end], start, _IN_CODE, language, known))
+        tokens += tokenizer.read(text[edge:start], edge, _PROSE_TOKEN)
+        tokens += (replace(token, is_code=True) for token in tokenizer.read(text[start:end], start, _CODE_TOKEN))
         edge = end
-    found += _tokens(text[edge:], edge, _TOKEN, language, known)
-    return found
+    tokens += tokenizer.read(text[edge:], edge, _PROSE_TOKEN)
+    return tokens
 
 
-def is_negation(token: Token, known: PolarityWords) -> bool:
-    """Tell whether a word negates: `not`, `don't`, `n'est`."""
-    if token.kind != "word" or token.code:
+def is_negation(token: Token, words: PolarityWords) -> bool:
+    """Return whether a word negates: `not`, `don't`, `n'est`."""
+    if token.kind != "word" or token.is_code:
         return False
     word = fold(token.text).replace("’", "'")
-    return word in known.negations or word.endswith(known.endings) or word.startswith(known.beginnings)
+    return word in words.negations or word.endswith(words.suffixes) or word.startswith(words.prefixes)
 
 
-def normalize_number(text: str, thousands: str = ",") -> str:
-    """Give a number or a version as it is compared: no `v`, no sign between thousands, one kind of digits and minus."""
+def normalize_number(text: str, thousands_separator: str = ",") -> str:
+    """Return a number or version without `v` and thousands separators, with ASCII digits and minus."""
     plain = normalize("NFKC", text).replace("−", "-").lower()
-    if grouped := _GROUPED.fullmatch(plain):
-        signs = set(grouped[1]) - set("0123456789-")
-        if signs == {thousands} or not signs & set(".,"):
-            plain = "".join(each for each in grouped[1] if each.isdecimal() or each == "-") + grouped[2]
+    if grouped := _GROUPED_NUMBER.fullmatch(plain):
+        separators = set(grouped[1]) - set("0123456789-")
+        if separators == {thousands_separator} or not separators & set(".,"):
+            plain = "".join(character for character in grouped[1] if character.isdecimal() or character == "-")
+            plain += grouped[2]
     return plain.removeprefix("v") if "." in plain else plain
 
 
-def _tokens(text: str, offset: int, reader: re.Pattern[str], language: str, known: PolarityWords) -> Iterator[Token]:
-    for match in reader.finditer(text):
-        kind, run, start = match.lastgroup, match[0], offset + match.start()
-        if kind == "break":
-            yield Token("break", run, start, run)
-        elif kind == "number":
-            plain = "." in run.strip(".") and (run.count(".") > 1 or run[0] in "vV" or run[-1].isalpha())
-            yield Token("version" if plain else "number", run, start, normalize_number(run, known.thousands))
-        elif kind == "url":
-            run = run.rstrip(".,;:!?*_")
-            yield Token("url", run, start, run.rstrip("/"))
-        elif kind == "flag":
-            yield Token("flag", run, start, run)
-        elif kind == "path":
-            run = run.rstrip(".*")
-            if _is_path(run):
-                yield Token("path", run, start, run)
+class _Tokenizer:
+    """Reads the tokens of one language."""
+
+    def __init__(self, language: str) -> None:
+        self._language = base_language(language)
+        self._words = load_polarity_words(language)
+
+    def read(self, text: str, offset: int, pattern: re.Pattern[str]) -> Iterator[Token]:
+        for match in pattern.finditer(text):
+            kind, run, start = match.lastgroup, match[0], offset + match.start()
+            if kind == "break":
+                yield Token("break", run, start, run)
+            elif kind == "number":
+                is_version = "." in run.strip(".") and (run.count(".") > 1 or run[0] in "vV" or run[-1].isalpha())
+                key = normalize_number(run, self._words.thousands_separator)
+                yield Token("version" if is_version else "number", run, start, key)
+            elif kind == "url":
+                run = run.rstrip(".,;:!?*_")
+                yield Token("url", run, start, run.rstrip("/"))
+            elif kind == "flag":
+                yield Token("flag", run, start, run)
+            elif kind == "path":
+                run = run.rstrip(".*")
+                if _is_path(run):
+                    yield Token("path", run, start, run)
+                else:
+                    yield from self.read(run, start, _SIMPLE_TOKEN)
+            elif kind == "hyphenated":
+                yield Token("identifier", run, start, run)
             else:
-                yield from _tokens(run, start, _NO_PATH, language, known)
-        elif kind == "joined":
-            yield Token("identifier", run, start, run)
+                yield from self._read_name(run, start)
+
+    def _read_name(self, run: str, start: int) -> Iterator[Token]:
+        """Yield a name as one identifier, or as words."""
+        if not run.isascii() and _SPACELESS.search(run):
+            for part in _SPACELESS_RUN.finditer(run):
+                offset = start + part.start()
+                if _SPACELESS.match(part[0]):
+                    pieces = self._words.splitter.finditer(part[0])
+                    yield from (self._make_word(piece[0], offset + piece.start()) for piece in pieces)
+                else:
+                    yield from self.read(part[0], offset, _SIMPLE_TOKEN)
+        elif run.isdecimal():
+            yield Token("number", run, start, normalize_number(run))
+        elif digits := self._words.numbers.get(fold(run)):
+            yield Token("number", run, start, digits)
+        elif _is_identifier(run):
+            yield Token("identifier", run, start, run.replace("\\", "").removesuffix("()"))
         else:
-            yield from _names(run, start, language, known)
-
-
-def _names(run: str, start: int, language: str, known: PolarityWords) -> Iterator[Token]:
-    """Give a name as one identifier, or as the words that it is."""
-    if not run.isascii() and _SPACELESS.search(run):
-        for part in _SPACELESS_OR_NOT.finditer(run):
-            at = start + part.start()
-            if _SPACELESS.match(part[0]):
-                yield from (_word(cut[0], at + cut.start(), language) for cut in known.pieces.finditer(part[0]))
+            plain = run.strip("_")
+            if plain:
+                yield self._make_word(plain, start + run.index(plain))
             else:
-                yield from _tokens(part[0], at, _NO_PATH, language, known)
-    elif run.isdecimal():
-        yield Token("number", run, start, normalize_number(run))
-    elif digits := known.numbers.get(fold(run)):
-        yield Token("number", run, start, digits)
-    elif _is_identifier(run):
-        yield Token("identifier", run, start, run.replace("\\", "").removesuffix("()"))
-    else:
-        bare = run.strip("_")
-        yield _word(bare, start + run.index(bare), language) if bare else Token("break", run, start, run)
+                yield Token("break", run, start, run)
 
-
-def _word(run: str, start: int, language: str) -> Token:
-    key = fold(run).replace("’", "'")
-    if not key.endswith("n't"):
-        key = stem(languages.strip_clitics(run, languages.base_language(language)), language)
-    return Token("word", run, start, key, is_stop_word(run, language))
+    def _make_word(self, run: str, start: int) -> Token:
+        key = fold(run).replace("’", "'")
+        if not key.endswith("n't"):
+            key = stem(strip_clitics(run, self._language), self._language)
+        return Token("word", run, start, key, is_stop_word(run, self._language), key in self._words.conjunctions)
 
 
 def _is_path(run: str) -> bool:
-    """Tell a path from alternatives, `read/write`, and from a ratio, `1/2`."""
+    """Distinguish a path from alternatives such as `read/write` and from a ratio such as `1/2`."""
     if run[0] in "/~.$" or run[-1] == "/":
         return len(run) > 1
     parts = run.split("/")
@@ -601,65 +440,9 @@ def _is_path(run: str) -> bool:
 
 
 def _is_identifier(run: str) -> bool:
-    """Tell a name that is written in one way only from a word."""
+    """Distinguish an identifier, which has only one spelling, from a word."""
     if run.isalpha():
-        return bool(_CAMEL.search(run))
+        return bool(_CAMEL_CASE.search(run))
     if _ABBREVIATION.fullmatch(run) or "'" in run or "’" in run:
         return False
     return run.startswith("__") or (run[0] == "_") != (run[-1] == "_") or not run.strip("_").isalpha()
-
-
-_GROUPED = re.compile(r"(-?\d{1,3}(?:[.,'’_\u00a0\u202f ]\d{3})+)((?:[.,]\d+)?)")
-
-
-_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2,}")
-
-
-_ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-
-
-_SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-
-
-_SPACELESS = re.compile(f"[{_SCRIPTS}\uf900-\ufaff\U00020000-\U0003ffff]")
-
-
-_SPACELESS_OR_NOT = re.compile(f"{_SPACELESS.pattern}+|[^{_SPACELESS.pattern[1:]}+")
-
-
-_URL = r"(?P<url>(?:https?|ftps?|file|wss?)://[^\s<>\"'`)\]|]+)"
-
-
-_FLAG = r"(?P<flag>(?<![\w-])--?[A-Za-z](?:[\w-]*\w)?)"
-
-
-_PATH = r"(?P<path>(?<![\w/.-])(?:~|\.\.?(?=/)|[$@]?(?:[\w-]|\.(?=\w))++)?(?:/(?:[\w%+~{}$@:-]|\.(?=\w))++)++/?)"
-
-
-_NUMBER = (
-    r"(?P<number>(?:(?<![\w)\].-])[-−](?=\d))?(?<![\w.])(?:[vV](?=\d))?"
-    r"(?:\d{1,2}:\d\d(?::\d\d)?(?![\d:])|\d{4}-\d\d-\d\d(?![\d-])|\d{1,3}(?:[,'’_\u00a0\u202f]\d{3})+(?![\d.])|\d++)(?:\.\d++)*+"
-    r"(?:\.[xX*](?!\w))?(?:(?<=\d)[-.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)\.?\d+(?!\w))?"
-    r"(?![^\W_]*[A-Za-z]\d)(?!\w{6})(?!_))"
-)
-
-
-_NAME = (
-    r"(?P<name>[^\W\d_]++(?:['’][^\W\d_]++)+|(?:(?<![\w.)\]])[$@.](?=[^\W\d]))?"
-    r"(?:\w|\\_)++(?:(?:\.|::)(?=[^\W\d])(?:\w|\\_)++)*+(?:\(\))?)"
-)
-
-
-_BREAK = r"(?P<break>[,;:.!?()—–\[\]{}，、；：。！？（）])"
-
-
-_JOINED = r"(?P<joined>[^\W\d_]\w*+(?:-[^\W\d_]\w*+)++)"
-
-
-_TOKEN = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _NAME, _BREAK]))
-
-
-_IN_CODE = re.compile("|".join([_URL, _FLAG, _PATH, _NUMBER, _JOINED, _NAME, _BREAK]))
-
-
-_NO_PATH = re.compile("|".join([_FLAG, _NUMBER, _NAME, _BREAK]))
