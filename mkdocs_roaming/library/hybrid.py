@@ -18,8 +18,7 @@ from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vecto
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.index import SiteTexts
-from mkdocs_roaming.library.search import Hit, Search, parse_query
-from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
+from mkdocs_roaming.library.search import SNIPPET_CHARS, Hit, Search, parse_query, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry

@@ -17,12 +17,10 @@ from mkdocs_roaming.library.search import Finder, Search, to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_HITS,
     MAX_IDS,
-    TOOLS,
     ExpandResult,
     OutlineResult,
     SearchResult,
     SearchResults,
-    Tool,
     ToolError,
     ToolOutput,
     UnknownSection,
@@ -43,22 +41,6 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry
 from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, render_outline, render_page_outlines
 from mkdocs_roaming.text.markdown import truncate_at_word
-
-__all__ = [
-    "TOOLS",
-    "ExpandResult",
-    "Navigator",
-    "OutlineResult",
-    "Scope",
-    "SearchResult",
-    "SearchResults",
-    "Tool",
-    "ToolError",
-    "ToolOutput",
-    "UnknownSection",
-    "render",
-]
-
 
 MIN_CAP = 2_000
 """Minimum number of characters of a tool's result."""

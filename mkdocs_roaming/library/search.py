@@ -1,4 +1,4 @@
-"""Full-text search over sections: BM25 over their fields, plus the score of their page."""
+"""Full-text search over sections: BM25 over their fields, plus the score of their page; snippets of the hits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
-from mkdocs_roaming.library.snippets import snippet
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
@@ -22,10 +21,12 @@ from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.synonyms import find_stem_synonyms
-from mkdocs_roaming.text.tokenizer import Word
+from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
+SNIPPET_CHARS = 200
+"""Maximum length of a snippet."""
 
 _MAX_QUERY_WORDS = 48
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
@@ -33,6 +34,22 @@ _RANKED_FOR_PAGES = 100
 """Number of sections that usually contains enough pages."""
 _WORD_CACHE_SIZE = 256
 _ADDRESS = re.compile(r"[/#]|\.md$")
+_SEARCHED_CHARS = 200_000
+_MAX_LEAD = 60
+"""Maximum number of characters before the first match."""
+_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+_CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
+_INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
+_MARKUP = re.compile(
+    r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text remains
+    r"|^[ \t]*~{3,}.*$"
+    r"|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
+    r"|^[ \t]*\|?[-:| ]{3,}$"
+    r"|\[\^[^\]]*\]:?|\[!\w+\]|\|"
+    r"|</?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)"
+    r"\b[^>\n]{0,200}>",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,3 +303,64 @@ def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dic
 def _sort_rows(scores: Mapping[int, float]) -> list[int]:
     """Return rows by descending score; equal ones in the site's order."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+
+
+# Snippets
+
+
+def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
+    """Return the part of a section's text with the most words of a query; its beginning if it has none.
+
+    The part begins at a sentence or a word.
+
+    Args:
+        markdown: The section's text, with its heading.
+        words: The words of the query.
+        language: The site's language.
+        max_chars: Maximum length of the snippet.
+    """
+    terms = {term for word in words for run in word.runs for term in run}
+    text = strip_markdown(_HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
+    if len(text) <= max_chars:
+        return text
+    matches = [
+        (chunk.start(), chunk.end(), terms & chunk_terms)
+        for chunk in _CHUNK.finditer(text)
+        if not terms.isdisjoint(chunk_terms := _chunk_terms(chunk[0], language))
+    ]
+    best_score, best_start = 0.0, 0
+    for at, (start, _, _) in enumerate(matches):
+        distinct: set[str] = set()
+        count = 0
+        for _, end, found in matches[at:]:
+            if end - start > max_chars - _MAX_LEAD:
+                break
+            distinct |= found
+            count += 1
+        if len(distinct) + count / 100 > best_score:
+            best_score, best_start = len(distinct) + count / 100, start
+    return _cut(text, best_start, max_chars)
+
+
+def strip_markdown(markdown: str) -> str:
+    """Return the text of Markdown without its markup, on one line."""
+    return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
+
+
+@lru_cache(1 << 13)
+def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(chunk, language))
+
+
+def _cut(text: str, match_start: int, max_chars: int) -> str:
+    start = 0
+    if match_start > _MAX_LEAD:
+        lead = text[match_start - _MAX_LEAD : match_start]
+        sentence = max(lead.rfind(". "), lead.rfind(": "))
+        space = lead.find(" ")
+        start = match_start - _MAX_LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _MAX_LEAD)
+    part = text[start : start + max_chars - 2]
+    if start + len(part) < len(text):
+        space = part.rfind(" ")
+        part = (part[:space] if space > max_chars // 2 else part).rstrip(" ,;:") + "…"
+    return ("…" if start else "") + part

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.library.library import Library, library_from_markdown
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
-from mkdocs_roaming.library.snippets import snippet
+from mkdocs_roaming.library.search import Search, Weights, snippet
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.text.tokenizer import parse_query
 
