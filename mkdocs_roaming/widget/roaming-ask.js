@@ -1,17 +1,17 @@
-// <roaming-ask>: asks these docs a question, shows where the answer was looked for, and links every source.
+// <roaming-ask>: sends a question to an answer endpoint, shows which sections were read, and links every source.
 //
 //   <script type="module" src="roaming/roaming-ask.js"></script>
-//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without this line it finds sections
+//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// Two modules beside this file are loaded when they are needed: roaming-find.js lists sections where there is no
-// endpoint, roaming-done.js adds to a finished answer what can be done with it.
-// One open shadow root, one style sheet, elements made one by one: nothing here needs inline styles, inline scripts or
-// HTML from a string, so the strictest content security policy holds. Text of others is only ever text.
+// Two modules next to this file are loaded on demand: roaming-find.js searches sections where there is no endpoint,
+// roaming-done.js adds actions to a finished answer.
+// There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
+// works. Text from answers and manifests is only inserted as text nodes.
 
 const HERE = import.meta.url;
 
-// ---------------------------------------------------------------------------------------------------------- Words said
-// Singular and plural are parted by "|". Other languages: ask.<language>.json beside this file.
+// ------------------------------------------------------------------------------------------------------------- Strings
+// Singular and plural are separated by "|". Translations are in ask.<language>.json next to this file.
 
 const ENGLISH = {
   title: "Ask these docs",
@@ -102,7 +102,7 @@ button:hover { background: var(--_code) }
 a { color: var(--_link); text-decoration: underline; text-underline-offset: .15em }
 ul, ol { padding-inline-start: 1.4em }
 .muted, summary { color: var(--_muted); font-size: .875em }
-.said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
+.sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .opener, dialog { position: fixed; z-index: var(--roaming-z, 1050) }
 .opener { inset-block-end: var(--roaming-offset-block, 1.25em); inset-inline-end: var(--roaming-offset-inline, 1.25em);
   padding: .6em 1.2em; border-radius: 2em; box-shadow: 0 2px 8px #0004 }
@@ -160,27 +160,27 @@ form button { padding: .6em .9em }
 @media (forced-colors: active) { :host { --_accent: ButtonFace; --_on-accent: ButtonText } }
 @media print { :host { display: none } }
 `;
-let sheet; // made once for all elements, when the first of them stands on a page
+let sheet; // created once, by the first element on a page
 
-// -------------------------------------------------------------------------------------------------------------- Making
+// ------------------------------------------------------------------------------------------------------------ Elements
 
-// Characters that turn the direction of what follows could make a text read as what it isn't.
+// Direction overrides could disguise what a text says.
 const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
 
-/** Makes an element: `on…` listens, the rest are attributes, if there is something in them. */
-function el(tag, given = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(given)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value) made.setAttribute(name, value === true ? "" : plain(value));
+/** Create an element: names with `on…` are listeners, the others attributes unless they are empty. */
+function el(tag, attrs = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attrs)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value) node.setAttribute(name, value === true ? "" : plain(value));
   }
-  made.append(...children.filter(Boolean).map((child) => (child.nodeType ? child : plain(child))));
-  return made;
+  node.append(...children.filter(Boolean).map((child) => (child.nodeType ? child : plain(child))));
+  return node;
 }
 
 // ------------------------------------------------------------------------------------------------------------ Markdown
-// Paragraphs, headings, lists, fences, tables, quotes, emphasis, links and [^id]. No HTML, no image: a hostile answer
-// can show nothing but text. Limits keep what never ends from stopping the page.
+// Paragraphs, headings, lists, fences, tables, quotes, emphasis, links and [^id]. No HTML and no images, so a hostile
+// answer can only show text. Limits protect the page from endless input.
 
 const LONGEST = 60_000;
 const LONGEST_BLOCK = 8_000;
@@ -195,7 +195,7 @@ const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
 const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
 const isOrdered = (item) => /\d/.test(item[2]);
 
-/** Cuts lines into top-level blocks, each with what it is and where it begins. */
+/** Split lines into top-level blocks with their kind and first line. */
 function cut(lines) {
   const blocks = [];
   let at = 0;
@@ -241,19 +241,19 @@ function cut(lines) {
   return blocks;
 }
 
-/** Shows Markdown that may still be growing. What is finished is never made again, so a selection survives. */
+/** Render Markdown that is still growing. Finished blocks are not rendered again, so a selection survives. */
 export class Markdown {
   #text = "";
   #done = 0; // lines
-  #last; // the text of the block that may still grow, and its element
+  #last; // text and element of the block that may still grow
   #tail;
-  /** `link(address)` gives the address that a link may lead to; `cite(id)` gives the element of a citation. */
-  constructor(into, given) {
-    Object.assign(this, { into, words: ENGLISH, link() {}, cite() {} }, given);
+  /** `link(address)` returns the URL of an allowed link; `cite(id)` returns the element of a citation. */
+  constructor(into, options) {
+    Object.assign(this, { into, words: ENGLISH, link() {}, cite() {} }, options);
   }
   push(more) {
     this.#text = (this.#text + more).slice(0, LONGEST);
-    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, ""); // "*" may grow to be "**", and "2" to be "2.": wait for it
+    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, ""); // "*" may become "**", and "2" may become "2."
     const blocks = cut(shown.split(/\r\n?|\n/).slice(this.#done));
     blocks.forEach((block, at) => {
       const text = block.lines.join("\n").trimEnd();
@@ -283,11 +283,11 @@ export class Markdown {
     if (kind === "table") return this.#table(lines);
     return this.#inline(el("p", { dir: "auto" }), text);
   }
-  /** Makes what can be scrolled sideways: by keyboard too. */
-  #wide(tag, given, label, ...children) {
-    return el(tag, { ...given, tabindex: "0", role: "group", "aria-label": label }, ...children);
+  /** Create an element that can be scrolled horizontally, also with the keyboard. */
+  #wide(tag, attrs, label, ...children) {
+    return el(tag, { ...attrs, tabindex: "0", role: "group", "aria-label": label }, ...children);
   }
-  /** Shows blocks inside of another; a paragraph that comes first in a list's item stands there without one of its own. */
+  /** Render nested blocks; with `bare`, a first paragraph is rendered without its own element, as in list items. */
   #nested(into, lines, depth, bare = false) {
     cut(lines).forEach((block, at) => {
       if (bare && !at && block.kind === "p") this.#inline(into, block.lines.join("\n"));
@@ -305,11 +305,11 @@ export class Markdown {
       else items.at(-1).push(line.replace(/^ {1,4}/, ""));
     }
     const start = parseInt(sign) > 1 && parseInt(sign);
-    const made = items.map((item) => {
+    const elements = items.map((item) => {
       const task = /^[☐☑]/.test(item[0]) && "task";
       return this.#nested(el("li", { dir: "auto", class: task }), item, depth, true);
     });
-    return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...made);
+    return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...elements);
   }
   #table(lines) {
     const [head, , ...rows] = lines.map((line) =>
@@ -317,7 +317,7 @@ export class Markdown {
     );
     const width = Math.min(head.length, MOST_CELLS);
     const shown = Math.floor(MOST_CELLS / width);
-    const cell = (tag, text = "") => this.#inline(el(text ? tag : "td"), text); // what heads nothing is no heading
+    const cell = (tag, text = "") => this.#inline(el(text ? tag : "td"), text); // an empty cell is not a heading
     const row = (tag, cells) => el("tr", {}, ...head.slice(0, width).map((_, at) => cell(tag, cells[at])));
     const n = rows.length - shown;
     return this.#wide(
@@ -369,7 +369,7 @@ const INLINE = new RegExp(
     "<?(?<bare>https?://[^\\s<>()\\]`*]*[^\\s<>()\\]`*.,;:!?'\"])>?",
     "\\*\\*(?=\\S)(?<strong>[^]*?[^\\s*])\\*\\*",
     "\\*(?=[^\\s*])(?<em>[^*]*[^\\s*])\\*",
-    "(?<![\\p{L}\\p{N}_])_(?=[^\\s_])(?<under>[^_]*[^\\s_])_(?![\\p{L}\\p{N}_])", // and `__init__` stays as it is
+    "(?<![\\p{L}\\p{N}_])_(?=[^\\s_])(?<under>[^_]*[^\\s_])_(?![\\p{L}\\p{N}_])", // but not in `__init__`
     "~~(?=\\S)(?<del>[^~]*\\S)~~",
   ].join("|"),
   "gu",
@@ -377,7 +377,7 @@ const INLINE = new RegExp(
 
 // -------------------------------------------------------------------------------------------------- Server-sent events
 
-/** Gives the data of each event of a stream, however its bytes are cut. */
+/** Yield the data of each event of a stream. */
 export async function* events(stream) {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -387,7 +387,7 @@ export async function* events(stream) {
     const { done, value } = await reader.read();
     if (done) return;
     rest += decoder.decode(value, { stream: true });
-    const lines = rest.split(/\r\n|\n|\r(?!$)/); // a carriage return at the end may be half of a line's end
+    const lines = rest.split(/\r\n|\n|\r(?!$)/); // a carriage return at the end may be half of a line end
     rest = lines.pop();
     for (const line of lines) {
       if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
@@ -401,7 +401,7 @@ export async function* events(stream) {
   }
 }
 
-/** Gives why an endpoint did not answer. */
+/** Return why an endpoint refused a question. */
 async function refusal(response) {
   const { status } = response;
   const problem = (await response.json().catch(() => {})) ?? {};
@@ -416,15 +416,15 @@ async function refusal(response) {
 // ------------------------------------------------------------------------------------------------------------- Element
 
 const ENDS = ["answered", "partial", "not_found", "refused", "budget"];
-const TURNS = 6; // are kept, and sent along as memory
+const TURNS = 6; // number of turns that are stored and sent as conversation
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
-/** The element. Whatever happens is told as a bubbling event `roaming:…`; `request` and `fetch` may be overridden. */
+/** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
 export class RoamingAsk extends HTMLElement {
   static observedAttributes = ["open", "mode", "endpoint"];
   _words = ENGLISH;
   #turns = [];
-  #known = new Set(); // addresses of sections that the endpoint named
+  #known = new Set(); // URLs of sections from the endpoint
   #ready;
   #button;
   #dialog;
@@ -435,20 +435,20 @@ export class RoamingAsk extends HTMLElement {
   #send;
   #polite;
   #alert;
-  #opener; // where the focus returns to
-  #gone; // aborts listening to the page
-  #running; // aborts the answer that is being written
-  #ended; // when it has ended, stopped or not
-  #next; // the question that is asked when it has ended
+  #opener; // the element that gets the focus back
+  #abort; // aborts the listeners on the page
+  #running; // aborts the current answer
+  #ended; // resolves when the current answer has ended
+  #next; // the question that is sent after the current answer
   #waiting;
-  #down = 0; // in mode auto, the outline is searched until then
-  #found; // the question that the reader moved into the finder
+  #down = 0; // in mode auto, sections are searched until this time
+  #found; // the question that the reader searches instead
   #view;
   #wide;
 
-  // What a page may do
+  // Public API
 
-  /** Opens the panel; where the page opened it, the focus stays where it is. */
+  /** Open the panel; without `focus` the focus does not move. */
   open(focus = true) {
     if (!this.#button) this.#ready?.then(() => this.open());
     if (!this.#button || this.mode === "off" || this.#dialog?.open) return;
@@ -457,9 +457,9 @@ export class RoamingAsk extends HTMLElement {
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#show(focus);
     this.toggleAttribute("open", true);
-    this._tell("open");
+    this._emit("open");
   }
-  /** Closes the panel; a focus inside of it returns to where it was. */
+  /** Close the panel; a focus inside it returns to the previous element. */
   close() {
     if (!this.#dialog?.open) return;
     const inside = this.shadowRoot.activeElement;
@@ -468,9 +468,9 @@ export class RoamingAsk extends HTMLElement {
     this.#button.ariaExpanded = "false";
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     if (inside) back.focus({ preventScroll: true });
-    this._tell("close");
+    this._emit("close");
   }
-  /** Puts a question into the input. */
+  /** Put a question into the input. */
   async prefill(question) {
     await this.#ready;
     this.open();
@@ -479,23 +479,23 @@ export class RoamingAsk extends HTMLElement {
     this.#input.focus();
     this.#draw();
   }
-  /** Asks, when the answer that is being written has ended; where nothing answers, it lists what the outline finds. */
+  /** Send a question after the current answer has ended; without an endpoint, search sections. */
   async ask(question) {
     await this.#ready;
     question = String(question).trim().slice(0, 1000);
     this.open();
     if (!question || !this.#dialog || this.#send.disabled) return;
     if (this.#finds) return this.prefill(question);
-    if (this.#input.value.trim() === question) this.#input.value = ""; // else it is the next one, being typed
+    if (this.#input.value.trim() === question) this.#input.value = ""; // otherwise the reader is typing the next one
     if (this.#running?.signal.aborted) await this.#ended;
     if (this.#running) return this.#queue(joined(this.#next, question));
     await (this.#ended = this.#answer(question));
   }
-  /** Stops the answer that is being written. */
+  /** Stop the current answer. */
   stop() {
     this.#running?.abort();
   }
-  /** Forgets all turns. */
+  /** Delete all turns. */
   reset() {
     this.stop();
     this.#queue();
@@ -504,7 +504,7 @@ export class RoamingAsk extends HTMLElement {
     this.#keep();
     if (this.#dialog) this.prefill("");
   }
-  /** Sends a question to the endpoint. */
+  /** Send a question to the endpoint. */
   request(body, signal) {
     return this.#post("v1/ask", body, signal);
   }
@@ -514,24 +514,24 @@ export class RoamingAsk extends HTMLElement {
   get mode() {
     return this.getAttribute("mode") || "auto";
   }
-  _tell(name, detail = {}) {
+  _emit(name, detail = {}) {
     return this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
   }
 
-  // The life of the element
+  // Lifecycle
 
   connectedCallback() {
     this.#wide ??= matchMedia("(min-width: 48.01em)");
-    this.#resized(); // what was taken off the page and put back is no longer modal
+    this.#resized(); // a dialog that was removed and inserted again is no longer modal
     this.#ready ??= this.#begin();
-    const { signal } = (this.#gone = new AbortController());
+    const { signal } = (this.#abort = new AbortController());
     addEventListener("keydown", this.#shortcut, { signal });
     addEventListener("pagehide", () => this.#running && this.#keep(), { signal });
     this.#wide.addEventListener("change", this.#resized, { signal });
   }
   disconnectedCallback() {
     this.stop();
-    this.#gone.abort();
+    this.#abort.abort();
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
@@ -548,34 +548,34 @@ export class RoamingAsk extends HTMLElement {
   #shortcut = (event) => {
     const key = this.getAttribute("shortcut") ?? "i";
     if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
-    // Where other letters than Latin ones are typed, the key counts that would give the letter.
+    // With a non-Latin layout the physical key counts.
     if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
     if (event.defaultPrevented || event.target.isContentEditable || this.mode === "off") return;
     event.preventDefault();
     this.#dialog?.open ? this.close() : this.open();
   };
 
-  /** Makes the button when its words are there; the panel is made when it is opened first. */
+  /** Create the button when the strings are loaded; the panel is created when it is first opened. */
   async #begin() {
     const load = async (address) => (await this.fetch(address)).json();
-    const given = this.getAttribute("strings"); // an address, or the words themselves
+    const strings = this.getAttribute("strings"); // a URL, or the strings as JSON
     const language = this.#language;
     try {
       if (TRANSLATED.includes(language)) this._words = { ...ENGLISH, ...(await load(new URL(`ask.${language}.json`, HERE))) };
-      if (given) this._words = { ...this._words, ...(given[0] === "{" ? JSON.parse(given) : await load(given)) };
-    } catch {} // English will do
+      if (strings) this._words = { ...this._words, ...(strings[0] === "{" ? JSON.parse(strings) : await load(strings)) };
+    } catch {} // keep English
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
-    const attributes = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
-    root.append((this.#button = this.#action(this._words.button, () => this.open(), attributes)));
-    // Keys that are typed here are nobody else's: "s" would open the site's search. With Ctrl or Meta they pass.
+    const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
+    root.append((this.#button = this.#action(this._words.button, () => this.open(), attrs)));
+    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
     for (const kind of ["keydown", "keypress", "keyup"])
       root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     root.addEventListener("click", this.#follow);
-    const asked = new URLSearchParams(location.search).get("ask");
+    const query = new URLSearchParams(location.search).get("ask");
     if (this.hasAttribute("open") && this.#wide.matches) this.open(false);
-    if (asked) this.prefill(asked);
+    if (query) this.prefill(query);
   }
   #build() {
     if (this.#dialog) return;
@@ -600,8 +600,8 @@ export class RoamingAsk extends HTMLElement {
       "div", { class: "log", part: "log", tabindex: "0", role: "region", "aria-label": words.log }, this.#intro, this.#hits,
       (this.#waiting = el("p", { class: "muted" })),
     );
-    this.#polite = el("div", { class: "said", role: "status" });
-    this.#alert = el("div", { class: "said", role: "alert" });
+    this.#polite = el("div", { class: "sr", role: "status" });
+    this.#alert = el("div", { class: "sr", role: "alert" });
     this.#dialog = el(
       "dialog",
       { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: this.#escape },
@@ -624,7 +624,7 @@ export class RoamingAsk extends HTMLElement {
     this.#draw();
     if (focus) this.#input.focus();
   }
-  /** Makes the edge that is drawn, or moved by arrow keys, to set the panel's width. */
+  /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
   #edge() {
     const rtl = () => this.matches(":dir(rtl)");
     const size = (width) => {
@@ -645,8 +645,8 @@ export class RoamingAsk extends HTMLElement {
     });
     return edge;
   }
-  #action(text, onclick, given = {}) {
-    return el("button", { type: "button", onclick, ...given }, text);
+  #action(text, onclick, attrs = {}) {
+    return el("button", { type: "button", onclick, ...attrs }, text);
   }
 
   // Keys and clicks
@@ -654,7 +654,7 @@ export class RoamingAsk extends HTMLElement {
   #typed(event) {
     const { key, isComposing, keyCode, shiftKey } = event;
     const last = this.#next || this.#turns.at(-1)?.question;
-    if (isComposing || keyCode === 229) return; // a key of an input method
+    if (isComposing || keyCode === 229) return; // a key for the input method
     if (key === "Enter" && !shiftKey) this.#submit();
     else if (key === "ArrowUp" && !this.#input.value && last) {
       this.#queue();
@@ -662,11 +662,11 @@ export class RoamingAsk extends HTMLElement {
     } else return;
     event.preventDefault();
   }
-  /** Goes back by Esc, or by whatever else the system closes dialogs with. */
+  /** Stop or close on Esc, or on another request of the system to close the dialog. */
   #escape = (event) => {
     if ((event.key ?? "Escape") !== "Escape" || event.isComposing) return;
     event.preventDefault();
-    this.#running && event.cancelable ? this.stop() : this.close(); // else the system closes it anyhow
+    this.#running && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
   };
   #submit() {
     if (this.#finds) this.#hits.querySelector("summary")?.focus();
@@ -677,12 +677,12 @@ export class RoamingAsk extends HTMLElement {
     this.#waiting.textContent = question ? fill(this._words.next, { question: plain(question) }) : "";
     this._say(this.#waiting.textContent);
   }
-  /** Follows a link of this site by an anchor on the page, so that a theme can navigate without loading anew. */
+  /** Follow a link of this site with an anchor outside the shadow root, so that themes can navigate instantly. */
   #follow = (event) => {
     const href = event.target.closest("a")?.href;
     if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const inside = new URL(href).origin === location.origin;
-    const goes = this._tell("navigate", { url: href });
+    const goes = this._emit("navigate", { url: href });
     if (inside || !goes) event.preventDefault();
     if (!inside || !goes) return;
     const anchor = el("a", { href, hidden: true });
@@ -695,11 +695,11 @@ export class RoamingAsk extends HTMLElement {
     (urgent ? this.#alert : this.#polite).textContent = text;
   }
 
-  // Where this is
+  // Configuration
 
   get #endpoint() {
-    const given = this.getAttribute("endpoint");
-    return given && new URL(given.replace(/\/?$/, "/"), document.baseURI);
+    const url = this.getAttribute("endpoint");
+    return url && new URL(url.replace(/\/?$/, "/"), document.baseURI);
   }
   get #done() {
     return import(new URL("roaming-done.js", HERE));
@@ -711,19 +711,19 @@ export class RoamingAsk extends HTMLElement {
   get #language() {
     return (this.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
   }
-  /** What the build wrote on the page that is shown now. */
+  /** The data that the build wrote on the current page. */
   get _page() {
-    const given = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
-    const address = this.getAttribute("manifest") || given.manifest || new URL("manifest.json", HERE);
+    const data = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
+    const address = this.getAttribute("manifest") || data.manifest || new URL("manifest.json", HERE);
     const manifest = new URL(address, document.baseURI);
-    return { path: location.pathname, ...given, manifest, base: new URL("../", manifest) };
+    return { path: location.pathname, ...data, manifest, base: new URL("../", manifest) };
   }
-  /** Gives the address that a link may lead to: of this site, of a section, or allowed. Anything else is no link. */
+  /** Return the URL of a link if it is allowed: of this site, of a section, or in `allow-links`. */
   _link = (address) => {
     const { base, site } = this._page;
     if (!URL.canParse(address, base)) return;
     let url = new URL(address, base);
-    if (site && url.href.startsWith(site)) url = new URL(url.href.slice(site.length), base); // a preview, a mirror
+    if (site && url.href.startsWith(site)) url = new URL(url.href.slice(site.length), base); // a preview of the site
     const allowed = [location.origin, ...(this.getAttribute("allow-links") ?? "").split(" ").filter(Boolean)];
     const fits = this.#known.has(address) || allowed.some((one) => `${url.href}/`.startsWith(one.replace(/\/?$/, "/")));
     if (fits && /^https?:$/.test(url.protocol) && !url.username) return url.href;
@@ -734,13 +734,13 @@ export class RoamingAsk extends HTMLElement {
   }
   #post(path, body, signal) {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
-    const given = { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal };
-    return this.fetch(new URL(path, this.#endpoint), given);
+    const url = new URL(path, this.#endpoint);
+    return this.fetch(url, { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal });
   }
 
-  // A turn: question, trail, answer, sources, status, actions
+  // Turns: question, trail, answer, sources, status, actions
 
-  #begun(question) {
+  #newTurn(question) {
     const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], text: "" };
     turn.summary = el("summary", {}, this._words.outline);
     turn.list = el("ul");
@@ -749,9 +749,11 @@ export class RoamingAsk extends HTMLElement {
     turn.sources = el("div");
     turn.state = el("p", { class: "muted", part: "status" });
     turn.actions = el("div", { class: "row", part: "actions" });
-    const given = { class: "turn", part: "turn", "aria-busy": "true" };
     const heading = el("h3", { part: "question", dir: "auto" }, question);
-    turn.article = el("article", given, heading, turn.trail, turn.answer, turn.sources, turn.actions, turn.state);
+    turn.article = el(
+      "article", { class: "turn", part: "turn", "aria-busy": "true" }, heading, turn.trail, turn.answer, turn.sources,
+      turn.actions, turn.state,
+    );
     turn.markdown = new Markdown(turn.answer, {
       link: this._link, words: this._words, cite: (id) => this.#cite(turn, id),
     });
@@ -765,18 +767,18 @@ export class RoamingAsk extends HTMLElement {
   async #answer(question) {
     const words = this._words;
     const turns = this.#turns.map((one) => one.turn).filter(Boolean);
-    const turn = this.#begun(question);
+    const turn = this.#newTurn(question);
     const { signal } = (this.#running = new AbortController());
     const step = (text) => turn.text || this.#step(turn, text);
     const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
     const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
     this.#add(turn);
-    this._say("", true); // the same once more is said once more
+    this._say("", true); // so that the same text is announced again
     step(words.outline);
-    this.#done.catch(() => {}); // on its way, since it may be wanted where the connection is lost
+    this.#done.catch(() => {}); // load it now: later the connection may be lost
     this.#draw();
     turn.article.scrollIntoView();
-    this._tell("ask", { question });
+    this._emit("ask", { question });
     let problem;
     try {
       const response = await this.request({ question, page, lang: this.#language, turns }, signal);
@@ -787,27 +789,27 @@ export class RoamingAsk extends HTMLElement {
     }
     if (!turn.status) problem ??= { code: "lost" };
     late.forEach(clearTimeout);
-    this.stop(); // whatever else would come
+    this.stop(); // ignore the rest of the stream
     this.#running = undefined;
-    if (!this.#turns.includes(turn)) return this.#draw(); // started over
+    if (!this.#turns.includes(turn)) return this.#draw(); // the reader has started over
     const next = this.#next;
-    const asked = joined(question, next);
+    const input = joined(question, next);
     if (next) this.#queue();
     if (problem?.code === "down" && this.mode === "auto") {
       this.#turns.pop().article.remove();
       this.#down = Date.now() + 60_000;
       this._say(words.down, true);
-      return this.prefill(joined(asked, this.#input.value));
+      return this.prefill(joined(input, this.#input.value));
     }
     let failed;
     try {
       failed = this.#finish(turn, problem);
     } catch {
-      turn.status = undefined; // it made no sense
+      turn.status = undefined; // the response was invalid
       failed = this.#finish(turn, { code: "lost" });
     }
     if (failed) {
-      this.#input.value ||= asked;
+      this.#input.value ||= input;
       if (this.shadowRoot.activeElement) this.#input.focus();
     }
     this.#keep();
@@ -819,7 +821,7 @@ export class RoamingAsk extends HTMLElement {
     this._say(plain(text));
   }
 
-  /** Shows one part of the stream; of a turn that was kept, nothing is said nor told. */
+  /** Show one part of the stream. With `live`, announce it and dispatch events; restored turns do neither. */
   #part(turn, part, live) {
     const words = this._words;
     const { type, id, data } = part;
@@ -836,31 +838,31 @@ export class RoamingAsk extends HTMLElement {
     } else if (type === "text-delta" && part.delta) {
       step(words.writing);
       turn.text += part.delta;
-      // Many pieces may come at once, and what grows is made anew each time: so the longer, the less often.
+      // The growing block is rendered again each time, so a longer text is rendered less often.
       if (live) turn.late ??= setTimeout(() => this.#write(turn), 20 + turn.text.length / 50);
     } else if (type === "data-support") turn.support = data;
     else if (type === "data-status") turn.status = data;
     else if (type === "finish") turn.turn = part.messageMetadata?.turn;
     for (const opened of part.output?.opened ?? []) {
-      const section = turn.sections.get(opened); // one that stood open already is not told as read
+      const section = turn.sections.get(opened); // not a section that was open before
       if (section?.state === "open") section.state = "read";
       this.#trace(turn, opened);
     }
-    const [told] = /outline|section|delta/.exec(type) ?? [];
-    if (live && told) this._tell(told, { id, text: part.delta, ...data });
+    const [event] = /outline|section|delta/.exec(type) ?? [];
+    if (live && event) this._emit(event, { id, text: part.delta, ...data });
   }
-  /** Shows the text that has come since; `end` makes sure that nothing is waited for. */
+  /** Render the new text; `end` finishes the last block. */
   #write(turn, end = "") {
     turn.late = clearTimeout(turn.late);
     turn.markdown.push(turn.text.slice(turn.written) + end);
     turn.written = turn.text.length;
     for (const cited of turn.cited) this.#trace(turn, cited);
   }
-  /** Shows a section in the trail, below the titles above it, and gives its citations address and title. */
+  /** Show a section in the trail under its parents' titles, and add URL and title to its citations. */
   #trace(turn, id) {
     const words = this._words;
     const section = turn.sections.get(id);
-    if (!section) return; // of a site that was read whole, sections are told after the text that cites them
+    if (!section) return; // for a small site that was read as a whole, sections arrive after the text that cites them
     turn.trail.hidden = false;
     const above = section.path.slice(0, -1).join(" › ");
     const place = (key, make, into) => {
@@ -868,13 +870,13 @@ export class RoamingAsk extends HTMLElement {
       return turn.places.get(key);
     };
     const group = above ? place(above, () => el("li", {}, el("span", { class: "muted" }, above), el("ul")), turn.list) : turn.list;
-    const made = () => el("li", { part: "trail-item" }, this._anchor(section, section.title), el("span", { class: "muted" }));
-    const row = place(id, made, group.querySelector("ul") ?? group);
+    const make = () => el("li", { part: "trail-item" }, this._anchor(section, section.title), el("span", { class: "muted" }));
+    const row = place(id, make, group.querySelector("ul") ?? group);
     const n = turn.cited.indexOf(id) + 1;
-    const told = [words[section.state === "cited" ? "read" : section.state]];
-    if (section.tokens) told.push(fill(words.tokens, { n: section.tokens }));
-    if (n) told.push(fill(words.cited, { n }));
-    row.lastChild.textContent = ` ${told.join(" · ")}`;
+    const notes = [words[section.state === "cited" ? "read" : section.state]];
+    if (section.tokens) notes.push(fill(words.tokens, { n: section.tokens }));
+    if (n) notes.push(fill(words.cited, { n }));
+    row.lastChild.textContent = ` ${notes.join(" · ")}`;
     const href = n && section.url && this._link(section.url);
     if (href)
       for (const cite of turn.answer.querySelectorAll(".cite:not([href])")) {
@@ -888,7 +890,7 @@ export class RoamingAsk extends HTMLElement {
     return el("sup", {}, el("a", { class: "cite", part: "cite" }, `[${number}]`));
   }
 
-  /** Says how a turn ended, and what can be done now; gives whether its question should be asked again. */
+  /** Show the result of a turn and its actions; return whether the question should be sent again. */
   #finish(turn, problem, live = true) {
     this.#write(turn, "\n\n");
     const words = this._words;
@@ -900,11 +902,11 @@ export class RoamingAsk extends HTMLElement {
     const bad = !is("answered", "partial", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const n = turn.sections.size;
-    const said = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
+    const message = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
     const lists = { sources, nearest: status.nearest, looked: status.looked_at };
     const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
     const items = listed?.map((one) => {
-      const value = turn.cited.indexOf(one.id) + 1; // a citation before it may be of nothing
+      const value = turn.cited.indexOf(one.id) + 1; // skips citations of unknown sections
       return el("li", { value }, this._anchor(one, one.path.join(" › ") || one.title));
     });
     turn.article.ariaBusy = "false";
@@ -913,7 +915,7 @@ export class RoamingAsk extends HTMLElement {
     const counts = { n, all: outline?.sections ?? n, cited: sources.length };
     turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    turn.state.textContent = is("answered") ? "" : said;
+    turn.state.textContent = is("answered") ? "" : message;
     if (!is("answered")) {
       turn.sources.before(turn.state);
       turn.state.className = bad && !is("stopped") ? "alert" : "";
@@ -927,18 +929,18 @@ export class RoamingAsk extends HTMLElement {
         this.#found = question;
         this.prefill(question);
       });
-    const made = { el, fill, post: this.#post.bind(this), send: this.#send };
-    const say = () => live && this._say(said, bad);
-    this.#done.then(({ done }) => done(turn, { sources, said, seconds }, this, made)).catch(() => seconds && say());
-    if (!seconds) say(); // else it is said with the time that is left
+    const helpers = { el, fill, post: this.#post.bind(this), send: this.#send };
+    const say = () => live && this._say(message, bad);
+    this.#done.then(({ done }) => done(turn, { sources, message, seconds }, this, helpers)).catch(() => seconds && say());
+    if (!seconds) say(); // otherwise the remaining time is announced, too
     if (!live) return;
     const failed = problem || is("error");
-    const told = { question, answer: text, sources, status, code: state, retryAfter: seconds };
-    this._tell(seconds ? "ratelimit" : failed ? "error" : "answer", told);
+    const detail = { question, answer: text, sources, status, code: state, retryAfter: seconds };
+    this._emit(seconds ? "ratelimit" : failed ? "error" : "answer", detail);
     return failed;
   }
 
-  // What is kept for the next page
+  // Storage
 
   get #store() {
     return { session: sessionStorage, local: localStorage }[this.getAttribute("persist") ?? "session"];
@@ -950,41 +952,41 @@ export class RoamingAsk extends HTMLElement {
     const turns = this.#turns.map(({ question, parts, code }) => ({ question, parts, code }));
     try {
       this.#store?.setItem(this.#key, JSON.stringify(turns));
-    } catch {} // it is full, or forbidden
+    } catch {} // full or forbidden
   }
   #restore() {
     try {
       for (const { question, parts, code } of JSON.parse(this.#store?.getItem(this.#key) ?? "[]")) {
-        const turn = this.#begun(question);
+        const turn = this.#newTurn(question);
         for (const part of parts) this.#part(turn, part);
         this.#finish(turn, code && { code }, false);
         this.#add(turn);
       }
-    } catch {} // forbidden, or of another version
+    } catch {} // forbidden, or written by another version
   }
 
-  // What is shown while nothing is answered: suggestions, and what the finder lists
+  // Suggestions and search results
 
   #draw() {
     if (!this.#dialog) return;
     const words = this._words;
     const finds = this.#finds;
-    const asked = finds ? this.#found ?? this.#input.value : "";
+    const query = finds ? this.#found ?? this.#input.value : "";
     this.#input.placeholder = this.#input.ariaLabel = finds ? words.findPlaceholder : words.placeholder;
     this.#send.textContent = this.#running ? words.stop : words.send;
     this.#send.hidden = finds;
-    this.#intro.hidden = this.#turns.length || asked.trim();
+    this.#intro.hidden = this.#turns.length || query.trim();
     const suggest = (text) => this.#action(text, () => (finds ? this.prefill(text) : this.ask(text)));
     const suggestions = JSON.parse(this._page.suggestions ?? "[]").slice(0, 4);
     this.#intro.replaceChildren(el("p", {}, finds ? words.findIntro : words.intro), ...suggestions.map(suggest));
-    this.#find(asked);
+    this.#find(query);
   }
-  async #find(asked) {
-    if (!asked && !this.#view) return;
+  async #find(query) {
+    if (!query && !this.#view) return;
     try {
       const { View } = await import(new URL("roaming-find.js", HERE));
       this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
-      await this.#view.list(asked, Date.now() < this.#down && this._words.down);
+      await this.#view.list(query, Date.now() < this.#down && this._words.down);
     } catch {
       this.#hits.textContent = this._words.lost;
     }
@@ -992,6 +994,6 @@ export class RoamingAsk extends HTMLElement {
 }
 
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
-// A page that names this file and nothing else gets the element too.
+// A page that only loads this file gets the element, too.
 if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
   document.body.append(el("roaming-ask"));

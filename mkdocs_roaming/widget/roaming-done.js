@@ -1,5 +1,5 @@
-// What a turn that has ended gets besides its sources, loaded by <roaming-ask> when the first question is asked: what it
-// cost, the actions copy, link and opinion, marks on words that no section supports; or a countdown until one may ask again.
+// Additions to a finished turn: its cost, the actions copy, link and feedback, marks on unsupported words, or a countdown
+// after a rate limit. <roaming-ask> loads this module with the first question.
 
 const ENGLISH = {
   copy: "Copy",
@@ -16,37 +16,37 @@ const ENGLISH = {
 };
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 
-/** Adds them to a turn. `host` is the element, `made` what its module makes things by. */
-export function done(turn, { sources, said, seconds }, host, made) {
+/** Add them to a turn. `host` is the <roaming-ask> element, `helpers` has helpers of its module. */
+export function done(turn, { sources, message, seconds }, host, helpers) {
   const words = { ...ENGLISH, ...host._words };
   const { question, text, support, answer, actions, state, status } = turn;
-  if (seconds) return countDown(turn, said, seconds, host, words, made);
+  if (seconds) return countDown(turn, message, seconds, host, words, helpers);
   if (!text) return;
-  if (!state.textContent) state.textContent = spent(status, words, made);
+  if (!state.textContent) state.textContent = spent(status, words, helpers);
   const address = () => new URL(`?ask=${encodeURIComponent(question)}`, location.href).href;
   const wanted = turn.turn && (host.getAttribute("feedback") ?? "off") !== "off";
   actions.prepend(
-    copier(words.copy, () => asText(turn, sources), host, made),
-    copier(words.link, address, host, made),
-    ...(wanted ? opinions(turn, host, words, made) : []),
+    copier(words.copy, () => asText(turn, sources), host, helpers),
+    copier(words.link, address, host, helpers),
+    ...(wanted ? opinions(turn, host, words, helpers) : []),
   );
   const marks = support?.sentences.flatMap((sentence) => sentence.marks) ?? [];
-  if (marks.length) mark(answer, text.replace(CITATION, ""), marks, words, made);
+  if (marks.length) mark(answer, text.replace(CITATION, ""), marks, words, helpers);
 }
 
-/** Gives what an answer cost. */
+/** Return the model, the tokens and the cost of an answer. */
 function spent({ model, tokens_read: n, cost, currency }, { tokens }, { fill }) {
   return [model, n && fill(tokens, { n }), cost > 0 && `${Number(cost).toPrecision(2)} ${currency}`].filter(Boolean).join(" · ");
 }
 
-/** Counts until one may ask again; until then nothing can be sent. */
-function countDown({ state, actions }, said, seconds, host, { wait, now }, { fill, send }) {
+/** Count down and disable sending until the next question is allowed. */
+function countDown({ state, actions }, message, seconds, host, { wait, now }, { fill, send }) {
   const end = Date.now() + seconds * 1000;
   const tick = () => {
     const left = Math.ceil((end - Date.now()) / 1000);
     const [size, unit] = left > 5400 ? [3600, "h"] : left > 90 ? [60, "min"] : [1, "s"];
     const n = `${Math.ceil(left / size)} ${unit}`;
-    state.textContent = `${said} ${left > 0 ? fill(wait, { n }) : now}`;
+    state.textContent = `${message} ${left > 0 ? fill(wait, { n }) : now}`;
     for (const button of [send, actions.lastChild]) button.disabled = left > 0;
     if (left > 0) setTimeout(tick, 1000);
     else host._say(now);
@@ -55,7 +55,7 @@ function countDown({ state, actions }, said, seconds, host, { wait, now }, { fil
   host._say(state.textContent, true);
 }
 
-/** Makes a button that copies; nothing where there is no clipboard, since there is none without a secure context. */
+/** Create a copy button; nothing without a secure context, where there is no clipboard. */
 export function copier(label, what, host, { el }) {
   if (!navigator.clipboard) return "";
   const { copied } = { ...ENGLISH, ...host._words };
@@ -63,7 +63,7 @@ export function copier(label, what, host, { el }) {
     try {
       await navigator.clipboard.writeText(what());
     } catch {
-      return; // forbidden: it does not say that it has
+      return; // forbidden: do not show "Copied"
     }
     button.textContent = copied;
     host._say(copied);
@@ -72,20 +72,20 @@ export function copier(label, what, host, { el }) {
   return button;
 }
 
-/** Gives an answer with its sources as Markdown that stands alone. */
+/** Return an answer with its sources as Markdown. */
 function asText({ text, cited }, sources) {
   const numbered = text.replace(CITATION, (all, id) => `[${cited.indexOf(id) + 1}]`);
   const listed = sources.map(({ id, path, url }) => `[${cited.indexOf(id) + 1}] ${path.join(" › ")}: ${url}`);
   return [numbered, "", ...listed, ""].join("\n");
 }
 
-/** Makes two buttons, in words, since not every reader has a font with thumbs; an opinion is sent with the signed turn and nothing else. */
+/** Create two feedback buttons. They have words because not all fonts have thumbs; only the signed turn is sent with them. */
 function opinions({ question, turn }, host, words, { el, post }) {
   const opinion = (label, helpful) => {
     const onclick = () => {
       for (const each of buttons) each.disabled = true;
       button.ariaPressed = "true";
-      host._tell("feedback", { question, helpful });
+      host._emit("feedback", { question, helpful });
       post("v1/feedback", { turn, helpful }).catch(() => {});
       host._say(words.thanks);
     };
@@ -96,12 +96,12 @@ function opinions({ question, turn }, host, words, { el, post }) {
   return buttons;
 }
 
-/** Underlines what no section supports: spans count in the answer's Markdown without its citations. */
+/** Underline unsupported words. Their offsets are those of the answer's Markdown without citations. */
 function mark(answer, source, marks, words, { el, fill }) {
   const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
   let at = 0;
-  // What is shown is the source without its signs: so each character (a half of one too, since
-  // spans count as JavaScript does) is found again from where the last one stood.
+  // The rendered text is the source without its markup, so each UTF-16 code unit is searched from the position of the
+  // previous one.
   while (walker.nextNode()) {
     const node = walker.currentNode;
     if (node.parentNode.closest(".cite, mark")) continue;
@@ -116,7 +116,7 @@ function mark(answer, source, marks, words, { el, fill }) {
     const rest = text.splitText(places.filter(inside).length);
     at = places[places.findLastIndex(inside)] + 1;
     const label = words[marked.kind === "polarity" ? "opposite" : "unsupported"];
-    text.replaceWith(el("mark", { title: label }, text.data, el("span", { class: "said" }, ` (${label})`)));
+    text.replaceWith(el("mark", { title: label }, text.data, el("span", { class: "sr" }, ` (${label})`)));
     walker.currentNode = rest.previousSibling.lastChild.firstChild;
   }
   answer.append(el("p", { class: "muted" }, fill(words.legend, { n: marks.length })));

@@ -1,11 +1,11 @@
-// Finds sections in the reader's own browser, from the published manifest: what <roaming-ask> loads where no endpoint
-// answers, or where it is down.
+// Search of sections in the browser, from the published manifest. <roaming-ask> loads it if there is no endpoint, or if
+// the endpoint fails.
 
 import { copier } from "./roaming-done.js";
 
 // --------------------------------------------------------------------------------------------------------------- Words
-// Terms as the search of the docs makes them, so that a section is found here by what finds it there. English words are
-// stemmed; words of other languages are compared by how they begin.
+// The tokenizer of the Python package, so that both searches find the same sections. English words are stemmed; words of
+// other languages are compared by their prefix.
 
 const SPACELESS =
   "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff" +
@@ -42,7 +42,7 @@ const STOP =
 
 const ascii = (text) => /^[\0-\x7f]*$/.test(text);
 
-/** Gives a text without case, accents and compatibility forms. */
+/** Return a text without case, accents and compatibility forms. */
 function fold(text) {
   if (ascii(text)) return text.toLowerCase();
   const folded = Array.from(text.normalize("NFKC"), (character) => {
@@ -54,7 +54,7 @@ function fold(text) {
 }
 
 const IRREGULAR = {
-  __proto__: null, // "constructor" is a word like others
+  __proto__: null, // otherwise "constructor" would be inherited
   skis: "ski", skies: "sky", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
   ...Object.fromEntries("andes atlas bias cosmos howe news sky".split(" ").map((word) => [word, word])),
 };
@@ -69,7 +69,7 @@ const SECOND = endings(
 const THIRD = endings("tional>tion ational>ate alize>al icate|iciti|ical>ic ful|ness|ative>");
 const FOURTH = endings("al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|ism|ate|iti|ous|ive|ize|ion>");
 
-/** Gives the stem of an English word: Snowball's. */
+/** Return the stem of an English word by the Snowball algorithm. */
 function english(word) {
   if (IRREGULAR[word]) return IRREGULAR[word];
   if (word.length < 3) return word;
@@ -121,7 +121,7 @@ function stem(word, code) {
   return known && folded.length > 2 && folded.length <= 40 && !/[\d.+#$@_-]/.test(folded) ? english(folded) : folded;
 }
 
-/** Reads one word: the terms it leaves, and the runs of terms any of which finds it. */
+/** Parse one word: its terms for the index, and the runs of terms that match it. */
 function read(run, code) {
   let word = run.replace(/’/g, "'");
   word = word.replace(code === "fr" ? /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
@@ -147,19 +147,19 @@ function read(run, code) {
     return upto.map((count) => numbers.slice(0, count).join("."));
   });
   const parts = single ? terms.slice(-1) : terms;
-  let [whole, begun, count] = ["", 0, 0];
+  let [whole, start, count] = ["", 0, 0];
   const inner = [];
   for (const [gap, piece] of pieces) {
     const folded = fold(piece);
     if (gap && whole) {
-      if (count > 1) inner.push(whole.slice(begun));
+      if (count > 1) inner.push(whole.slice(start));
       if (gap !== "," && /\d$/.test(whole) && /^\d/.test(folded)) whole += gap === "." ? "." : "_";
-      [begun, count] = [whole.length, 0];
+      [start, count] = [whole.length, 0];
     }
     whole += folded;
     count++;
   }
-  if (count > 1 && begun) inner.push(whole.slice(begun));
+  if (count > 1 && start) inner.push(whole.slice(start));
   whole = (single ? sign : "") + whole.slice(0, 100) + (/\p{L}$/u.test(whole) ? end : "");
   const stemmed = stem(whole, code);
   if (!simple || !terms.includes(stemmed)) terms = [...terms, ...inner, ...(terms.at(-1) === whole ? [] : [whole])];
@@ -168,14 +168,14 @@ function read(run, code) {
 }
 const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
 const stopWords = { __proto__: null, en: STOP.split(" ") };
-/** Adds the words of a language that say little about a question. */
+/** Add the stop words of a language. */
 export const addStopWords = (code, text) => (stopWords[code] ??= text.split(" "));
 function isStop(word, code) {
   if (code === "ja" && /^[\u3041-\u309f]+$/.test(word)) return !/^(?:ない|なく|なし|せん|ずに)$/.test(word);
   return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word) ?? false;
 }
 
-const memory = new Map(); // the same words come again and again
+const memory = new Map(); // words that were parsed before
 function words(text, language = "en") {
   const code = language.toLowerCase().split(/[-_]/)[0];
   if (!ascii(text)) text = text.replace(/[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]/g, "").normalize("NFKC").replace(/ʼ/g, "'");
@@ -194,9 +194,9 @@ const pairs = (characters, code) =>
     return { text: pair, whole: pair, parts: [pair], terms: last ? [pair, characters.at(-1)] : [pair], runs: [[pair]], stop: isStop(pair, code), prefix };
   });
 
-/** Gives the terms of a text, in its order. */
+/** Return the terms of a text in order. */
 export const terms = (text, language) => words(text, language).flatMap((word) => word.terms);
-/** Gives each distinct word of a question once. */
+/** Return the distinct words of a query. */
 export const query = (text, language) => {
   const seen = new Set();
   const first = ({ runs }) => !seen.has(`${runs[0]}`) && seen.add(`${runs[0]}`);
@@ -231,7 +231,7 @@ export class Finder {
     }
     this.indexed = 0;
   }
-  /** Indexes for some milliseconds; gives whether all is done. */
+  /** Index sections for some milliseconds; return whether all are indexed. */
   index(milliseconds = 8) {
     const until = performance.now() + milliseconds;
     for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
@@ -248,15 +248,15 @@ export class Finder {
     }
     return this.indexed === this.sections.length;
   }
-  /** Gives the sections that fit, best first. The last word may be unfinished. */
+  /** Return the matching sections, best first. The last word may be incomplete. */
   find(text) {
     const scores = new Map();
-    let asked = query(text.slice(0, 1000), this.language);
-    if (!asked.every((word) => word.stop)) asked = asked.filter((word) => !word.stop);
-    for (const [at, word] of asked.entries()) {
-      const found = new Map(); // where, and how well
+    let wanted = query(text.slice(0, 1000), this.language);
+    if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
+    for (const [at, word] of wanted.entries()) {
+      const found = new Map(); // share by position in the index
       for (const run of word.runs) for (const spot of this.spots(run)) found.set(spot, 1);
-      const growing = at === asked.length - 1 && /[^\s]$/.test(text);
+      const growing = at === wanted.length - 1 && /[^\s]$/.test(text);
       if (word.prefix || growing || this.language.slice(0, 2) !== "en")
         for (const [term, spots] of this.postings)
           if (alike(word.whole, term, growing || word.prefix)) for (const spot of spots) if (!found.has(spot)) found.set(spot, 0.4);
@@ -270,8 +270,8 @@ export class Finder {
     }
     const ranked = [...scores].map(([section, [sum, count]]) => {
       const title = this.fields[section][0];
-      const entire = title.filter((term) => asked.some((word) => word.terms.includes(term))).length / (title.length || 1);
-      return [section, sum * (1 + 0.4 * entire) * (count / asked.length)];
+      const entire = title.filter((term) => wanted.some((word) => word.terms.includes(term))).length / (title.length || 1);
+      return [section, sum * (1 + 0.4 * entire) * (count / wanted.length)];
     });
     return ranked.sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([section]) => this.sections[section]);
   }
@@ -284,7 +284,7 @@ export class Finder {
     });
   }
 }
-/** Tells whether a term may be a form of a word, or begins with it. */
+/** Return whether a term may be an inflection of a word, or begins with it. */
 function alike(word, term, growing) {
   if (term.startsWith(word)) return growing || (word.length > 3 && term.length - word.length < 4);
   if (growing || term.slice(0, 4) !== word.slice(0, 4)) return false;
@@ -293,7 +293,7 @@ function alike(word, term, growing) {
   return same > 3 && word.length - same < 5 && term.length - same < 4;
 }
 
-// ----------------------------------------------------------------------------------------------------------- What shows
+// ---------------------------------------------------------------------------------------------------------------- View
 
 const ENGLISH = {
   results: "{n} section found|{n} sections found",
@@ -321,13 +321,13 @@ const STYLE = `
 .hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
 `;
 
-/** Lists in `into` the sections that fit what is typed. `host` is the element, `made` what its module makes things by. */
+/** Shows search results in `into`. `host` is the <roaming-ask> element, `helpers` has helpers of its module. */
 export class View {
-  #library; // the manifest that is loaded, and its finder
+  #library; // the loaded manifest and its finder
   #latest;
   #counting;
-  constructor(host, into, made) {
-    Object.assign(this, { host, into }, made);
+  constructor(host, into, helpers) {
+    Object.assign(this, { host, into }, helpers);
     into.className = "found";
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
@@ -336,7 +336,7 @@ export class View {
   get words() {
     return { ...ENGLISH, ...this.host._words };
   }
-  /** Lists; what was typed meanwhile wins. */
+  /** Show the results for a query, unless a newer query has arrived in between. */
   async list(question, notice) {
     const { el, fill, words } = this;
     const latest = (this.#latest = {});
@@ -356,23 +356,23 @@ export class View {
     const count = library.finder.sections.length;
     if (count > MOST) return this.into.replaceChildren(note(fill(words.many, { n: count })));
     const found = library.finder.find(question);
-    const told = found.length ? fill(words.results, { n: found.length }) : words.none;
+    const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     this.into.replaceChildren(
       ...(notice ? [el("p", { class: "alert", part: "error" }, notice)] : []),
-      note(told),
+      note(message),
       ...found.slice(0, MOST_SHOWN).map((section) => this.#hit(section)),
       el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host, this)),
     );
-    this.#counting = setTimeout(() => this.host._say(told), 600); // when typing has paused
+    this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
   }
-  /** Loads the manifest of the page that is shown, and indexes it bit by bit, so that typing never waits. */
+  /** Load the manifest of the current page, and index it in slices that do not block typing. */
   async #load() {
     const address = this.host._page.manifest.href;
     if (this.#library?.address !== address) {
       const manifest = await (await this.host.fetch(address)).json();
       if (manifest.version > 1) throw new Error(`a manifest of version ${manifest.version}`);
       this.#library = { address, manifest, finder: new Finder(manifest) };
-      this.host._tell("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
+      this.host._emit("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
     }
     const { finder } = this.#library;
     if (finder.sections.length <= MOST) while (!finder.index()) await new Promise((next) => setTimeout(next));
@@ -390,13 +390,13 @@ export class View {
     const body = el("div", { class: "open answer" });
     const read = async (event) => {
       if (!event.target.open || body.firstChild) return;
-      host._tell("section", { id, title, path, url, tokens, state: "open" });
+      host._emit("section", { id, title, path, url, tokens, state: "open" });
       body.append(words.loading);
       const text = await this.#text(section).catch(() => words.unread);
       body.replaceChildren();
       new this.Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
       body.append(el("p", {}, host._anchor({ url }, words.page)));
-      host._tell("section", { id, title, path, url, tokens, state: "read" });
+      host._emit("section", { id, title, path, url, tokens, state: "read" });
     };
     const muted = (text) => el("span", { class: "muted" }, text);
     return el(
@@ -406,34 +406,34 @@ export class View {
       body,
     );
   }
-  /** Reads a section with its subsections: from its own file where that holds them all, else out of its page. */
+  /** Load a section with its subsections: from its own file if that contains all of them, else from its page. */
   async #text(section) {
     const { page, start, level } = section;
     const after = page.sections.find((other) => other.start > start && other.level <= level);
     const bytes = (await this.#file(section, after)) ?? (await this.#page(page)).slice(start, after?.start);
     return new TextDecoder().decode(bytes).replace(/^#.*\n/, "");
   }
-  /** Gives the section's slice out of its file, if there is one and each part of it is what the manifest tells of. */
+  /** Return the text from the section's file, if there is one and all digests match the manifest. */
   async #file({ id, page, start }, after) {
     if (this.#library.fileless || !globalThis.crypto?.subtle) return;
     const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host._page.base));
-    this.#library.fileless = response.status === 404; // then the site has none of them
+    this.#library.fileless = response.status === 404; // then the site has no section files at all
     if (!response.ok) return;
     const file = new Uint8Array(await response.arrayBuffer());
-    const text = file.slice(file.findIndex((byte, at) => byte === 10 && file[at + 1] === 10) + 2); // below its breadcrumb
+    const text = file.slice(file.findIndex((byte, at) => byte === 10 && file[at + 1] === 10) + 2); // after the breadcrumb
     const end = after?.start ?? page.sections.at(-1).end;
     for (const part of page.sections.filter((one) => one.start >= start && one.end <= end))
       if (!(await sha256(text.slice(part.start - start, part.end - start))).startsWith(part.digest)) return;
     return text.slice(0, end - start);
   }
-  /** Gives a page's Markdown, which has to be what the manifest tells of. */
+  /** Return a page's Markdown if its digest matches the manifest. */
   async #page(page) {
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
       const response = await this.host.fetch(new URL(encoded(page.markdown) + fresh, this.host._page.base));
       const bytes = response.ok && (await response.arrayBuffer());
       if (bytes && (await fits(bytes, page))) return bytes;
     }
-    throw new Error(`${page.markdown} is not the one of the manifest`);
+    throw new Error(`${page.markdown} does not match the manifest`);
   }
   #prompt(question, found) {
     const { site } = this.#library.manifest;
@@ -443,9 +443,9 @@ export class View {
   }
 }
 
-/** Gives a path of the manifest, which is no address, as one: it stays below the site, whatever signs are in it. */
+/** Encode a path of the manifest as a relative URL that stays below the site. */
 const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
-/** Tells whether a page's Markdown has its digest; without a secure context there is none, and its length has to do. */
+/** Return whether a page's Markdown has the right digest; without a secure context only its length is compared. */
 async function fits(bytes, page) {
   return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}` === page.digest : bytes.byteLength === page.bytes;
 }

@@ -85,7 +85,7 @@ def misplaced(page: Page) -> list[str]:
             const wrong = [];
             if (edge.left < 0 || edge.right > innerWidth + 0.5) wrong.push("panel: out of sight");
             for (const one of panel.querySelectorAll("*:not(.resize)")) {
-                if (!one.checkVisibility() || one.closest(".said")) continue;
+                if (!one.checkVisibility() || one.closest(".sr")) continue;
                 const name = `${one.localName}.${one.className} ${one.textContent.slice(0, 30)}`;
                 const box = one.getBoundingClientRect();
                 const scrolled = one.parentElement.closest("pre, .wide");
