@@ -284,7 +284,8 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if target.startswith((text[:3], "mailto:")):
         raw = element_text(element).strip()
         short = format_autolink(target, raw) if text == escape_text(raw, brackets=True) else None
-    escape_exclamation_mark(pieces)
+    if pieces and pieces[-1][-1:] == "!":
+        escape_exclamation_mark(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")
@@ -298,7 +299,7 @@ def escape_exclamation_mark(pieces: list[str]) -> None:
 
 def is_script_url(href: str) -> bool:
     """Return whether a URL runs a script or contains data instead of leading to a page."""
-    return _SCRIPT_URL.match(href) is not None
+    return ":" in href and _SCRIPT_URL.match(href) is not None
 
 
 def _is_permalink(element: Element) -> bool:
