@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import jsonschema
 import pytest
-from msgspec.structs import replace
+from manifests import API, GUIDE, URL, build
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, PublishedPage, build_manifest, sort_by_nav
 from mkdocs_roaming.manifest.io import (
     compute_manifest_digest,
     dump_manifest,
@@ -19,39 +18,7 @@ from mkdocs_roaming.manifest.io import (
     validate_manifest,
     with_digest,
 )
-from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
-from mkdocs_roaming.manifest.sections import hash_id, split_sections
-
-URL = "https://docs.example/p/"
-GUIDE = (
-    "# Guide\n\nHow to begin.\n\n## Install\n\nRun the installer with `--quiet`.\n\n## Remove\n\nDelete the folder.\n"
-)
-API = "# API\n\nSee [install](https://docs.example/p/guide/index.md#install).\n\n## Ports\n\nIt listens on 8124.\n"
-
-
-def build(
-    pages: dict[str, str],
-    nav: tuple[NavItem, ...] = (),
-    previous: PreviousSite | None = None,
-    warned: list[str] | None = None,
-) -> Manifest:
-    written = [
-        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path))
-        for path, text in pages.items()
-    ]
-    warn = (lambda message: None) if warned is None else warned.append
-    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
-
-
-def make_previous(manifest: Manifest, pages: dict[str, str]) -> PreviousSite:
-    return PreviousSite(
-        manifest, lambda page, section: pages[page.path].encode()[section.start : section.end].decode("utf-8")
-    )
-
-
-def ids_by_title(manifest: Manifest) -> dict[str, str]:
-    return {section.title: section.id for section in manifest.sections()}
+from mkdocs_roaming.manifest.models import NavItem
 
 
 def test_load_manifest_returns_dumped_manifest() -> None:
@@ -213,127 +180,3 @@ def test_validate_manifest_agrees_with_published_schema() -> None:
             fault for fault in validate_manifest(json.dumps(data)) if not fault.startswith("digest: does not match")
         ]
         assert bool(faults) is not validator.is_valid(data), (path, value, faults)
-
-
-def test_links_between_sections_are_ids() -> None:
-    manifest = build({"guide/": GUIDE, "api/": API})
-    links = next(section.links for section in manifest.sections() if section.title == "API")
-    assert links == (ids_by_title(manifest)["Install"],)
-
-
-def test_nav_contains_groups_links_and_unlisted_pages() -> None:
-    nav = (
-        NavItem("Start", children=(NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))),
-        NavItem("Empty", children=(NavItem("Gone", "gone/"),)),
-    )
-    manifest = build({"guide/": GUIDE, "api/": API}, nav)
-    start, more = manifest.nav
-    assert (start.id, [child.title for child in start.children]) == (hash_id("nav:Start"), ["Guide", "Forum"])
-    assert start.children[1].url == "https://f.example/"
-    assert (more.title, [child.page for child in more.children]) == (MORE_GROUP, ["api/"])
-
-
-def test_sort_by_nav_puts_unlisted_pages_last() -> None:
-    site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
-    pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
-    assert [page.path for page in sort_by_nav(site, pages)] == ["b/", "a/", "c/"]
-
-
-def test_renamed_heading_keeps_its_id_as_alias() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    new = build({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Set up"
-
-
-def test_rewritten_section_is_matched_by_its_words() -> None:
-    text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
-    old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
-    first = build(old)
-    new = build({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Set up"
-
-
-def test_moved_page_inherits_aliases() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    moved = {"start/": GUIDE}
-    second = build(moved, previous=make_previous(first, old))
-    third_pages = {"begin/": GUIDE}
-    third = build(third_pages, previous=make_previous(second, moved))
-    for manifest in (second, third):
-        place = SectionIndex(manifest).get(ids_by_title(first)["Remove"])
-        assert place is not None
-        assert place.section.title == "Remove"
-
-
-def test_heading_that_becomes_repeated_keeps_its_id_as_alias() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    new = build({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.position == 1
-
-
-def test_alias_that_is_the_id_of_another_section_is_dropped_with_a_warning() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
-    second = build(renamed, previous=make_previous(first, old))
-    warned: list[str] = []
-    both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
-    third = build(both, previous=make_previous(second, renamed), warned=warned)
-    place = SectionIndex(third).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Install"
-    assert len(warned) == 1
-    assert ids_by_title(first)["Install"] in warned[0]
-
-
-def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
-    manifest = build({"guide/": GUIDE, "api/": API})
-    page = replace(manifest.pages[0], source="guide.md")
-    page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
-    places = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
-    wanted = ids_by_title(manifest)["Install"]
-    for address in (wanted, "guide/#install", "/guide#install", "guide.md#install", f"{URL}guide/#install"):
-        found = places.resolve(address)
-        assert found is not None, address
-        assert found.id == wanted
-    assert places.resolve("guide/#nowhere") is None
-    assert places.resolve("https://elsewhere.example/guide/") is None
-
-
-def test_resolve_uses_github_slugs_without_html() -> None:
-    places = SectionIndex(build({"guide/": GUIDE}))
-    found = places.resolve("guide/#install")
-    assert found is not None
-    assert found.section.title == "Install"
-
-
-def test_breadcrumb_of_foreign_manifest_is_safe_on_a_line() -> None:
-    made_well = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
-    (page,), (start,) = made_well.pages, made_well.nav
-    sections = tuple(replace(entry, title=f"{entry.title}\u202e\n") for entry in page.sections)
-    turned = replace(page, title="\u2067Guide\x1b", sections=sections)
-    places = SectionIndex(replace(made_well, pages=(turned,), nav=(replace(start, title="Sta\u2029rt"),)))
-    place = places.get(ids_by_title(made_well)["Install"])
-    assert place is not None
-    assert places.breadcrumb(place) == ("Sta rt", "Guide", "Install")
-
-
-def test_breadcrumb_and_neighbours_follow_nav_and_page() -> None:
-    manifest = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
-    places = SectionIndex(manifest)
-    place = places.resolve(ids_by_title(manifest)["Install"])
-    assert place is not None
-    assert places.breadcrumb(place) == ("Start", "Guide", "Install")
-    first, behind = places.neighbours(place)
-    assert first is None
-    assert behind is not None
-    assert behind.section.title == "Remove"

@@ -1,0 +1,31 @@
+"""Manifests of small sites for the tests of `mkdocs_roaming.manifest`."""
+
+from __future__ import annotations
+
+from mkdocs_roaming.manifest.builder import PreviousSite, PublishedPage, build_manifest
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.sections import split_sections
+
+URL = "https://docs.example/p/"
+GUIDE = (
+    "# Guide\n\nHow to begin.\n\n## Install\n\nRun the installer with `--quiet`.\n\n## Remove\n\nDelete the folder.\n"
+)
+API = "# API\n\nSee [install](https://docs.example/p/guide/index.md#install).\n\n## Ports\n\nIt listens on 8124.\n"
+
+
+def build(
+    pages: dict[str, str],
+    nav: tuple[NavItem, ...] = (),
+    previous: PreviousSite | None = None,
+    warned: list[str] | None = None,
+) -> Manifest:
+    written = [
+        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path))
+        for path, text in pages.items()
+    ]
+    warn = (lambda message: None) if warned is None else warned.append
+    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
+
+
+def ids_by_title(manifest: Manifest) -> dict[str, str]:
+    return {section.title: section.id for section in manifest.sections()}

@@ -1,0 +1,96 @@
+"""The manifest of a build: links, nav and aliases."""
+
+from __future__ import annotations
+
+from manifests import API, GUIDE, URL, build, ids_by_title
+
+from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, sort_by_nav
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.sections import hash_id
+
+
+def make_previous(manifest: Manifest, pages: dict[str, str]) -> PreviousSite:
+    return PreviousSite(
+        manifest, lambda page, section: pages[page.path].encode()[section.start : section.end].decode("utf-8")
+    )
+
+
+def test_links_between_sections_are_ids() -> None:
+    manifest = build({"guide/": GUIDE, "api/": API})
+    links = next(section.links for section in manifest.sections() if section.title == "API")
+    assert links == (ids_by_title(manifest)["Install"],)
+
+
+def test_nav_contains_groups_links_and_unlisted_pages() -> None:
+    nav = (
+        NavItem("Start", children=(NavItem("Guide", "guide/"), NavItem("Forum", url="https://f.example/"))),
+        NavItem("Empty", children=(NavItem("Gone", "gone/"),)),
+    )
+    manifest = build({"guide/": GUIDE, "api/": API}, nav)
+    start, more = manifest.nav
+    assert (start.id, [child.title for child in start.children]) == (hash_id("nav:Start"), ["Guide", "Forum"])
+    assert start.children[1].url == "https://f.example/"
+    assert (more.title, [child.page for child in more.children]) == (MORE_GROUP, ["api/"])
+
+
+def test_sort_by_nav_puts_unlisted_pages_last() -> None:
+    site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
+    pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
+    assert [page.path for page in sort_by_nav(site, pages)] == ["b/", "a/", "c/"]
+
+
+def test_renamed_heading_keeps_its_id_as_alias() -> None:
+    old = {"guide/": GUIDE}
+    first = build(old)
+    new = build({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_rewritten_section_is_matched_by_its_words() -> None:
+    text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
+    old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
+    first = build(old)
+    new = build({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Set up"
+
+
+def test_moved_page_inherits_aliases() -> None:
+    old = {"guide/": GUIDE}
+    first = build(old)
+    moved = {"start/": GUIDE}
+    second = build(moved, previous=make_previous(first, old))
+    third_pages = {"begin/": GUIDE}
+    third = build(third_pages, previous=make_previous(second, moved))
+    for manifest in (second, third):
+        place = SectionIndex(manifest).get(ids_by_title(first)["Remove"])
+        assert place is not None
+        assert place.section.title == "Remove"
+
+
+def test_heading_that_becomes_repeated_keeps_its_id_as_alias() -> None:
+    old = {"guide/": GUIDE}
+    first = build(old)
+    new = build({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=make_previous(first, old))
+    place = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert place is not None
+    assert place.position == 1
+
+
+def test_alias_that_is_the_id_of_another_section_is_dropped_with_a_warning() -> None:
+    old = {"guide/": GUIDE}
+    first = build(old)
+    renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
+    second = build(renamed, previous=make_previous(first, old))
+    warned: list[str] = []
+    both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
+    third = build(both, previous=make_previous(second, renamed), warned=warned)
+    place = SectionIndex(third).get(ids_by_title(first)["Install"])
+    assert place is not None
+    assert place.section.title == "Install"
+    assert len(warned) == 1
+    assert ids_by_title(first)["Install"] in warned[0]
