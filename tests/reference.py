@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -14,6 +16,13 @@ from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.models.base import Usage
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import render_schema
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "mkdocs_roaming": ROOT / "mkdocs_roaming",
+    "roaming_crawler": ROOT / "crawler/roaming_crawler",
+    "roaming_fleet": ROOT / "crawler/roaming_fleet",
+}
 
 
 def load_commands() -> dict[str, click.Command]:
@@ -60,10 +69,36 @@ def manifest_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def modules_page() -> str:
+    """Return all modules with the summary line of their docstrings."""
+    parts = [
+        "# Modules",
+        "Every module with its task. The [architecture page](../explanation/architecture.md) explains how they work together.",
+    ]
+    for package, folder in PACKAGES.items():
+        parts.append(f"## {package}\n\n{_summary(folder / '__init__.py')}")
+        for directory in sorted({file.parent for file in folder.rglob("*.py")}):
+            files = [file for file in sorted(directory.glob("*.py")) if not file.name.startswith("__")]
+            rows = [f"| `{file.stem}` | {_summary(file)} |" for file in files]
+            table = "\n".join(["| module | task |", "| --- | --- |", *rows])
+            if directory != folder:
+                name = ".".join(directory.relative_to(folder.parent).parts)
+                parts.append(f"### {name}\n\n{_summary(directory / '__init__.py')}")
+            if rows:
+                parts.append(table)
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(file: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/commands.md": commands_page,
     "docs/reference/events.md": events_page,
     "docs/reference/manifest.md": manifest_page,
+    "docs/contributing/modules.md": modules_page,
 }
 
 
