@@ -58,4 +58,7 @@ def load_entry_points(group: str) -> dict[str, Any]:
 
 @cache
 def _entry_points(group: str) -> dict[str, metadata.EntryPoint]:
-    return {found.name: found for found in metadata.entry_points(group=group)}
+    entry_points: dict[str, metadata.EntryPoint] = {}
+    for found in metadata.entry_points(group=group):
+        entry_points.setdefault(found.name, found)  # of two with the same name, the first on sys.path
+    return entry_points

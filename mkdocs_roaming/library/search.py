@@ -82,13 +82,13 @@ class Weights:
     """Share that is added for a title all of whose words are in the query."""
     coverage_penalty: float = 0.5
     """Share that is taken off a section with none of the words, and less for each word that it has."""
-    chatty: float = 0.4
+    filler: float = 0.4
     """Share of a filler word, such as *want* and *often*."""
-    guess: float = 0.7
+    fuzzy: float = 0.7
     """Share of terms that are similar to a word that the site never uses."""
     synonym: float = 0.2
     """Share of synonyms; see `_synonym_share`."""
-    history: float = 0.65
+    changelog: float = 0.65
     """Share of a change log's sections, unless the query is about changes."""
 
 
@@ -214,7 +214,7 @@ class Search:
                 scores[row] *= 1 + weights.full_title_bonus * (count / index.title_lengths[row])
         if not asks_about_changes(words):
             for row in scores.keys() & index.changelog_rows:
-                scores[row] *= weights.history
+                scores[row] *= weights.changelog
         return scores
 
     def _get_index(self) -> Index:
@@ -228,12 +228,12 @@ class Search:
     def _find_word_uncached(self, word: Word) -> PostingMatches:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
         index, weights = self._get_index(), self.weights
-        weight = weights.chatty if word.text.lower() in load_words("en", "search.filler_words") else 1.0
+        weight = weights.filler if word.text.lower() in load_words("en", "search.filler_words") else 1.0
         exact = index.postings.find([run for run in word.runs if run], prefix=word.prefix)
         matches = [(exact, weight)]
         if not len(exact.groups):
-            similar = [] if word.prefix or not weights.guess else index.similar_terms(word.parts[-1])
-            matches = [(index.postings.find([(term,) for term in similar]), weight * weights.guess)]
+            similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
+            matches = [(index.postings.find([(term,) for term in similar]), weight * weights.fuzzy)]
         if weights.synonym and len(word.parts) == 1:
             stems = find_stem_synonyms(word.parts[0], self._language)
             synonyms = index.postings.find([(stem,) for stem in stems])
