@@ -63,6 +63,7 @@ class ModelError(RoamingError):
     def __init__(
         self, message: str, *, retryable: bool = False, retry_after: float | None = None, unbilled: bool = False
     ) -> None:
+        """Set the message and what is known about a retry."""
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after

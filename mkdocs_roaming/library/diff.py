@@ -1,7 +1,7 @@
 """Compare two versions of a site: pages and sections that were added, changed, renamed, moved or removed.
 
-A section is the same as long as its id exists, itself or as an alias. Sections whose ids are gone are recognized by their
-text, as in a build that knows the previous one.
+A section is the same as long as its id exists, itself or as an alias. Sections whose ids are gone are recognized by
+their text, as in a build that knows the previous one.
 """
 
 from __future__ import annotations

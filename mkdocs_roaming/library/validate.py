@@ -33,6 +33,7 @@ class ValidationReport:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
+        """Return a summary in one line."""
         faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
         broken = "1 broken link" if len(self.notes) == 1 else f"{len(self.notes)} broken links"
         notes = f", {broken} on the site itself" if self.notes else ""

@@ -327,9 +327,8 @@ def find_aliases(
             continue
         for alias in (*section.aliases, *(() if successor == id_ else (id_,))):
             if alias in current:
-                warn(
-                    f"old id {alias} of section “{section.title}” is now the id of another section; the alias is dropped"
-                )
+                where = f"section “{section.title}”"
+                warn(f"old id {alias} of {where} is now the id of another section; the alias is dropped")
             else:
                 aliases.setdefault(successor, []).append(alias)
     return {id_: tuple(dict.fromkeys(found)) for id_, found in aliases.items()}

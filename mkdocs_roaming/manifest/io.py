@@ -1,8 +1,8 @@
 """Read, write and validate manifests, and generate their JSON Schema.
 
-Readers ignore unknown fields and refuse a higher version. The file is written without spaces, and default values are left
-out except for a few fields that clients rely on. Its digest covers the canonical JSON of everything else, unknown fields
-included.
+Readers ignore unknown fields and refuse a higher version. The file is written without spaces, and default values are
+left out except for a few fields that clients rely on. Its digest covers the canonical JSON of everything else,
+unknown fields included.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ class SectionIndex:
     """All sections of a manifest, in page order."""
 
     def __init__(self, manifest: Manifest) -> None:
+        """Index the sections of a manifest."""
         self.manifest = manifest
         self._sections: dict[str, SectionRef] = {}
         self._aliases: dict[str, str] = {}
@@ -61,9 +62,11 @@ class SectionIndex:
             self._add_nav(entry.children, (*trail, to_single_line(entry.title)))
 
     def __len__(self) -> int:
+        """Return the number of sections."""
         return len(self._sections)
 
     def __iter__(self) -> Iterator[SectionRef]:
+        """Yield all sections in page order."""
         return iter(self._sections.values())
 
     def get(self, id_: str) -> SectionRef | None:

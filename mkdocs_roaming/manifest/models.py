@@ -1,8 +1,8 @@
 """Data classes of pages and sites, and of the manifest that describes a published site.
 
-`Page`, `NavItem` and `Site` are what a source of pages (a MkDocs build, a folder, a crawler) passes to the publisher. The
-entries are the manifest itself: types, constraints and descriptions are declared here once, and `manifest.io` decodes,
-validates and documents them with msgspec. The order of the fields is their order in the file.
+`Page`, `NavItem` and `Site` are what a source of pages (a MkDocs build, a folder, a crawler) passes to the publisher.
+The entries are the manifest itself: types, constraints and descriptions are declared here once, and `manifest.io`
+decodes, validates and documents them with msgspec. The order of the fields is their order in the file.
 """
 
 from __future__ import annotations

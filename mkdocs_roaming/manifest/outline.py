@@ -1,9 +1,9 @@
 """Render the outline: the manifest as collapsed text within a token budget.
 
-Lines are opened in an order that does not depend on the budget: nav groups, then pages, then the inner outlines of pages
-in blocks of at most 40 lines. An outline is the longest beginning of that order that fits, shown in nav order, so a larger
-budget only adds lines. The ranked map within a budget follows aider's repository map, the comment style follows John
-Berryman's Roaming RAG.
+Lines are opened in an order that does not depend on the budget: nav groups, then pages, then the inner outlines of
+pages in blocks of at most 40 lines. An outline is the longest beginning of that order that fits, shown in nav order,
+so a larger budget only adds lines. The ranked map within a budget follows aider's repository map, the comment style
+follows John Berryman's Roaming RAG.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LEGEND = {
 }
 _PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
 _PAGE_OUTLINES_BUDGET = 2500
-_UNLIMITED = float("inf")  # weight of a marker that may stand for any number of lines
+_UNLIMITED = float("inf")  # weight of a marker that may represent any number of lines
 _CALL_BUDGET = 6000  # tokens of one call of `read_outline`
-_MARKER_SHARE = 0.6  # of a call's budget that a marker may stand for: further markers take room too
+_MARKER_SHARE = 0.6  # maximum share of a call's budget that a marker represents: further markers take room too
 _MAX_TITLE_TOKENS = 40
 _MAX_TEXT_TOKENS = 80  # of title, opening and keywords of a line
 _MAX_MARKER_TITLE = 24
@@ -63,7 +63,7 @@ def render_outline(
     if branch is None:
         return _Renderer(root, budget, style).render(_iter_blocks(root))
     root = _find_branch(root, branch, sections)
-    # In a branch of siblings, their lines precede whatever follows them, or a marker would not open what it stands for.
+    # Siblings are opened in document order: the lines that a marker represents come first.
     blocks = ([line] for line in _iter_tree(root) if line is not root)
     return _Renderer(root, budget, style).render(blocks if branch.endswith("+") else _iter_blocks(root))
 
@@ -240,7 +240,7 @@ class _Renderer:
     """Lines that are shown, and their cost: a sum over lines, and so never less than the estimate of the whole text.
 
     Lines are opened as if all closed lines had the fewest possible markers, within nine tenths of the budget. The last
-    tenth is spent on more markers, so that none stands for more lines than one call shows.
+    tenth is spent on more markers, so that none represents more lines than one call shows.
     """
 
     def __init__(self, root: _Line, budget: int, style: Style) -> None:
@@ -304,7 +304,7 @@ class _Renderer:
     def _make_markers(self, line: _Line, max_weight: float) -> dict[int, list[str]]:
         """Return the markers of a line's closed children by rank.
 
-        If none is shown, one marker with rank -1 is part of the line itself, unless it would stand for too much.
+        If none is shown, one marker with rank -1 is part of the line itself, unless it would represent too many lines.
         """
         ranks = self._shown.get(id(line))
         if line.children and not ranks and line.kind != "root" and line.weight - line.cost <= max_weight:

@@ -1,7 +1,7 @@
 """Split a page's Markdown into sections, with stable ids.
 
-A section reaches from one top-level heading to the next; `#` in fences, HTML blocks, quotes and lists does not start one.
-The slices, joined, are the file from its title to its end, byte for byte.
+A section reaches from one top-level heading to the next; `#` in fences, HTML blocks, quotes and lists does not start
+one. The slices, joined, are the file from its title to its end, byte for byte.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class IdAllocator:
     """Ids that are unique on a site: on a collision the key is hashed again with `~1`, `~2` … appended."""
 
     def __init__(self, digest: Callable[[str], str] = hash_id) -> None:
+        """Start without ids; `digest` maps a key to an id."""
         self._digest = digest
         self._taken: set[str] = set()
 

@@ -1,8 +1,8 @@
 """Language data: word lists from `data/<language>.toml`, case folding, stemming, stop words and clitics.
 
-Word lists are data, not code, so that translators can contribute them. A file is named after the language's code without
-a region (`de.toml`) and may hold any of the tables below; a language without a file or a table falls back to an empty
-list. Files are read once, when a list is first used.
+Word lists are data, not code, so that translators can contribute them. A file is named after the language's code
+without a region (`de.toml`) and may hold any of the tables below; a language without a file or a table falls back to
+an empty list. Files are read once, when a list is first used.
 
 To add a table:
 

@@ -1,7 +1,7 @@
 """Headings of Markdown, openings of sections, and text on a single line.
 
-CommonMark defines what a heading is. A scan line by line finds the same headings on nearly all pages at a fraction of the
-cost; where it cannot be sure, markdown-it parses the page.
+CommonMark defines what a heading is. A scan line by line finds the same headings on nearly all pages at a fraction of
+the cost; where it cannot be sure, markdown-it parses the page.
 """
 
 from __future__ import annotations

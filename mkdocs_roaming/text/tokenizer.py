@@ -2,17 +2,18 @@
 
 A text becomes *terms*, folded and stemmed, in the order of the text:
 
-    plain word        its stem                                            `Timeouts` → `timeout`
-    identifier        the stems of its parts, then the parts joined       `ServerTimeouts` → `server timeout servertimeouts`
-    word with a sign  the word, then the word with the sign               `--force` → `forc --force`; `.NET` → `net .net`
-    version, decimal  its prefixes                                        `v1.2.3` → `1.2 1.2.3`
-    CJK, Thai …       overlapping pairs, then the last character          `東京都` → `東京 京都 都`
+    plain word        its stem                                       `Timeouts` → `timeout`
+    identifier        the stems of its parts, then its parts joined  `ServerTimeouts` → `server timeout servertimeouts`
+    word with a sign  the word, then the word with the sign          `--force` → `forc --force`; `.NET` → `net .net`
+    version, decimal  its prefixes                                   `v1.2.3` → `1.2 1.2.3`
+    CJK, Thai …       overlapping pairs, then the last character     `東京都` → `東京 京都 都`
 
-The joined word follows its parts, so that an index with positions matches any sequence of parts as a phrase, and plain
-words stay a phrase if no identifier is between them. Separators are dropped except between digits: `--drain-window`,
-`drainWindow` and `drainwindow` have one joined term. The last character is a term of its own, so that every single
-character is the prefix of a term. A word whose stem requires its accents also has its unaccented whole as a term. Terms
-contain no white space, double quotes or control characters, so `" ".join(extract_terms(text))` can be passed to an index.
+The joined word follows its parts, so that an index with positions matches any sequence of parts as a phrase, and
+plain words stay a phrase if no identifier is between them. Separators are dropped except between digits:
+`--drain-window`, `drainWindow` and `drainwindow` have one joined term. The last character is a term of its own, so
+that every single character is the prefix of a term. A word whose stem requires its accents also has its unaccented
+whole as a term. Terms contain no white space, double quotes or control characters, so `" ".join(extract_terms(text))`
+can be passed to an index.
 """
 
 from __future__ import annotations
