@@ -1,4 +1,4 @@
-"""A web server on this machine that plays sites, good and bad, and crawls of it."""
+"""Fixtures: a web server that plays sites, and crawls of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROSE = "The tide gauge at the harbour writes a reading every minute and keeps i
 
 @dataclass(frozen=True)
 class Reply:
-    """What a played site answers."""
+    """Response of a played site."""
 
     body: bytes | str = b""
     status: int = 200
@@ -41,8 +41,8 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request that reached the server, and when."""
+class RecordedRequest:
+    """Request that reached the server."""
 
     path: str
     headers: dict[str, str]
@@ -58,7 +58,7 @@ Play = Callable[["Handler"], Reply | None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one request; a play that gives None has written to the socket itself."""
+    """Answers one request. A play that returns None has written to the socket itself."""
 
     protocol_version = "HTTP/1.1"
     server: WebSite
@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         reply = played(self) if callable(played) else played
         headers = dict(self.headers.items())
         if reply is None:
-            site.asked.append(Asked(self.path, headers, at, 0))
+            site.asked.append(RecordedRequest(self.path, headers, at, 0))
             self.close_connection = True
             return
         body = reply.body.encode() if isinstance(reply.body, str) else reply.body
@@ -91,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             out.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:12]}"')
             if self.headers.get("If-None-Match") == out["ETag"]:
                 reply, body = replace(reply, status=304), b""
-        site.asked.append(Asked(self.path, headers, at, reply.status))
+        site.asked.append(RecordedRequest(self.path, headers, at, reply.status))
         self.send_response(reply.status)
         for name, value in out.items():
             self.send_header(name, value)
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class WebSite(ThreadingHTTPServer):
-    """A played site. `plays` gives a reply, or what makes one, for each path."""
+    """A played site. `plays` maps paths to replies, or to functions that make them."""
 
     daemon_threads = True
     block_on_close = False
@@ -110,7 +110,7 @@ class WebSite(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.plays: dict[str, Reply | Play] = {}
         self.otherwise: Reply | Play = Reply("<title>Not found</title><p>Nothing is here.", 404)
-        self.asked: list[Asked] = []
+        self.asked: list[RecordedRequest] = []
         self.lock = threading.Lock()
         self.open = self.most_open = 0
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
@@ -125,19 +125,19 @@ class WebSite(ThreadingHTTPServer):
         return [asked.path for asked in self.asked]
 
     def page(self, path: str, title: str, text: str = "", links: tuple[str, ...] = (), **more: Any) -> None:
-        """Put a page there."""
+        """Add a page."""
         self.plays[path] = Reply(html(title, text, links), **more)
 
     def put(self, path: str, body: bytes | str = b"", **more: Any) -> None:
-        """Put anything there."""
+        """Add anything."""
         self.plays[path] = Reply(body, **more)
 
     def redirect(self, path: str, to: str, status: int = 301) -> None:
-        """Put a redirect there."""
+        """Add a redirect."""
         self.plays[path] = Reply("", status, headers={"Location": to})
 
     def folder(self, folder: Path, at: str = "/", *, url: str = "", hidden: tuple[str, ...] = ()) -> None:
-        """Put a built site there, its own address replaced by this server's."""
+        """Add a built site, with its URL replaced by this server's."""
         own = self.url.rstrip("/") + at
 
         def play(handler: Handler) -> Reply:
@@ -160,7 +160,7 @@ class WebSite(ThreadingHTTPServer):
 
 
 def html(title: str, text: str = "", links: tuple[str, ...] = (), head: str = "") -> str:
-    """Write a page whose words are its own."""
+    """Return a page with unique words."""
     anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
     own = "".join(f"{title} says number {at}. " for at in range(4))
     return (
@@ -172,19 +172,19 @@ def html(title: str, text: str = "", links: tuple[str, ...] = (), head: str = ""
 
 @pytest.fixture(name="html")
 def _html() -> Callable[..., str]:
-    """Give what writes pages."""
+    """Return the function that writes pages."""
     return html
 
 
 @pytest.fixture
 def reply() -> type[Reply]:
-    """Give what a play answers."""
+    """Return the class of replies."""
     return Reply
 
 
 @pytest.fixture
 def site() -> Iterator[WebSite]:
-    """A played site, empty but for what a test puts there."""
+    """Provide an empty played site."""
     server = WebSite()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -195,20 +195,20 @@ def site() -> Iterator[WebSite]:
 
 @cache
 def packed(megabytes: int, wbits: int = 31) -> bytes:
-    """Pack so many megabytes of one letter; made once, since it takes seconds."""
+    """Return compressed megabytes of one letter; cached, because it takes seconds."""
     packing = zlib.compressobj(9, wbits=wbits)
     return b"".join([packing.compress(b"a" * 1_000_000) for _ in range(megabytes)]) + packing.flush()
 
 
 @pytest.fixture
 def bomb() -> Callable[..., bytes]:
-    """Give what unpacks to many megabytes, in gzip or as other window bits say."""
+    """Return the function that makes compression bombs."""
     return packed
 
 
 @dataclass
 class Crawled:
-    """A crawl's outcome, and the folder that it published."""
+    """Result of a crawl, and its folder."""
 
     outcome: CrawlResult
     folder: Path
@@ -227,7 +227,7 @@ class Crawled:
         return (self.folder / page.markdown).read_text("utf-8")
 
     def why(self, end: str) -> str:
-        """Give why the address that ends so was skipped."""
+        """Return why the URL with this end was skipped."""
         return next((why for url, why in self.outcome.skipped if url.endswith(end)), "")
 
 
@@ -236,7 +236,7 @@ HASTE = Politeness(delay=0, seconds=5, max_retry_after=5)
 
 @pytest.fixture
 def crawled(tmp_path: Path) -> Callable[..., Crawled]:
-    """Crawl without delay, in this process, a host on this machine."""
+    """Crawl without delay, in this process, on this machine."""
 
     def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **how: Any) -> Crawled:
         events: list[tuple[str, dict[str, Any]]] = []
@@ -250,8 +250,8 @@ def crawled(tmp_path: Path) -> Callable[..., Crawled]:
     return run
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """Give every published file and its bytes."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return every published file and its bytes."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
@@ -259,15 +259,15 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.fixture(name="files_of")
-def _files_of() -> Callable[[Path], dict[str, bytes]]:
-    """Give what reads a published folder whole."""
-    return files_of
+@pytest.fixture(name="read_files")
+def _read_files() -> Callable[[Path], dict[str, bytes]]:
+    """Return the function that reads a published folder."""
+    return read_files
 
 
 @pytest.fixture
 def fetcher() -> Callable[..., WebFetcher]:
-    """Give the maker of fetchers that may ask this machine."""
+    """Return the function that makes fetchers which may access this machine."""
 
     def make(manners: Politeness = HASTE, **more: Any) -> WebFetcher:
         return WebFetcher(manners, **{"allow_private": True, **more})

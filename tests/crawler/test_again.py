@@ -1,4 +1,4 @@
-"""A second crawl asks for news and writes news, nothing else; at the size of a real site."""
+"""Updates of an unchanged site, at the size of a real one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _play(site: Any, pages: int) -> None:
         site.page(f"/p{at}/", f"Page {at}", f"Number {at} of them. " * 20, links)
 
 
-def _stands(folder: Path) -> dict[str, tuple[int, int]]:
-    """Give every published file's inode and time: a file that was written anew has others."""
+def _file_identities(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return inode and time of every published file, which change when it is written."""
     found = {}
     for file in folder.rglob("*"):
         path = file.relative_to(folder)
@@ -27,15 +27,11 @@ def _stands(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("pages", [100, pytest.param(500, marks=pytest.mark.slow)])
-def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(pages: int, site: Any, crawled: Any) -> None:
-    """Of hundreds of pages that are as they were, each is asked for by its ETag, and every file is left alone.
-
-    Where one page has changed, its own files are written, and those that speak of all pages.
-    """
+def test_second_crawl_revalidates_pages_and_writes_only_changed_files(pages: int, site: Any, crawled: Any) -> None:
     _play(site, pages)
     first = crawled(site.url)
     assert len(first.paths) == pages + 1
-    stood = _stands(first.folder)
+    stood = _file_identities(first.folder)
     site.asked.clear()
 
     again = crawled(site.url)
@@ -44,7 +40,7 @@ def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(pages: 
     assert len(site.asked) <= pages + 1 + 3  # three were asked for their Markdown, too
     assert again.outcome.written == 0
     assert (again.outcome.same, again.outcome.changed) == (pages + 1, ())
-    assert _stands(first.folder) == stood
+    assert _file_identities(first.folder) == stood
 
     site.page("/p7/", "Page 7", "Nothing is as it was. " * 20, ("/p0/",))
     site.asked.clear()
@@ -54,7 +50,7 @@ def test_an_unchanged_site_is_asked_conditionally_and_written_not_at_all(pages: 
     page = next(page for page in changed.manifest.pages if page.path == "p7/")
     own = {"p7/index.md", "p7.md", *(f"roaming/sections/{section.id}.md" for section in page.sections)}
     of_all = {"llms.txt", "llms-2.txt", "llms-full.txt", "roaming/manifest.json", "roaming/outline.md"}
-    stand = _stands(first.folder)
+    stand = _file_identities(first.folder)
     written = {path for path in stand if stand[path] != stood.get(path)}
     assert {"p7/index.md", "p7.md", "roaming/manifest.json"} <= written <= own | of_all
     assert stood.keys() == stand.keys()

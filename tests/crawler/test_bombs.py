@@ -1,4 +1,4 @@
-"""Answers that unpack to hundreds of megabytes cost a crawl little memory, wherever they lie in wait."""
+"""Memory use with compression bombs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, status)
 """
 
 
-def _peak(url: str, folder: Path) -> int:
-    """Give the megabytes that a crawl takes; a process of its own measures, since a child begins with its parent's."""
+def _measure_peak(url: str, folder: Path) -> int:
+    """Return the peak memory of a crawl in MB, measured in its own process."""
     options = ["--allow-private", "--delay", "0", "--workers", "0"]
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
     shown = subprocess.run([sys.executable, "-c", _MEASURE, *command], capture_output=True, text=True, check=True)
@@ -37,35 +37,32 @@ def _peak(url: str, folder: Path) -> int:
         pytest.param("deflate", -15, marks=pytest.mark.slow),
     ],
 )
-def test_packed_bombs_are_given_up_while_they_unpack(
+def test_crawl_stops_decompressing_pages_at_limit(
     coding: str, wbits: int, site: Any, tmp_path: Path, bomb: Bomb
 ) -> None:
-    """Pages that unpack to 400 MB, as HTML or as Markdown, are read up to 10 MB, two of them at once."""
     pages = tuple(f"/p{at}/" for at in range(6))
     site.page("/", "Home", links=pages)
     for path in pages:
         site.page(path, f"Page {path[2]}")
-    without = _peak(site.url, tmp_path / "without")
+    without = _measure_peak(site.url, tmp_path / "without")
     for path in (*pages[:4], "/p4.md", "/p4/index.md"):
         site.put(path, bomb(MEGABYTES, wbits), headers={"Content-Encoding": coding}, etag=False)
-    with_bombs = _peak(site.url, tmp_path / "with")
+    with_bombs = _measure_peak(site.url, tmp_path / "with")
     print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")  # noqa: T201 -- with -s
     assert with_bombs < without + 40
 
 
-def test_packed_lists_are_given_up_while_they_unpack(site: Any, tmp_path: Path, bomb: Bomb) -> None:
-    """llms.txt, llms-full.txt, sitemap and manifest may be larger than pages, up to 100 MB; no more is unpacked."""
+def test_crawl_stops_decompressing_lists_at_limit(site: Any, tmp_path: Path, bomb: Bomb) -> None:
     site.page("/", "Home")
     for path in ("/llms.txt", "/llms-full.txt", "/sitemap.xml", "/roaming/manifest.json"):
         site.put(path, bomb(MEGABYTES), headers={"Content-Encoding": "gzip"}, etag=False)
-    peak = _peak(site.url, tmp_path / "out")
+    peak = _measure_peak(site.url, tmp_path / "out")
     print(f"lists: {peak} MB")  # noqa: T201 -- with -s
     assert peak < 250
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
-def test_what_was_not_asked_for_is_not_unpacked(coding: str, site: Any, crawled: Any) -> None:
-    """Only gzip and deflate are offered; an answer in any other coding is refused unread."""
+def test_fetch_refuses_unrequested_content_encoding(coding: str, site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/packed",))
     site.put("/packed", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": coding}, etag=False)
     done = crawled(site.url)

@@ -1,4 +1,4 @@
-"""What docs/guides/crawl.md shows is what happens, seconds aside. UPDATE_DOCS=1 writes it there."""
+"""The examples of docs/guides/crawl.md. UPDATE_DOCS=1 rewrites them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAST = ("--allow-private", "--delay", "0", "--workers", "0", "--connections", "1
 
 
 def _run(command: str, own: str) -> str:
-    """Give what a terminal shows: standard output, then standard error; the example's address is this server's."""
+    """Return standard output and standard error, with the example's URL instead of this server's."""
     words = [word.replace(SHOWN, own) for word in shlex.split(command)[1:]]
     here = [*FAST, "--no-manifest"] if SHOWN in command else []
     done = CliRunner().invoke(main, [*words, *here])
@@ -30,8 +30,9 @@ def _run(command: str, own: str) -> str:
     return re.sub(r"[\d.]+ s;", "1.2 s;", shown)
 
 
-def test_commands_print_what_is_shown(site: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each `$ roaming crawl …` is run on the sample site, each in what the one before left."""
+def test_crawl_examples_in_docs_match_output(
+    site: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     site.folder(sample, url=load_manifest((sample / MANIFEST_PATH).read_bytes()).site.url)
     (tmp_path / "ebbkeeper-site").symlink_to(sample)
@@ -48,8 +49,7 @@ def test_commands_print_what_is_shown(site: Any, sample: Path, tmp_path: Path, m
     FILE.write_text(text, "utf-8")
 
 
-def test_every_option_is_documented() -> None:
-    """docs/guides/crawl.md names every option of `crawl`, and no other; those for many sites stand in docs/guides/many-sites.md."""
+def test_docs_name_every_crawl_option() -> None:
     text = FILE.read_text("utf-8")
     fleet = (FILE.parent / "many-sites.md").read_text("utf-8")
     known = {option for one in load_commands()["crawl"].params for option in one.opts if option.startswith("--")}

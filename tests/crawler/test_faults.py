@@ -1,4 +1,4 @@
-"""Sites with faults: nothing crashes, nothing is misread in silence, every page that is left out has its reason."""
+"""Sites with faults: each skipped page has a reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)
 QUICK = Politeness(delay=0, seconds=1.5, tries=1)
 
 
-def test_soft_404s_are_no_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A host that says 200 of everything: its page for what does not exist is not published under every dead link."""
+def test_crawl_skips_soft_404_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     site.page("/", "Home", links=("/guide", "/dead", "/gone/"))
     site.page("/guide", "Guide", "How to use the pump.")
     site.otherwise = reply(html("Oops", "We could not find the page that you look for. Try the search instead, or go."))
@@ -26,8 +25,7 @@ def test_soft_404s_are_no_pages(site: Any, crawled: Any, html: Any, reply: Any) 
     assert "page for missing pages" in done.why("/dead")
 
 
-def test_redirects_are_followed_and_loops_are_not(site: Any, crawled: Any) -> None:
-    """A chain ends at its page, which is published once; a loop, a chain without end and a way out have a reason."""
+def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/old", "/older", "/loop", "/long/0", "/out", "/new/", "/nowhere", "/odd"))
     site.redirect("/older", "/old", 302)
     site.redirect("/old", "/new/", 308)
@@ -60,8 +58,7 @@ def test_redirects_are_followed_and_loops_are_not(site: Any, crawled: Any) -> No
         ("Größe über Maß".encode("latin-1"), "application/octet-stream"),
     ],
 )
-def test_text_is_read_in_its_own_encoding(data: bytes, kind: str, site: Any, crawled: Any, html: Any) -> None:
-    """By its byte order mark, as UTF-8, as the server says, as the page says: in that order."""
+def test_crawl_detects_text_encoding(data: bytes, kind: str, site: Any, crawled: Any, html: Any) -> None:
     mark = b"" if not data.startswith((b"\xff\xfe", b"\xef\xbb\xbf")) else data[:2] if data[0] == 255 else data[:3]
     coding = "utf-16-le" if mark == b"\xff\xfe" else "ascii"
     before, after = html("Page", "WORDS").split("WORDS")
@@ -72,8 +69,7 @@ def test_text_is_read_in_its_own_encoding(data: bytes, kind: str, site: Any, cra
     assert "Größe über Maß" in crawled(site.url).text("")
 
 
-def test_what_calls_itself_markdown_is_looked_at(site: Any, crawled: Any, html: Any) -> None:
-    """HTML, JSON, nothing and “not found” behind a Markdown address, with 200: the page's HTML is converted instead."""
+def test_crawl_ignores_mislabelled_markdown(site: Any, crawled: Any, html: Any) -> None:
     names = ("html", "json", "nothing", "missing", "good")
     listed = "".join(f"- [{name}]({name}.md)\n" for name in names)
     site.put("/llms.txt", f"# Site\n\n> A site.\n\n{listed}", kind="text/plain")
@@ -90,8 +86,7 @@ def test_what_calls_itself_markdown_is_looked_at(site: Any, crawled: Any, html: 
     assert "Really *Markdown*." in done.text("good")
 
 
-def test_bombs_are_given_up_while_they_unpack(site: Any, crawled: Any, html: Any, bomb: Any) -> None:
-    """A page that unpacks to gigabytes costs the cap and no more; packing that was not asked for is refused."""
+def test_crawl_skips_compression_bombs(site: Any, crawled: Any, html: Any, bomb: Any) -> None:
     packed = bomb(400)
     assert len(packed) < 1_000_000
     site.page("/", "Home", links=("/gzip", "/twice", "/brotli", "/fine"))
@@ -108,8 +103,7 @@ def test_bombs_are_given_up_while_they_unpack(site: Any, crawled: Any, html: Any
     assert "unrequested content encoding 'br'" in done.why("/brotli")
 
 
-def test_pages_without_end_end(site: Any, crawled: Any) -> None:
-    """A body that goes on for ever stops at the cap, one that drips stops at the deadline, a reset has its reason."""
+def test_crawl_skips_endless_responses(site: Any, crawled: Any) -> None:
 
     def endless(handler: Any) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body>")
@@ -145,16 +139,14 @@ def test_pages_without_end_end(site: Any, crawled: Any) -> None:
     assert "headers" in done.why("/headers")
 
 
-def test_a_host_that_asks_for_hours_is_not_waited_for(site: Any, crawled: Any) -> None:
-    """The page is skipped, and the reason says how long it would have been."""
+def test_crawl_skips_page_with_long_retry_after(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/busy",))
     site.put("/busy", "later", status=429, headers={"Retry-After": "7200"})
     done = crawled(site.url)
     assert "retry after 7200 s" in done.why("/busy")
 
 
-def test_robots_txt_is_obeyed(site: Any, crawled: Any) -> None:
-    """What it forbids is never asked for, not by way of a redirect either."""
+def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, crawled: Any) -> None:
     site.put("/robots.txt", "User-agent: mkdocs-roaming\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
     site.page("/", "Home", links=("/secret", "/way-in", "/open"))
     site.page("/secret", "Secret")
@@ -166,8 +158,7 @@ def test_robots_txt_is_obeyed(site: Any, crawled: Any) -> None:
     assert "/secret" not in site.paths()
 
 
-def test_a_robots_txt_in_trouble_closes_the_site(site: Any, crawled: Any) -> None:
-    """While robots.txt status 500 nothing else is asked for."""
+def test_crawl_stops_if_robots_txt_fails(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     site.put("/robots.txt", "oops", status=500)
     with pytest.raises(Exception, match=r"robots\.txt (has status 500|cannot be fetched)"):
@@ -175,8 +166,7 @@ def test_a_robots_txt_in_trouble_closes_the_site(site: Any, crawled: Any) -> Non
     assert set(site.paths()) == {"/robots.txt"}
 
 
-def test_sitemaps_are_read_packed_and_nested(site: Any, crawled: Any, reply: Any, bomb: Any) -> None:
-    """robots.txt names an index, it names packed lists; a broken one and one with entities are told, not trusted."""
+def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, crawled: Any, reply: Any, bomb: Any) -> None:
     own = site.url
     site.put("/robots.txt", f"Sitemap: {own}maps/index.xml\n")
     maps = ("one.xml.gz", "bomb.xml.gz", "evil.xml", "broken.xml", "index.xml")
@@ -198,8 +188,7 @@ def test_sitemaps_are_read_packed_and_nested(site: Any, crawled: Any, reply: Any
         assert any(name in note for note in done.outcome.notes), name
 
 
-def test_an_etag_that_flaps_changes_nothing(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A page that comes again under another ETag is the same page: it is neither written nor told as changed."""
+def test_changed_etag_with_same_body_is_no_change(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     count = iter(range(1000))
     site.plays["/"] = lambda handler: reply(html("Home"), headers={"ETag": f'"{next(count)}"'})
     first = crawled(site.url)
@@ -209,8 +198,7 @@ def test_an_etag_that_flaps_changes_nothing(site: Any, crawled: Any, html: Any, 
     assert (again.folder / "index.md").stat().st_mtime_ns == before
 
 
-def test_renamed_changed_failed_and_vanished_pages(site: Any, crawled: Any, html: Any) -> None:
-    """The next crawl tells them apart: what failed stands as it was, what is gone is gone, old ids lead to the new."""
+def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any, crawled: Any, html: Any) -> None:
     site.page("/", "Home", links=("/stays", "/moves", "/fails", "/vanishes"))
     for name in ("stays", "fails", "vanishes"):
         site.page(f"/{name}", name.title())
@@ -234,8 +222,7 @@ def test_renamed_changed_failed_and_vanished_pages(site: Any, crawled: Any, html
     assert not (again.folder / "vanishes.md").exists()
 
 
-def test_a_304_without_its_file_is_fetched_anew(site: Any, crawled: Any) -> None:
-    """Where a stored body is lost, the page is asked for without a condition."""
+def test_update_refetches_page_with_missing_body(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     first = crawled(site.url)
     for file in (first.folder / ".roaming" / "bodies").glob("*/*"):
@@ -246,8 +233,7 @@ def test_a_304_without_its_file_is_fetched_anew(site: Any, crawled: Any) -> None
     assert next(asked.status for asked in site.asked if asked.path == "/") == 200
 
 
-def test_javascript_shells_are_told(site: Any, crawled: Any) -> None:
-    """A page whose text is made by scripts is not published empty."""
+def test_crawl_skips_javascript_shells(site: Any, crawled: Any) -> None:
     shell = (
         '<html><head><title>App</title><script src="/app.js"></script></head><body><div id="root"></div></body></html>'
     )
@@ -264,8 +250,7 @@ def test_javascript_shells_are_told(site: Any, crawled: Any) -> None:
         (CrawlLimits(seconds=0), "--max-seconds"),
     ],
 )
-def test_limits_bite_with_a_line(limits: CrawlLimits, line: str, site: Any, crawled: Any) -> None:
-    """A crawl that a limit ends publishes what it has and says which option it was; then it can go on."""
+def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str, site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=tuple(f"/p{at}" for at in range(20)))
     for at in range(20):
         site.page(f"/p{at}", f"Page {at}")
@@ -283,14 +268,12 @@ def test_limits_bite_with_a_line(limits: CrawlLimits, line: str, site: Any, craw
         assert len(whole.paths) == 21
 
 
-def test_depth_ends_a_site_without_end(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A site that makes up ever more pages is followed as deep as it was asked for."""
+def test_max_depth_bounds_endless_site(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     site.otherwise = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
     assert crawled(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 
-def test_a_folder_is_one_sites(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """Another site is not crawled into it by mistake."""
+def test_crawl_refuses_folder_of_another_site(site: Any, crawled: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     site.page("/other/", "Other")
     crawled(site.url)

@@ -1,4 +1,4 @@
-"""A host is asked politely: the pace, measured at the server and against a clock of the test's own."""
+"""Rate limits of the HTTP client, with the server's clock and a fake clock."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import Clock, HostPace, Request
 
 
-class Hand:
-    """A clock that a test moves: sleeping is what moves it."""
+class FakeClock:
+    """A clock that sleeping moves."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -33,8 +33,7 @@ async def _all(fetcher: Any, urls: list[str]) -> None:
             group.start_soon(fetcher.get, Request(url))
 
 
-def test_requests_to_a_host_keep_their_distance(site: Any, fetcher: Any) -> None:
-    """Between the starts of two requests lies the delay, and no more than the allowed connections are open."""
+def test_requests_to_host_keep_delay(site: Any, fetcher: Any) -> None:
     for at in range(8):
         site.page(f"/{at}", f"Page {at}")
     made = fetcher(Politeness(delay=0.1, connections=2))
@@ -45,8 +44,7 @@ def test_requests_to_a_host_keep_their_distance(site: Any, fetcher: Any) -> None
     assert site.most_open <= 2
 
 
-def test_no_more_connections_than_allowed(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
-    """However many pages wait, a slow host has two of them to answer at once."""
+def test_fetcher_limits_connections_per_host(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
 
     def slow(handler: Any) -> Any:
         time.sleep(0.05)
@@ -57,9 +55,8 @@ def test_no_more_connections_than_allowed(site: Any, fetcher: Any, html: Any, re
     assert site.most_open == 2
 
 
-def test_a_busy_host_is_asked_more_slowly_from_then_on(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
-    """After a 429 the distance doubles; it shrinks again once answers are good."""
-    hand = Hand()
+def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
+    hand = FakeClock()
     count = iter(range(100))
     site.otherwise = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
 
@@ -74,8 +71,7 @@ def test_a_busy_host_is_asked_more_slowly_from_then_on(site: Any, fetcher: Any, 
     assert gaps[-1] == 1.0
 
 
-def test_a_host_that_labours_is_given_time() -> None:
-    """Where answers take many times what the first took, requests stand as far apart as they last."""
+def test_delay_follows_slow_responses() -> None:
 
     async def paced() -> tuple[float, float, float]:
         pace = HostPace(0.2, anyio.CapacityLimiter(2))
@@ -89,19 +85,17 @@ def test_a_host_that_labours_is_given_time() -> None:
     assert anyio.run(paced) == (0.2, 8.0, 0.2)
 
 
-def test_a_crawl_delay_is_kept_up_to_thirty_seconds(site: Any, crawled: Any) -> None:
-    """A robots.txt that asks for ten seconds gets them, one that asks for an hour gets thirty."""
+def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/a",))
     site.page("/a", "A")
     for asked, kept in ((10, 10.0), (3600, 30.0)):
-        hand = Hand()
+        hand = FakeClock()
         site.put("/robots.txt", f"User-agent: *\nCrawl-delay: {asked}\n")
         crawled(site.url, clock=hand.clock(), refresh=True)
         assert max(hand.slept) == kept
 
 
-def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
-    """Every request carries our name, our version and the contact that was given; no browser's name."""
+def test_requests_carry_user_agent_and_contact(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     crawled(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
     agents = {asked.headers["User-Agent"] for asked in site.asked}
@@ -111,8 +105,7 @@ def test_we_say_who_we_are(site: Any, crawled: Any) -> None:
     assert "Mozilla" not in agent
 
 
-def test_answers_without_a_body_keep_the_connection(site: Any, fetcher: Any) -> None:
-    """“Not modified” and redirects cost no new connection: the next request goes over the one that is open."""
+def test_304_and_redirects_keep_connection_open(site: Any, fetcher: Any) -> None:
     site.page("/a", "A")
     site.redirect("/old", "/a")
     opened = []

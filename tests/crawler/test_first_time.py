@@ -1,4 +1,4 @@
-"""Somebody crawls a site for the first time: what they would expect is what they get, and slips cost nothing."""
+"""First crawls and usual mistakes on the command line."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
 
 
-def test_links_are_relative_to_the_base_that_a_page_names(site: Any, crawled: Any) -> None:
-    """Markdown leads where the page leads in a browser; a link to the page itself stays on it."""
+def test_crawl_resolves_links_against_base_element(site: Any, crawled: Any) -> None:
     site.put(
         "/docs/",
         '<html><head><title>Docs</title><base href="/docs/v2/"></head><body><main><h1>Docs</h1><p>Read on.</p>'
@@ -37,8 +36,7 @@ def test_links_are_relative_to_the_base_that_a_page_names(site: Any, crawled: An
 
 
 @pytest.mark.parametrize("content", ["0; url=guide/", "0;URL='guide/'", "3,guide/", "0 url=/guide/"])
-def test_a_page_that_only_sends_its_readers_on_is_followed(content: str, site: Any, crawled: Any) -> None:
-    """A stub without a single link, as redirect plugins write it, leads to its page all the same."""
+def test_crawl_follows_meta_refresh(content: str, site: Any, crawled: Any) -> None:
     site.put("/", f'<html><head><meta http-equiv="refresh" content="{content}"></head></html>')
     site.page("/guide/", "Guide")
     done = crawled(site.url)
@@ -46,8 +44,7 @@ def test_a_page_that_only_sends_its_readers_on_is_followed(content: str, site: A
     assert done.why("/") == "a redirect"
 
 
-def test_a_page_without_text_is_not_published(site: Any, crawled: Any) -> None:
-    """What a script alone would fill has its reason; a page of pictures is a page."""
+def test_crawl_skips_page_without_text(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("a/", "b/"))
     site.put("/a/", "<html><head><title>A</title></head><body><script>location.replace('/x/')</script></body></html>")
     site.put("/b/", "<title>B</title><body><main><img src=map.png alt=Map></main><script>count()</script>")
@@ -56,8 +53,7 @@ def test_a_page_without_text_is_not_published(site: Any, crawled: Any) -> None:
     assert "JavaScript" in done.why("/a/")
 
 
-def test_a_form_to_log_in_is_no_documentation(site: Any, crawled: Any, reply: Any) -> None:
-    """A site behind a login gives an error that says so, not a published folder with its form."""
+def test_crawl_refuses_login_form(site: Any, crawled: Any, reply: Any) -> None:
     site.otherwise = reply("", 302, headers={"Location": "/login"})
     site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
     with pytest.raises(RoamingError, match="asks for a password"):
@@ -75,8 +71,7 @@ def _versions(site: Any, root: str) -> None:
 
 
 @pytest.mark.parametrize("root", ["redirect", "stub"])
-def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str, site: Any, crawled: Any) -> None:
-    """No page comes twice because two versions have it; a line says so, and the option it names brings them all."""
+def test_crawl_follows_root_to_one_version(root: str, site: Any, crawled: Any) -> None:
     _versions(site, root)
     done = crawled(site.url)
     assert done.manifest.site.url == f"{site.url}en/latest/"
@@ -88,8 +83,7 @@ def test_of_several_versions_the_one_that_the_root_leads_to_is_crawled(root: str
     assert crawled(site.url).outcome.same == 2  # again, of the same version
 
 
-def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """`--prefix /` is what the line promises."""
+def test_prefix_option_includes_all_versions(site: Any, crawled: Any, tmp_path: Path) -> None:
     _versions(site, "redirect")
     done = crawled(site.url, tmp_path / "all", scope=ScopeConfig(prefix="/"))
     assert done.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
@@ -109,13 +103,11 @@ def test_all_versions_come_where_all_are_asked_for(site: Any, crawled: Any, tmp_
         ("latest", ""),
     ],
 )
-def test_what_names_a_version(path: str, version: str) -> None:
-    """Versions are told from folders that merely begin like one, and from languages."""
+def test_version_prefix_recognizes_versions_and_languages(path: str, version: str) -> None:
     assert version_prefix(path) == version
 
 
-def test_a_slip_in_the_address_does_not_take_the_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """After an address with nothing at it, the right one is crawled into the same folder."""
+def test_failed_first_crawl_leaves_folder_free(site: Any, crawled: Any, tmp_path: Path) -> None:
     site.page("/docs/", "Docs")
     with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the URL"):
         crawled(f"{site.url}dosc/")
@@ -124,8 +116,7 @@ def test_a_slip_in_the_address_does_not_take_the_folder(site: Any, crawled: Any,
         crawled(f"{site.url}dosc/")
 
 
-def test_files_of_ones_own_are_not_written_over(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """A folder with files that no crawl wrote is refused before anything happens in it; `.git` is no such file."""
+def test_crawl_refuses_folder_with_other_files(site: Any, crawled: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.md").write_text("My own words.")
@@ -141,15 +132,13 @@ def test_files_of_ones_own_are_not_written_over(site: Any, crawled: Any, tmp_pat
     assert crawled(site.url, tmp_path / "new").outcome.same == 1
 
 
-def test_a_file_is_no_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """The message says what stands there."""
+def test_crawl_refuses_file_as_output(site: Any, crawled: Any, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(RoamingError, match="out: is a file; give a folder"):
         crawled(site.url)
 
 
-def test_a_pattern_that_matches_nothing_is_told(site: Any, crawled: Any) -> None:
-    """A misspelt `--include` is named, since the home page alone looks like a small site."""
+def test_crawl_reports_unmatched_include_pattern(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("guide/a/",))
     site.page("/guide/a/", "A")
     done = crawled(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
@@ -165,8 +154,7 @@ def test_a_pattern_that_matches_nothing_is_told(site: Any, crawled: Any) -> None
         ("", 404, "not found; check the URL"),
     ],
 )
-def test_an_error_names_its_cure(robots: str, status: int, said: str, site: Any, crawled: Any, reply: Any) -> None:
-    """What to do depends on why nothing came."""
+def test_error_without_pages_has_hint(robots: str, status: int, said: str, site: Any, crawled: Any, reply: Any) -> None:
     site.put("/robots.txt", robots)
     site.otherwise = reply("nothing", status)
     with pytest.raises(RoamingError) as error:
@@ -174,15 +162,13 @@ def test_an_error_names_its_cure(robots: str, status: int, said: str, site: Any,
     assert str(error.value) == f"{site.url}: no page to publish; {said}"
 
 
-def test_no_password_is_repeated(crawled: Any) -> None:
-    """An address with a name and a password in it is refused without printing it."""
+def test_error_for_url_with_password_does_not_show_it(crawled: Any) -> None:
     with pytest.raises(RoamingError, match="user name") as error:
         crawled("https://tide:secret@docs.example/")
     assert "secret" not in str(error.value)
 
 
-def test_a_redirecting_spelling_is_no_page_that_is_left_out(site: Any, crawled: Any) -> None:
-    """Where one page links to `guide` and another to `guide/`, nobody reads that a page is itself, too."""
+def test_redirecting_spelling_is_not_reported_as_skipped(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("guide", "guide/"))
     site.redirect("/guide", "/guide/")
     site.page("/guide/", "Guide")
@@ -190,8 +176,7 @@ def test_a_redirecting_spelling_is_no_page_that_is_left_out(site: Any, crawled: 
     assert (done.paths, done.outcome.skipped) == (["", "guide/"], ())
 
 
-def test_a_home_page_does_not_swallow_the_others(site: Any, crawled: Any, html: Any) -> None:
-    """A template that names the home page as the canonical address of every page loses none of them."""
+def test_crawl_ignores_wrong_canonical_urls(site: Any, crawled: Any, html: Any) -> None:
     head = '<link rel="canonical" href="/">'
     site.put("/", html("Home", links=("a/", "b/"), head=head))
     for path in ("/a/", "/b/"):
@@ -199,8 +184,7 @@ def test_a_home_page_does_not_swallow_the_others(site: Any, crawled: Any, html: 
     assert crawled(site.url).paths == ["", "a/", "b/"]
 
 
-def test_a_copy_of_a_site_says_that_its_sitemap_is_the_originals(site: Any, crawled: Any) -> None:
-    """A sitemap of another host's pages adds none; a line says why, and what to crawl."""
+def test_crawl_reports_sitemap_of_another_host(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     site.put("/sitemap.xml", "<urlset><url><loc>https://docs.example/guide/</loc></url></urlset>", kind="text/xml")
     (note,) = crawled(site.url).outcome.notes
@@ -218,16 +202,14 @@ def test_a_copy_of_a_site_says_that_its_sitemap_is_the_originals(site: Any, craw
         ("./not-there", "./not-there: no such file or folder"),
     ],
 )
-def test_an_address_that_is_none(given: str, said: str, crawled: Any) -> None:
-    """The message says how one begins."""
+def test_crawl_refuses_invalid_url(given: str, said: str, crawled: Any) -> None:
     with pytest.raises(RoamingError) as error:
         crawled(given)
     assert str(error.value).startswith(said)
 
 
 @pytest.mark.parametrize("given", ["docs", "docs/index.md", "mkdocs.yml"])
-def test_a_folder_that_is_no_site_yet_says_what_is_missing(given: str, crawled: Any, tmp_path: Path) -> None:
-    """The sources of docs instead of what is built of them, and once that is there, the folder above it."""
+def test_crawl_of_folder_without_site_has_hint(given: str, crawled: Any, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n")
     (tmp_path / "mkdocs.yml").write_text("site_name: x\n")
@@ -244,8 +226,7 @@ def test_a_folder_that_is_no_site_yet_says_what_is_missing(given: str, crawled: 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
-def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
-    """Ctrl-C ends in one line, whichever processes it reaches; the same command then asks only for the rest."""
+def test_interrupted_crawl_reports_how_to_resume(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     site.page("/", "Home", links=tuple(f"p{at}/" for at in range(30)))
     half = threading.Event()
 
@@ -272,8 +253,7 @@ def test_an_interrupted_crawl_says_how_to_go_on(site: Any, tmp_path: Path, html:
     assert "/p19/" not in [asked.path for asked in site.asked[before:]]
 
 
-def test_pages_without_titles_are_told_apart(site: Any, crawled: Any) -> None:
-    """A page's first heading is its title, else what its address says; never are all of them `Untitled`."""
+def test_untitled_pages_get_heading_or_path_as_title(site: Any, crawled: Any) -> None:
     site.put("/", '<main><p>Read on.</p><a href="install-guide/">a</a> <a href="b.html">b</a></main>')
     site.put("/install-guide/", "<main><p>Put one gauge into the harbour.</p></main>")
     site.put("/b.html", '<main><h1>Tides <a href="#x">¶</a></h1><p>They come twice a day.</p></main>')
@@ -286,8 +266,7 @@ def test_pages_without_titles_are_told_apart(site: Any, crawled: Any) -> None:
     assert "[Install guide](" in (done.folder / "llms.txt").read_text("utf-8")
 
 
-def test_what_stands_in_the_way_of_a_file_is_named(site: Any, tmp_path: Path) -> None:
-    """A folder where a file belongs ends in one line, not in a traceback."""
+def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     (tmp_path / "out" / ".roaming").mkdir(parents=True)
     (tmp_path / "out" / "index.md").mkdir()
@@ -298,8 +277,7 @@ def test_what_stands_in_the_way_of_a_file_is_named(site: Any, tmp_path: Path) ->
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
-def test_a_full_disk_ends_in_one_line(site: Any, tmp_path: Path, html: Any) -> None:
-    """A page that cannot be kept, whichever task fetched it, is told without a traceback; with room, it goes on."""
+def test_full_disk_is_reported_and_crawl_resumes(site: Any, tmp_path: Path, html: Any) -> None:
     site.page("/", "Home", links=tuple(f"p{at}/" for at in range(9)))
     for at in range(9):
         site.put(f"/p{at}/", html(f"Page {at}", "Tide. " * (10_000 if at == 7 else 10)))
@@ -309,7 +287,7 @@ def test_a_full_disk_ends_in_one_line(site: Any, tmp_path: Path, html: Any) -> N
     done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (
         1,
-        "roaming: cannot write the output (File too large); make room, or write elsewhere\n",
+        "roaming: cannot write the output: File too large. Free disk space, or write to another place.\n",
     )
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")

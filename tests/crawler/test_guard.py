@@ -1,4 +1,4 @@
-"""No crawl reaches a private network: whatever a host is called, whatever its name resolves to, and when."""
+"""Private networks: no request reaches them, whatever a host is called or resolves to."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TABLE = Path(__file__).parents[1] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
 
 
-class Wire(httpcore2.AsyncNetworkBackend):
-    """Takes note of where a connection would have gone, and refuses it; `to` says where it goes instead."""
+class RecordingBackend(httpcore2.AsyncNetworkBackend):
+    """Records connections and refuses them, or redirects them to `to`."""
 
     def __init__(self, to: int | None = None) -> None:
         self.hosts: list[str] = []
@@ -34,8 +34,8 @@ class Wire(httpcore2.AsyncNetworkBackend):
         return await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", self._to)
 
 
-class Names:
-    """A resolver whose answers change from one look-up to the next."""
+class ChangingResolver:
+    """A resolver whose results change from one look-up to the next."""
 
     def __init__(self, **answers: Sequence[Sequence[str]]) -> None:
         self._answers = {name.replace("_", "."): iter(found) for name, found in answers.items()}
@@ -46,16 +46,15 @@ class Names:
         return next(self._answers[host])
 
 
-async def _connected(host: str, names: Names | None = None) -> list[str]:
-    wire = Wire()
+async def _connected(host: str, names: ChangingResolver | None = None) -> list[str]:
+    wire = RecordingBackend()
     with pytest.raises(httpcore2.ConnectError):
-        await PublicNetworkBackend(names or Names(), wire).connect_tcp(host, 80)
+        await PublicNetworkBackend(names or ChangingResolver(), wire).connect_tcp(host, 80)
     return wire.hosts
 
 
 @pytest.mark.parametrize(("host", "verdict"), CASES, ids=[host for host, _ in CASES])
-def test_every_spelling_of_an_address_is_seen_through(host: str, verdict: str) -> None:
-    """Decimal, octal, hexadecimal, short, mapped, NAT64, 6to4, Teredo: private stays private."""
+def test_guard_recognizes_every_spelling_of_private_address(host: str, verdict: str) -> None:
     if verdict == "refused":
         with pytest.raises(PrivateAddressError, match="--allow-private"):
             anyio.run(_connected, host)
@@ -73,8 +72,7 @@ LOOPBACK = (
 
 @pytest.mark.parametrize("way", ["asked for", "redirected to"])
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_nobody_here_is_contacted(host: str, way: str, site: Any) -> None:
-    """A server that listens on this machine sees no connection, however its address is spelled, and by whatever way."""
+def test_guard_blocks_local_server(host: str, way: str, site: Any) -> None:
     heard: list[object] = []
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)  # whoever connected is in the queue by now
@@ -85,9 +83,11 @@ def test_nobody_here_is_contacted(host: str, way: str, site: Any) -> None:
     if way == "redirected to":
         site.put("/", status=302, headers={"Location": quote(to, safe=":/@#%[]\\")})
         start = "http://docs.example/"
-        backend = First(
+        backend = FirstConnectionBackend(
             PublicNetworkBackend(),
-            PublicNetworkBackend(Names(docs_example=[["8.8.8.8"]]), Wire(site.server_address[1])),
+            PublicNetworkBackend(
+                ChangingResolver(docs_example=[["8.8.8.8"]]), RecordingBackend(site.server_address[1])
+            ),
         )
 
     async def ask() -> None:
@@ -104,8 +104,8 @@ def test_nobody_here_is_contacted(host: str, way: str, site: Any) -> None:
         assert site.paths() == ["/"]
 
 
-class First(httpcore2.AsyncNetworkBackend):
-    """Lets one backend have the first connection, and another all that follow."""
+class FirstConnectionBackend(httpcore2.AsyncNetworkBackend):
+    """Lets one backend have the first connection, and another one all others."""
 
     def __init__(self, rest: httpcore2.AsyncNetworkBackend, first: httpcore2.AsyncNetworkBackend) -> None:
         self._next = [rest, first]
@@ -116,17 +116,15 @@ class First(httpcore2.AsyncNetworkBackend):
 
 
 @pytest.mark.parametrize("found", [["10.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1", "::ffff:127.0.0.1"]])
-def test_a_name_with_any_private_address_is_refused(found: list[str]) -> None:
-    """One bad address among good ones is enough; nothing is connected to."""
-    wire = Wire()
+def test_guard_refuses_host_with_one_private_address(found: list[str]) -> None:
+    wire = RecordingBackend()
     with pytest.raises(PrivateAddressError):
-        anyio.run(PublicNetworkBackend(Names(docs_example=[found]), wire).connect_tcp, "docs.example", 443)
+        anyio.run(PublicNetworkBackend(ChangingResolver(docs_example=[found]), wire).connect_tcp, "docs.example", 443)
     assert wire.hosts == []
 
 
-def test_a_name_that_changes_its_address_gains_nothing() -> None:
-    """It is looked up once, and the connection goes to the address that was looked at, not to the name."""
-    names = Names(docs_example=[["8.8.8.8", "8.8.4.4"], ["127.0.0.1"]])
+def test_guard_prevents_dns_rebinding() -> None:
+    names = ChangingResolver(docs_example=[["8.8.8.8", "8.8.4.4"], ["127.0.0.1"]])
     assert anyio.run(_connected, "docs.example", names) == ["8.8.8.8", "8.8.4.4"]
     assert names.asked == ["docs.example"]
 
@@ -134,11 +132,10 @@ def test_a_name_that_changes_its_address_gains_nothing() -> None:
 @pytest.mark.parametrize(
     "to", ["http://inside.example/", "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://0x7f.1/"]
 )
-def test_redirects_pass_the_guard(to: str, site: Any) -> None:
-    """A public page that redirects inside gets nowhere: the second host is looked at like the first."""
+def test_guard_checks_redirects(to: str, site: Any) -> None:
     site.redirect("/", to)
-    wire = Wire(site.server_address[1])
-    names = Names(docs_example=[["8.8.8.8"]], inside_example=[["192.168.0.1"]])
+    wire = RecordingBackend(site.server_address[1])
+    names = ChangingResolver(docs_example=[["8.8.8.8"]], inside_example=[["192.168.0.1"]])
 
     async def ask() -> None:
         fetcher = WebFetcher(Politeness(delay=0, tries=1), backend=PublicNetworkBackend(names, wire))
@@ -151,8 +148,7 @@ def test_redirects_pass_the_guard(to: str, site: Any) -> None:
     assert site.paths() == ["/"]
 
 
-def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """The command refuses a host of one's own until it is told that it is one."""
+def test_crawl_requires_allow_private_for_local_host(site: Any, crawled: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
         with pytest.raises(FetchError) as refused:
@@ -162,8 +158,7 @@ def test_a_crawl_without_allow_private_asks_nothing_here(site: Any, crawled: Any
     assert site.asked == []
 
 
-def test_what_a_site_names_leads_nowhere_else(site: Any, crawled: Any) -> None:
-    """Neither a list nor a link leads a crawl to another host."""
+def test_crawl_requests_no_other_hosts(site: Any, crawled: Any) -> None:
     inside = socket.create_server(("127.0.0.1", 0))
     inside.settimeout(0.05)
     own = f"http://127.0.0.1:{inside.getsockname()[1]}/"
@@ -176,8 +171,7 @@ def test_what_a_site_names_leads_nowhere_else(site: Any, crawled: Any) -> None:
             inside.accept()
 
 
-def test_proxies_of_the_environment_are_not_used(site: Any, crawled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy would connect for us, past the guard."""
+def test_fetcher_ignores_proxies_in_environment(site: Any, crawled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
     site.page("/", "Home")

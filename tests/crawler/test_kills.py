@@ -1,4 +1,4 @@
-"""Twenty kills a crawl, in every phase of it, with a reader looking on: it reads what is right, or tries again."""
+"""Twenty kills in all phases of a crawl, while a reader checks the folder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import pytest
 
 from mkdocs_roaming.library.library import open_library
 
-FilesOf = Callable[[Path], dict[str, bytes]]
+ReadFiles = Callable[[Path], dict[str, bytes]]
 PAGES = 500
 KILLS = 20
 
 
 @dataclass(frozen=True)
-class Course:
-    """How an undisturbed crawl went: its pages, and the seconds that it took behind the last of them."""
+class Timeline:
+    """An undisturbed crawl: its pages, and the seconds after the last of them."""
 
     pages: int
     behind: float
@@ -35,7 +35,7 @@ def _command(url: str, folder: Path) -> list[str]:
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
 
 
-def _undisturbed(url: str, folder: Path) -> Course:
+def _undisturbed(url: str, folder: Path) -> Timeline:
     pages, last = 0, time.monotonic()
     with subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -43,11 +43,11 @@ def _undisturbed(url: str, folder: Path) -> Course:
             if json.loads(line)["event"] == "page":
                 pages, last = pages + 1, time.monotonic()
     assert running.returncode == 0
-    return Course(pages, time.monotonic() - last)
+    return Timeline(pages, time.monotonic() - last)
 
 
-def _killed(url: str, folder: Path, course: Course, draw: random.Random) -> dict[str, int]:
-    """Crawl, kill and go on, until it was killed so often; then crawl to the end."""
+def _crawl_with_kills(url: str, folder: Path, course: Timeline, draw: random.Random) -> dict[str, int]:
+    """Crawl, kill and resume a number of times, then crawl to the end."""
     done = {"fetching": 0, "publishing": 0}
     longest = course.behind
     for _ in range(10 * KILLS):
@@ -115,7 +115,7 @@ print(json.dumps(seen))
 
 
 class _Reader:
-    """A process that opens the folder again and again, and looks at what it is given."""
+    """A process that opens the folder again and again, and checks its texts."""
 
     def __init__(self, folder: Path, stop: Path) -> None:
         self._stop = stop
@@ -138,8 +138,8 @@ class _Reader:
         return told
 
 
-def _play(site: Any) -> None:
-    """A site of pages that lead to one another, every third with a Markdown twin."""
+def _add_pages(site: Any) -> None:
+    """Add linked pages, every third with Markdown."""
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, PAGES, 10)))
     for at in range(PAGES):
         start = at - at % 10
@@ -149,8 +149,8 @@ def _play(site: Any) -> None:
             site.put(f"/p{at}/index.md", f"# Page {at}\n\nAs *Markdown*, number {at}.\n", kind="text/markdown")
 
 
-def _change(site: Any, html: Any, reply: Any) -> None:
-    """Other text on every fifth page; sections renamed, a word of them changed; pages gone, and new ones."""
+def _change_pages(site: Any, html: Any, reply: Any) -> None:
+    """Change every fifth page, rename sections, remove and add pages."""
     for at in range(0, PAGES, 5):
         site.page(f"/p{at}/", f"Page {at}", f"Number {at}, written anew. " * 20, (f"/new{at}/",))
         site.plays.pop(f"/p{at}/index.md", None)
@@ -166,30 +166,26 @@ def _change(site: Any, html: Any, reply: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_twenty_kills_leave_no_trace(
-    seed: int, site: Any, tmp_path: Path, files_of: FilesOf, html: Any, reply: Any
+def test_killed_crawls_publish_same_files_as_undisturbed_ones(
+    seed: int, site: Any, tmp_path: Path, read_files: ReadFiles, html: Any, reply: Any
 ) -> None:
-    """A first crawl, and one that brings it up to date, end in the bytes of crawls that nobody killed.
-
-    A reader of the folder is given right text or told to try again, at any moment.
-    """
     draw = random.Random(seed)
     whole, out = tmp_path / "whole", tmp_path / "out"
-    _play(site)
+    _add_pages(site)
     course = _undisturbed(site.url, whole)
     assert course.pages == PAGES + 1
     with _Reader(out, tmp_path / "stop") as reader:
-        kills = [_killed(site.url, out, course, draw)]
+        kills = [_crawl_with_kills(site.url, out, course, draw)]
         first = reader.told()
-    assert files_of(out) == files_of(whole)
+    assert read_files(out) == read_files(whole)
 
-    _change(site, html, reply)
+    _change_pages(site, html, reply)
     course = _undisturbed(site.url, whole)
     with _Reader(out, tmp_path / "stop") as reader:
-        kills.append(_killed(site.url, out, course, draw))
+        kills.append(_crawl_with_kills(site.url, out, course, draw))
         second = reader.told()
     print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
-    assert files_of(out) == files_of(whole)
+    assert read_files(out) == read_files(whole)
     assert '"aliases":["' in (whole / "roaming" / "manifest.json").read_text("utf-8")
     assert first["wrong"] == second["wrong"] == first["newer"] == []
     places = open_library(whole).sections

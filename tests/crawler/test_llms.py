@@ -1,4 +1,4 @@
-"""Other people's llms.txt and llms-full.txt: what lists pages is found, what is odd is told, nothing crashes."""
+"""llms.txt and llms-full.txt as authors write them."""
 
 from __future__ import annotations
 
@@ -30,27 +30,23 @@ def _fits(found: Any, file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", INDEXES, ids=lambda file: file.stem)
-def test_lists_are_read(file: Path) -> None:
-    """Several titles or none, no summary, no links, a BOM, CRLF, relative and broken addresses, lists of lists."""
+def test_parse_llms_txt_matches_golden_file(file: Path) -> None:
     _fits(asdict(parse_llms_txt(decode_text(file.read_bytes()), BASE)), file)
 
 
 @pytest.mark.parametrize("file", FULLS, ids=lambda file: file.stem)
-def test_texts_are_split_into_pages(file: Path) -> None:
-    """By each convention in use; what stands in code splits nothing, front matter in the middle does."""
+def test_split_llms_full_matches_golden_file(file: Path) -> None:
     pieces = split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt")
     _fits({**asdict(pieces), "by_url": sorted(pieces.by_url())}, file)
 
 
 @given(st.text("#>-[]()` \n\r\tab:/.<>=\"'~|\\\ufeff", max_size=200))
-def test_nothing_crashes_the_readers(text: str) -> None:
-    """Whatever is served under the name is read to its end."""
+def test_parsers_accept_any_text(text: str) -> None:
     parse_llms_txt(text, BASE)
     split_llms_full(text, BASE)
 
 
-def test_most_of_a_megabyte_comes_to_an_end() -> None:
-    """Long lists, long lines and brackets without end cost no more than their length: its square would take ages."""
+def test_parsers_take_linear_time() -> None:
     for text in (
         "".join(f"- [Page {at}](p{at}.md): about it\n" for at in range(15_000)),
         "- " + "[" * 375_000 + "]" * 375_000,
@@ -66,8 +62,7 @@ def test_most_of_a_megabyte_comes_to_an_end() -> None:
         assert time.process_time() - began < 15
 
 
-def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
-    """Lists that name each other in a circle are read once each; of hundreds, fifty are, and a note says so."""
+def test_nested_llms_txt_files_are_limited(site: Any, crawled: Any) -> None:
     from roaming_crawler.config import DiscoveryConfig
 
     own = site.url
@@ -83,8 +78,7 @@ def test_lists_of_lists_end(site: Any, crawled: Any) -> None:
     assert sum(path.startswith("p") for path in done.paths) == 50
 
 
-def test_pages_are_taken_from_the_full_text_where_it_holds_all(site: Any, crawled: Any) -> None:
-    """One request then stands for all pages; where one is missing, every page is fetched and a note says so."""
+def test_complete_llms_full_replaces_page_requests(site: Any, crawled: Any) -> None:
     own = site.url
     site.put("/llms.txt", f"# S\n\n> S.\n\n- [A]({own}a.md)\n- [B]({own}b.md)\n", kind="text/plain")
     texts = {name: f"# {name.upper()}\n\nThe text of {name}, as it is.\n" for name in ("a", "b")}
@@ -102,8 +96,7 @@ def test_pages_are_taken_from_the_full_text_where_it_holds_all(site: Any, crawle
     assert [page.digest for page in part.manifest.pages] == [page.digest for page in whole.manifest.pages]
 
 
-def test_addresses_of_another_host_are_told(site: Any, crawled: Any) -> None:
-    """A list that leads elsewhere is not followed there; the note says where to."""
+def test_links_to_other_hosts_are_reported(site: Any, crawled: Any) -> None:
     site.put("/llms.txt", f"# S\n\n- [A]({site.url}a.md)\n- [B](https://elsewhere.example/b.md)\n", kind="text/plain")
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
     done = crawled(site.url, links=False)
@@ -126,8 +119,7 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
         ("/lists/for-models.txt", "lists/for-models.txt"),
     ],
 )
-def test_lists_are_found_where_sites_have_them(path: str, given: str, site: Any, crawled: Any) -> None:
-    """Beside the address, at the root, in /docs/ and /.well-known/, in the spellings in use, at the address itself."""
+def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, crawled: Any) -> None:
     from roaming_crawler.config import ScopeConfig
 
     site.put(path, LIST, kind="text/plain")
@@ -137,8 +129,7 @@ def test_lists_are_found_where_sites_have_them(path: str, given: str, site: Any,
 
 
 @pytest.mark.parametrize("where", ["header", "head"])
-def test_a_page_says_where_its_list_is(where: str, site: Any, crawled: Any, html: Any) -> None:
-    """A `Link` header or a link in the head is believed before any guess is made."""
+def test_declared_llms_txt_is_preferred(where: str, site: Any, crawled: Any, html: Any) -> None:
     link = {"header": {"Link": '</x.css>; rel=preload, </ai/llms.txt>; rel="llms-txt"'}}.get(where, {})
     head = '<link rel=icon href=/i.png><link rel="describedby" href="/ai/llms.txt">' if where == "head" else ""
     site.put("/", html("Home", head=head), headers=link)
@@ -149,8 +140,7 @@ def test_a_page_says_where_its_list_is(where: str, site: Any, crawled: Any, html
     assert "/llms.txt" not in site.paths()
 
 
-def test_text_that_a_list_names_is_a_page(site: Any, crawled: Any) -> None:
-    """Pages at addresses without an ending, or with that of text, are Markdown where that is what is there."""
+def test_listed_text_file_is_a_page(site: Any, crawled: Any) -> None:
     site.put(
         "/llms.txt",
         "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n- [Guide](/guide.txt)\n",
@@ -166,8 +156,7 @@ def test_text_that_a_list_names_is_a_page(site: Any, crawled: Any) -> None:
     assert "Press the lever." in done.text("boil")
 
 
-def test_the_few_pages_that_a_full_text_lacks_are_fetched(site: Any, crawled: Any) -> None:
-    """A home page is often listed, and not in the text: that is no reason to fetch all others."""
+def test_pages_missing_in_llms_full_are_fetched(site: Any, crawled: Any) -> None:
     own, names = site.url, [f"p{at}" for at in range(12)]
     listed = "".join(f"- [{name}]({own}{name}.md)\n" for name in ("first", *names))
     site.put("/llms.txt", f"# S\n\n> S.\n\n{listed}", kind="text/plain")
@@ -179,8 +168,7 @@ def test_the_few_pages_that_a_full_text_lacks_are_fetched(site: Any, crawled: An
     assert [path for path in site.paths() if path.endswith(".md") and "roaming" not in path] == ["/first.md"]
 
 
-def test_whole_pages_under_a_lists_name(site: Any, crawled: Any) -> None:
-    """A file that a list names like one of its kind, but that holds pages, gives their text."""
+def test_llms_txt_with_whole_pages_is_split(site: Any, crawled: Any) -> None:
     own = site.url
     site.put(
         "/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [B](/b.md)\n- [All](/llms-everything.txt)\n", kind="text/plain"
@@ -192,8 +180,7 @@ def test_whole_pages_under_a_lists_name(site: Any, crawled: Any) -> None:
     assert not {"/a.md", "/b.md"} & set(site.paths())
 
 
-def test_abridged_texts_are_not_taken_for_the_pages(site: Any, crawled: Any) -> None:
-    """llms-small.txt and its kind have every page's address, and a part of its text."""
+def test_abridged_llms_files_are_ignored(site: Any, crawled: Any) -> None:
     own = site.url
     site.put("/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [Small](/llms-small.txt)\n", kind="text/plain")
     site.put("/llms-small.txt", f"Source: {own}a\n\n# A\n\nIn short.\n", kind="text/plain")

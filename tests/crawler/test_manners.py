@@ -1,4 +1,4 @@
-"""A crawl is polite, as the host that is crawled sees it: every promise is read off the server's own clock."""
+"""Politeness as a server sees it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LATE = 0.12
 """What a request may reach a busy server later than it was sent."""
 
 
-def _fast(times: int) -> Clock:
-    """Give a clock that runs so many times as fast as the server's: what is long against LATE need not last as long."""
+def _make_fast_clock(times: int) -> Clock:
+    """Return a clock that runs faster than the server's by a factor."""
 
     async def sleep(seconds: float) -> None:
         await anyio.sleep(seconds / times)
@@ -42,8 +42,7 @@ def _gaps(site: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("connections", [pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW), 4])
-def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawled: Any) -> None:
-    """Between pages, probes, robots.txt and sitemaps alike, however many connections there are."""
+def test_delay_applies_to_all_requests(connections: int, site: Any, crawled: Any) -> None:
     _site(site, 0)
     crawled(site.url, politeness=Politeness(delay=0.2, connections=connections))
     assert len(site.asked) > 10
@@ -51,20 +50,18 @@ def test_the_delay_lies_between_all_requests(connections: int, site: Any, crawle
     assert sum(_gaps(site)) > 0.2 * len(_gaps(site)) - LATE
 
 
-def test_a_crawl_delay_is_kept(site: Any, crawled: Any) -> None:
-    """What robots.txt asks for counts from the next request on, where it is more than our own delay."""
+def test_crawl_delay_applies_from_next_request(site: Any, crawled: Any) -> None:
     _site(site, 1)
     site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
     manners = Politeness(delay=0, connections=4)
-    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_fast(3))
+    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
     assert site.paths()[:2] == ["/robots.txt", "/"]
     assert len(site.asked) >= 4
     assert min(_gaps(site)[1:]) > 1 / 3 - LATE
 
 
 @pytest.mark.parametrize("connections", [1, 3])
-def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A host that takes its time has no more requests at once than was allowed, whatever they are for."""
+def test_crawl_limits_connections_per_host(connections: int, site: Any, crawled: Any, html: Any, reply: Any) -> None:
     _site(site, 6)
     plays, there = dict(site.plays), site.otherwise
 
@@ -82,10 +79,11 @@ def test_no_more_connections_than_allowed(connections: int, site: Any, crawled: 
     ("status", "form"),
     [(429, "seconds"), (503, "date"), pytest.param(503, "seconds", marks=SLOW), pytest.param(429, "date", marks=SLOW)],
 )
-def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """Nobody asks that host for anything before the time it named, in seconds or as a date."""
+def test_retry_after_pauses_all_requests_to_host(
+    status: int, form: str, site: Any, crawled: Any, html: Any, reply: Any
+) -> None:
     busy: list[tuple[float, float]] = []
-    clock = _fast(4)
+    clock = _make_fast_clock(4)
 
     def play(handler: Any) -> Any:
         if busy:
@@ -105,8 +103,7 @@ def test_retry_after_is_obeyed(status: int, form: str, site: Any, crawled: Any, 
     assert [asked.path for asked in site.asked if at + LATE < asked.at < at + wait - 0.02] == []
 
 
-def test_a_host_is_asked_more_slowly_after_it_said_so(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """Once it had too much, requests stand twice as far apart."""
+def test_delay_doubles_after_overload(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     said: list[float] = []
 
     def play(handler: Any) -> Any:
@@ -116,7 +113,7 @@ def test_a_host_is_asked_more_slowly_after_it_said_so(site: Any, crawled: Any, h
     _site(site, 4)
     site.plays["/p1"] = play
     manners = Politeness(delay=0.5, connections=2)
-    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_fast(3))
+    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
     starts = sorted(asked.at for asked in site.asked if asked.at > said[-1] - LATE)
     assert len(starts) >= 3
     assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 1 / 3 - LATE

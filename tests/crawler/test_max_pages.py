@@ -1,4 +1,4 @@
-"""A site of more pages than are asked for stays up to date, and can be gone on with."""
+"""The limit of pages: updates of a partly crawled site, and higher limits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def large(site: Any) -> Any:
     return site
 
 
-def test_it_is_asked_for_news(large: Any, crawled: Any) -> None:
-    """The same command again asks for what has changed, and its pages stay as many."""
+def test_update_at_page_limit_revalidates_known_pages(large: Any, crawled: Any) -> None:
     assert len(crawled(large.url, limits=FOUR).paths) == 4
     large.asked.clear()
     again = crawled(large.url, limits=FOUR)
@@ -38,8 +37,7 @@ def test_it_is_asked_for_news(large: Any, crawled: Any) -> None:
 
 
 @pytest.mark.parametrize("refresh", [False, True])
-def test_its_pages_that_fail_stay(refresh: bool, large: Any, crawled: Any) -> None:
-    """As they do in a site that was crawled whole."""
+def test_failed_pages_stay_published_at_page_limit(refresh: bool, large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     for name in ("/p0/", "/p1/"):
         large.put(name, "no", status=403)
@@ -48,8 +46,7 @@ def test_its_pages_that_fail_stay(refresh: bool, large: Any, crawled: Any) -> No
     assert again.outcome.gone == ()
 
 
-def test_new_pages_push_none_out(large: Any, crawled: Any) -> None:
-    """The pages that are there are asked for first: what lies beyond the limit would stand as it was for ever."""
+def test_new_pages_do_not_replace_published_ones(large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     large.page("/", "Home", links=("/a/", "/b/", *(f"/p{at}/" for at in range(6))))
     for name in ("/a/", "/b/", "/p0/", "/p1/", "/p2/"):
@@ -59,8 +56,7 @@ def test_new_pages_push_none_out(large: Any, crawled: Any) -> None:
     assert all("Second edition." in again.text(path) for path in ("p0/", "p1/", "p2/"))
 
 
-def test_new_pages_push_none_out_from_further_down(site: Any, crawled: Any) -> None:
-    """A page that is found late is asked for news before a new one that is found early."""
+def test_new_pages_do_not_replace_published_ones_of_deeper_levels(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/b/",))
     site.page("/b/", "B", links=("/b/one/", "/b/two/"))
     site.page("/b/one/", "One")
@@ -81,8 +77,7 @@ def test_new_pages_push_none_out_from_further_down(site: Any, crawled: Any) -> N
     assert once.outcome.gone == ("b/one/",)
 
 
-def test_a_site_that_is_built_anew_is_crawled_anew(large: Any, crawled: Any) -> None:
-    """Room that pages leave which are gone is that of others at once."""
+def test_room_of_removed_pages_is_used_for_new_ones(large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     large.plays.clear()
     large.page("/", "Home", links=("/x/", "/y/", "/z/", "/zz/"))
@@ -92,8 +87,7 @@ def test_a_site_that_is_built_anew_is_crawled_anew(large: Any, crawled: Any) -> 
     assert again.paths == ["", "x/", "y/", "z/"]
 
 
-def test_a_lower_limit_leaves_what_is_there(large: Any, crawled: Any) -> None:
-    """Those beyond it are told as kept, each time."""
+def test_lower_page_limit_keeps_published_pages(large: Any, crawled: Any) -> None:
     crawled(large.url)
     for _ in range(2):
         large.asked.clear()
@@ -104,8 +98,7 @@ def test_a_lower_limit_leaves_what_is_there(large: Any, crawled: Any) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"resume": True}, {"limits": CrawlLimits(pages=6)}])
-def test_a_higher_limit_goes_on(how: dict[str, Any], large: Any, crawled: Any) -> None:
-    """What was there is not asked for again, unless that is a day ago."""
+def test_higher_page_limit_continues_without_refetching(how: dict[str, Any], large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     large.asked.clear()
     on = crawled(large.url, **how)
@@ -114,8 +107,7 @@ def test_a_higher_limit_goes_on(how: dict[str, Any], large: Any, crawled: Any) -
     assert "/p3/" in large.paths()
 
 
-def test_a_higher_limit_asks_what_is_old_for_news(large: Any, crawled: Any) -> None:
-    """A site whose limit is raised weeks later is not published as it was then."""
+def test_higher_page_limit_revalidates_old_responses(large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     large.page("/p1/", "/p1/", "Second edition.")
     on = crawled(large.url, clock=Clock(wall=lambda: time.time() + DAY + 1))
@@ -123,8 +115,7 @@ def test_a_higher_limit_asks_what_is_old_for_news(large: Any, crawled: Any) -> N
     assert set(on.outcome.changed) == {"", "p1/"}  # the home page leads to more that is there
 
 
-def test_going_on_can_be_interrupted(large: Any, crawled: Any) -> None:
-    """What the limit ended is part of what was interrupted then."""
+def test_continued_crawl_can_be_interrupted(large: Any, crawled: Any) -> None:
     crawled(large.url, limits=FOUR)
     crawled(large.url, limits=CrawlLimits(pages=100, seconds=0))
     large.asked.clear()

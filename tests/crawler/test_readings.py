@@ -1,4 +1,4 @@
-"""What was read of a page is kept until the page changes; what reads it may break, and only that page is left out."""
+"""The cache of parsed pages, and worker processes that die."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from roaming_crawler.sandbox import WorkerError, WorkerProcess
 
 from mkdocs_roaming.manifest.models import Heading
 
-FilesOf = Callable[[Path], dict[str, bytes]]
+ReadFiles = Callable[[Path], dict[str, bytes]]
 URL = "https://docs.ebbkeeper.example/"
 PAGE = """<!doctype html><html lang="en"><head><title>Gauges - Ebbkeeper</title><link rel="canonical" href="/gauges/">
 </head><body><ul class="navbar-nav"><li><a href="/">Home</a></li><li>Guide<ul><li><a href="/gauges/">Gauges</a></li>
@@ -38,8 +38,7 @@ def _readings(folder: Path) -> dict[str, int]:
     return {file.name: file.stat().st_mtime_ns for file in (folder / ".roaming" / "read").iterdir()}
 
 
-def test_a_reading_comes_back_as_it_was() -> None:
-    """What is kept of a page, or told by another process, is all that was read."""
+def test_parsed_page_survives_serialization() -> None:
     seen = parse_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)
     assert (len(seen.nav), seen.title) == (2, "Gauges")
     assert load_page(parse_page_to_json(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == seen
@@ -47,19 +46,16 @@ def test_a_reading_comes_back_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"{}", b"[]", b'{"title": "Gauges"}', b"\xff\xfe", b"[[1]]", b"3"])
-def test_a_torn_reading_is_none(data: bytes) -> None:
-    """Bytes that tell of no reading are not taken for one."""
+def test_load_page_returns_none_for_damaged_data(data: bytes) -> None:
     assert load_page(data) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"[[1]]", b"\xff\xfe", b"3"])
-def test_torn_headings_are_none(data: bytes) -> None:
-    """The same of headings."""
+def test_load_headings_returns_none_for_damaged_data(data: bytes) -> None:
     assert load_headings(data) is None
 
 
-def test_an_unchanged_page_is_not_read_again(site: Any, crawled: Any) -> None:
-    """Of a page that was changed a new reading is kept, and its old one removed; those of all others stay."""
+def test_unchanged_page_is_not_parsed_again(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/a/", "/b/"))
     site.page("/a/", "A")
     site.page("/b/", "B")
@@ -72,21 +68,19 @@ def test_an_unchanged_page_is_not_read_again(site: Any, crawled: Any) -> None:
     assert len(before.items() & after.items()) == len(before) - 1
 
 
-def test_torn_readings_are_made_anew(site: Any, crawled: Any, files_of: FilesOf) -> None:
-    """Whatever stands in the folder of readings, what is published is the same."""
+def test_damaged_cache_does_not_change_output(site: Any, crawled: Any, read_files: ReadFiles) -> None:
     site.page("/", "Home", links=("/a/",))
     site.page("/a/", "A")
     first = crawled(site.url)
-    published = files_of(first.folder)
+    published = read_files(first.folder)
     readings = sorted((first.folder / ".roaming" / "read").iterdir())
     readings[0].write_bytes(b'{"title": "Something else"}')
     readings[1].write_bytes(readings[1].read_bytes()[:40])
     assert crawled(site.url).outcome.changed == ()
-    assert files_of(first.folder) == published
+    assert read_files(first.folder) == published
 
 
-def test_a_process_that_breaks_says_so() -> None:
-    """Who asks a process that is killed meanwhile is told, and so is who asks it afterwards."""
+def test_killed_worker_raises_worker_error() -> None:
     process = WorkerProcess()
     assert process.call(_say, "here") == b"here"
     with pytest.raises(WorkerError):
@@ -96,8 +90,7 @@ def test_a_process_that_breaks_says_so() -> None:
     process.kill()
 
 
-def test_a_crawl_ends_in_silence(site: Any, tmp_path: Path) -> None:
-    """With processes of its own, a crawl has nothing to tell on standard error when all went well."""
+def test_crawl_with_workers_writes_nothing_to_stderr(site: Any, tmp_path: Path) -> None:
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(8)))
     for at in range(8):
         site.page(f"/p{at}/", f"Page {at}")

@@ -1,4 +1,4 @@
-"""A crawl that is killed loses nothing: gone on with, it ends in the bytes of one that never was interrupted."""
+"""Killed and resumed crawls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-FilesOf = Callable[[Path], dict[str, bytes]]
+ReadFiles = Callable[[Path], dict[str, bytes]]
 
 
 def _command(url: str, folder: Path, *more: str) -> list[str]:
@@ -22,8 +22,8 @@ def _command(url: str, folder: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
 
 
-def _play(site: Any, pages: int) -> None:
-    """A site of pages that lead to one another, every third with a Markdown twin."""
+def _add_pages(site: Any, pages: int) -> None:
+    """Add linked pages, every third with Markdown."""
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, pages, 10)))
     for at in range(pages):
         start = at - at % 10
@@ -33,8 +33,8 @@ def _play(site: Any, pages: int) -> None:
             site.put(f"/p{at}/index.md", f"# Page {at}\n\nAs *Markdown*, number {at}.\n", kind="text/markdown")
 
 
-def _killed_until_done(site: Any, folder: Path, seed: int, most: int) -> int:
-    """Kill each crawl a little after it made so many requests: how long it takes to begin is the machine's affair."""
+def _crawl_with_kills(site: Any, folder: Path, seed: int, most: int) -> int:
+    """Kill each crawl after a number of requests, until one finishes."""
     draw = random.Random(seed)
     for kills in range(200):
         left = len(site.asked) + draw.uniform(1, most * 1.1**kills)
@@ -57,34 +57,34 @@ def _killed_until_done(site: Any, folder: Path, seed: int, most: int) -> int:
     ("pages", "seed", "most"),
     [(60, 1, 60), *(pytest.param(500, seed, 300, marks=pytest.mark.slow) for seed in range(4))],
 )
-def test_a_killed_crawl_goes_on(pages: int, seed: int, most: int, site: Any, tmp_path: Path, files_of: FilesOf) -> None:
-    """SIGKILL at random moments, again and again; what stands there in the end is what one crawl would have written."""
-    _play(site, pages)
+def test_resumed_crawl_publishes_same_files(
+    pages: int, seed: int, most: int, site: Any, tmp_path: Path, read_files: ReadFiles
+) -> None:
+    _add_pages(site, pages)
     whole = subprocess.run(_command(site.url, tmp_path / "whole"), capture_output=True, text=True, check=False)
     assert whole.returncode == 0, whole.stderr
     once = len(site.asked)
     site.asked.clear()
-    kills = _killed_until_done(site, tmp_path / "killed", seed, most)
+    kills = _crawl_with_kills(site, tmp_path / "killed", seed, most)
     print(f"killed {kills} times, {len(site.asked)} requests where {once} were needed")  # noqa: T201 -- with -s
     assert kills
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    assert len(files_of(tmp_path / "killed")) > pages
+    assert read_files(tmp_path / "killed") == read_files(tmp_path / "whole")
+    assert len(read_files(tmp_path / "killed")) > pages
     # What was there is not asked for again; one that was killed right after its end asks for news.
     assert len([asked for asked in site.asked if not asked.conditional]) < once + 30 * kills
     assert not list((tmp_path / "killed").rglob(".roaming-*"))
 
 
-def test_a_reader_never_sees_half_a_crawl(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
-    """While a crawl runs, and after it is killed, what was published before is there whole."""
+def test_published_files_stay_complete_during_crawl(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     from mkdocs_roaming.library.library import open_library
     from mkdocs_roaming.library.validate import validate_site
 
-    _play(site, 30)
+    _add_pages(site, 30)
     folder = tmp_path / "out"
     assert subprocess.run(_command(site.url, folder), capture_output=True, check=False).returncode == 0
     for at in range(30):
         site.page(f"/p{at}/", f"Page {at} is new", f"Now {at}. " * 20)
-    with _held(site, "/p20/", reply(html("Page 20"))) as asked:
+    with _hold_response(site, "/p20/", reply(html("Page 20"))) as asked:
         running = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert asked.wait(30)
         assert validate_site(open_library(folder)).faults == ()
@@ -95,10 +95,9 @@ def test_a_reader_never_sees_half_a_crawl(site: Any, tmp_path: Path, html: Any, 
     assert library.manifest.pages[1].title == "Page 0"
 
 
-def test_two_crawls_do_not_share_a_folder(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
-    """The second one says so at once; the first one's end frees the folder, however it ends."""
+def test_second_crawl_of_folder_is_refused(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     folder = tmp_path / "out"
-    with _held(site, "/", reply(html("Home"))) as asked:
+    with _hold_response(site, "/", reply(html("Home"))) as asked:
         first = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert asked.wait(30)
         second = subprocess.run(_command(site.url, folder), capture_output=True, text=True, timeout=50, check=False)
@@ -111,8 +110,8 @@ def test_two_crawls_do_not_share_a_folder(site: Any, tmp_path: Path, html: Any, 
 
 
 @contextmanager
-def _held(site: Any, path: str, answer: Any) -> Iterator[threading.Event]:
-    """Hold the answer at a path until the block ends; gives what tells that it was asked for."""
+def _hold_response(site: Any, path: str, answer: Any) -> Iterator[threading.Event]:
+    """Hold the response at a path until the block ends."""
     asked, over = threading.Event(), threading.Event()
 
     def play(handler: Any) -> Any:
@@ -127,8 +126,7 @@ def _held(site: Any, path: str, answer: Any) -> Iterator[threading.Event]:
         over.set()
 
 
-def test_a_journal_cut_off_in_mid_line_is_read_up_to_there(site: Any, crawled: Any) -> None:
-    """What the last line would have said is asked for again."""
+def test_truncated_journal_is_read_up_to_last_line(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/a", "/b"))
     site.page("/a", "A")
     site.page("/b", "B")
@@ -144,9 +142,8 @@ def test_a_journal_cut_off_in_mid_line_is_read_up_to_there(site: Any, crawled: A
     assert again.paths == ["", "a", "b"]
 
 
-def test_bombs_and_workers_on_the_command_line(site: Any, tmp_path: Path, bomb: Any) -> None:
-    """Pages are read in other processes; bombs among them cost no memory to speak of."""
-    _play(site, 70)
+def test_crawl_with_workers_and_bombs_uses_little_memory(site: Any, tmp_path: Path, bomb: Any) -> None:
+    _add_pages(site, 70)
     site.page("/p5/", "Page 5", links=tuple(f"/bomb{at}" for at in range(6)))
     for at in range(6):
         site.put(f"/bomb{at}", bomb(400), headers={"Content-Encoding": "gzip"}, etag=False)

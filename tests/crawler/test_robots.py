@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 reads it, and the places where protego differs: each shown, so that a mended one is seen."""
+"""robots.txt after RFC 9309, and the remaining differences of Protego."""
 
 from __future__ import annotations
 
@@ -54,29 +54,25 @@ def allows(text: str, path: str) -> bool:
         ("User-agent: *\nDisallow: /a%24\n", "a$", False),
     ],
 )
-def test_what_the_rfc_says(text: str, path: str, allowed: bool) -> None:
-    """Groups, longest match, wildcards, ends, comments, line ends."""
+def test_robots_follow_rfc_9309(text: str, path: str, allowed: bool) -> None:
     assert allows(text, path) is allowed
 
 
 @pytest.mark.parametrize(
     ("status", "allowed"), [(404, True), (403, True), (410, True), (500, False), (503, False), (429, False)]
 )
-def test_an_answer_that_is_no_robots_txt(status: int, allowed: bool) -> None:
-    """None there: all is allowed. A server in trouble: nothing is."""
+def test_robots_depend_on_response_status(status: int, allowed: bool) -> None:
     assert parse_robots(status, b"User-agent: *\nDisallow: /\n").allows(URL + "a") is allowed
 
 
 @pytest.mark.parametrize(
     ("asked", "kept"), [("5", 5.0), ("0.5", 0.5), ("3600", 30.0), ("-3", 0.0), ("soon", 0.0), ("", 0.0)]
 )
-def test_crawl_delays(asked: str, kept: float) -> None:
-    """Followed up to thirty seconds; what is no number is none."""
+def test_robots_crawl_delay_is_parsed_and_capped(asked: str, kept: float) -> None:
     assert parse_robots(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == kept
 
 
-def test_a_robots_txt_of_megabytes_is_read_in_part() -> None:
-    """What stands in its first 512 KiB counts."""
+def test_robots_are_read_up_to_size_limit() -> None:
     text = "User-agent: *\nDisallow: /a\n" + "# and so on\n" * 100_000 + "Disallow: /b\n"
     assert (allows(text, "a"), allows(text, "b")) == (False, True)
 
@@ -94,15 +90,13 @@ def test_a_robots_txt_of_megabytes_is_read_in_part() -> None:
         ("User-agent: *\nDisallow: /a?b=https://c\n", "a?b=https%3A%2F%2Fc", False),
     ],
 )
-def test_where_protego_differs(text: str, path: str, rfc: bool) -> None:
-    """Known, and told: should a newer protego agree with the RFC, this test says so."""
+def test_known_differences_of_protego(text: str, path: str, rfc: bool) -> None:
     assert allows(text, path) is not rfc
 
 
 @pytest.mark.parametrize(
     ("user_agent", "token"), [("Teapot/2 (+https://tea.example)", "Teapot"), ("teapot", "teapot"), ("", AGENT)]
 )
-def test_the_name_that_is_looked_for(user_agent: str, token: str) -> None:
-    """It is the product that the User-Agent begins with."""
+def test_product_token_is_first_word_of_user_agent(user_agent: str, token: str) -> None:
     assert product_token(user_agent) == token
     assert parse_robots(200, f"User-agent: {token.upper()}\nDisallow: /\n".encode(), token).allows(URL) is False

@@ -1,4 +1,4 @@
-"""What a crawl takes is what was asked for: below an address, a prefix or a host; by patterns; one spelling a page."""
+"""Scope, patterns, URL normalization and the output of the command."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ def _site(site: Any) -> None:
         ("über", "über/", True),
     ],
 )
-def test_patterns(pattern: str, path: str, matches: bool) -> None:
-    """`*` stays in a folder, `**` does not; a folder stands for all in it; endings of files do not matter."""
+def test_scope_patterns(pattern: str, path: str, matches: bool) -> None:
     assert Scope(ROOT, include=(pattern,)).allows_path(path) is matches
     assert Scope(ROOT, exclude=(pattern,)).allows_path(path) is not matches
 
@@ -76,10 +75,9 @@ def test_patterns(pattern: str, path: str, matches: bool) -> None:
         (("--prefix", "/docs/guide/"), ["boil/", "deep/descale/", "draft/"]),
     ],
 )
-def test_patterns_and_prefixes_choose_pages(
+def test_patterns_and_prefixes_select_pages(
     options: tuple[str, ...], paths: list[str], site: Any, tmp_path: Any
 ) -> None:
-    """What is ruled out is not asked for at all; the home page is always taken, since it leads to the rest."""
     _site(site)
     done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
     told = f"--include nothing/*: matches no page; paths are relative to {site.url}docs/\n"
@@ -89,8 +87,7 @@ def test_patterns_and_prefixes_choose_pages(
         assert "/docs/blog/" not in site.paths()
 
 
-def test_what_is_ruled_out_is_no_news(site: Any, tmp_path: Any) -> None:
-    """Of what a list names, only what lies elsewhere is told; what a pattern rules out was asked to stay out."""
+def test_excluded_links_are_not_reported(site: Any, tmp_path: Any) -> None:
     links = "- [A](/a.md)\n- [B](/b/b.md)\n- [C](/b/c.md)\n- [E](https://elsewhere.example/)\n"
     site.put("/llms.txt", f"# S\n\n> S.\n\n{links}", kind="text/plain")
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
@@ -99,15 +96,13 @@ def test_what_is_ruled_out_is_no_news(site: Any, tmp_path: Any) -> None:
     assert done.stderr == f"{site.url}llms.txt: {said}\n"
 
 
-def test_the_whole_host(site: Any, tmp_path: Any) -> None:
-    """--same-host goes above the address given; without it, nothing there is published."""
+def test_same_host_option_crawls_above_url(site: Any, tmp_path: Any) -> None:
     _site(site)
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--same-host").exit_code == 0
     assert {"", "about/", "docs/", "docs/guide/boil/"} <= set(_published(tmp_path / "out"))
 
 
-def test_a_folder_keeps_its_scope(site: Any, tmp_path: Any) -> None:
-    """The same command again needs no options to stay where it was; another scope in the same folder is refused."""
+def test_update_keeps_scope_of_folder(site: Any, tmp_path: Any) -> None:
     _site(site)
     out = str(tmp_path / "out")
     _run(f"{site.url}docs/", "-o", out, "--same-host")
@@ -120,21 +115,18 @@ def test_a_folder_keeps_its_scope(site: Any, tmp_path: Any) -> None:
     assert "give another folder" in refused.stderr
 
 
-def test_a_prefix_elsewhere_is_refused() -> None:
-    """A crawl is of one host; the line says which."""
+def test_prefix_on_other_host_is_refused() -> None:
     with pytest.raises(UsageError, match=r"not on https://docs\.example"):
         ScopeConfig(prefix="https://other.example/").make_scope(ROOT)
     assert ScopeConfig(prefix="/kettle/api").make_scope(ROOT + "start").url == ROOT + "api/"
 
 
-def test_options_that_exclude_each_other(tmp_path: Any) -> None:
-    """Both are named."""
+def test_conflicting_options_are_refused(tmp_path: Any) -> None:
     done = _run("https://docs.example/", "-o", str(tmp_path), "--same-host", "--prefix", "/docs/")
     assert (done.exit_code, "--same-host exclude" in done.stderr) == (1, True)
 
 
-def test_a_mirror_is_of_what_was_asked_for(site: Any, sample: Path, tmp_path: Any) -> None:
-    """Patterns choose among the pages of a manifest, too."""
+def test_patterns_apply_to_mirrored_site(site: Any, sample: Path, tmp_path: Any) -> None:
     site.folder(sample)
     assert _run(site.url, "-o", str(tmp_path / "out"), "--include", "guide/**").exit_code == 0
     paths = _published(tmp_path / "out")
@@ -143,8 +135,7 @@ def test_a_mirror_is_of_what_was_asked_for(site: Any, sample: Path, tmp_path: An
     assert all(path.startswith("guide/") for path in paths if path)
 
 
-def test_who_asks_can_be_said(site: Any, tmp_path: Any) -> None:
-    """Every request carries the name, and robots.txt is read for its first word."""
+def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: Any) -> None:
     site.put("/robots.txt", "User-agent: teapot\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
     site.page("/", "Home", links=("/secret",))
     done = _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "Teapot/2 (+https://tea.example)")
@@ -168,8 +159,7 @@ def test_who_asks_can_be_said(site: Any, tmp_path: Any) -> None:
         ("https://docs.example/a/", "https://docs.example/a/"),  # and so is the slash
     ],
 )
-def test_one_spelling(one: str, other: str) -> None:
-    """Fragment, tracking, default port and index.html go; case and trailing slash stay."""
+def test_canonical_url_normalizes_spelling(one: str, other: str) -> None:
     assert canonical_url(one) == canonical_url(other) == other
 
 
@@ -177,15 +167,13 @@ def test_one_spelling(one: str, other: str) -> None:
     "url",
     ["https://user@docs.example/", "https://docs.example/%2e%2e/x", "ftp://docs.example/", "https://", "x" * 3000],
 )
-def test_what_is_no_address(url: str) -> None:
-    """User names, climbing paths, other schemes."""
+def test_canonical_url_returns_none_for_invalid_url(url: str) -> None:
     assert canonical_url(url) is None
     with pytest.raises(UsageError):
         scope_from_url(url)
 
 
-def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> None:
-    """Pages that differ in case alone are two; a redirect or a canonical address on the same site makes them one."""
+def test_case_and_slash_distinguish_pages(site: Any, crawled: Any, html: Any) -> None:
     site.page("/", "Home", links=("/Page", "/page", "/moved", "/moved/", "/alias", "/away"))
     site.page("/Page", "Large")
     site.page("/page", "Small", "Other words.")
@@ -199,8 +187,7 @@ def test_case_and_slash_are_the_sites(site: Any, crawled: Any, html: Any) -> Non
     ]
 
 
-def test_a_bar_is_redrawn_a_few_times_a_second(capsys: Any) -> None:
-    """A thousand pages in no time are a few drawings; it tells pages done, known and what it waits for."""
+def test_progress_bar_is_throttled(capsys: Any) -> None:
     progress = CrawlProgress(bar=True, last_shown=0.0)
     progress.on_event("found", {"pages": 1000})
     for at in range(1000):
@@ -214,8 +201,7 @@ def test_a_bar_is_redrawn_a_few_times_a_second(capsys: Any) -> None:
     assert shown.endswith(" \r")
 
 
-def test_no_bar_where_there_is_no_terminal(site: Any, tmp_path: Any, capsys: Any) -> None:
-    """A file or a pipe gets whole lines, one every ten seconds at most; a short crawl none."""
+def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys: Any) -> None:
     _site(site)
     assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
     progress = CrawlProgress(bar=False, last_shown=0.0)
@@ -224,8 +210,7 @@ def test_no_bar_where_there_is_no_terminal(site: Any, tmp_path: Any, capsys: Any
     assert capsys.readouterr().err == "Crawling: 0 of 7 pages\n"
 
 
-def test_events_as_json_lines(site: Any, tmp_path: Any) -> None:
-    """Each line is an event; the last one is the whole outcome, with each skipped page's reason."""
+def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
     _site(site)
     site.redirect("/docs/guide/draft/", "https://elsewhere.example/")
     done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--json")
@@ -236,8 +221,7 @@ def test_events_as_json_lines(site: Any, tmp_path: Any) -> None:
     assert "out of scope" in events[-1]["skipped"][0][1]
 
 
-def test_the_last_table(site: Any, tmp_path: Any) -> None:
-    """Pages by what became of them, then the reasons, each with how many it holds for and an example."""
+def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None:
     _site(site)
     _run(f"{site.url}docs/", "-o", str(tmp_path / "out"))
     site.page("/docs/guide/boil/", "Boil", "Press the other lever.")
@@ -250,7 +234,6 @@ def test_the_last_table(site: Any, tmp_path: Any) -> None:
     assert f"       1  not found: {site.url}docs/guide/draft/" in lines
 
 
-def test_manners_say_who_asks() -> None:
-    """Ours has a contact; one's own is left alone."""
+def test_user_agent_header_contains_contact() -> None:
     assert "tea@example.org" in Politeness(contact="tea@example.org").user_agent_header
     assert Politeness(contact="tea@example.org", user_agent="Teapot/2").user_agent_header == "Teapot/2"

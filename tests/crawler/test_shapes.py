@@ -1,4 +1,4 @@
-"""Sites in the shapes that generators give them are crawled as their readers see them, by their links alone."""
+"""Sites of common generators, crawled by their links alone."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ def _pages(manifest: Manifest) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_a_generators_site(name: str, site: Any, crawled: Any) -> None:
-    """Pages, titles, anchors and nav are those that are expected of a folder of the same site."""
+def test_crawl_of_generated_site_matches_golden_file(name: str, site: Any, crawled: Any) -> None:
     site.folder(SITES / name / "pages", "/ebb/", url=URL)
     done = crawled(f"{site.url}ebb/", **LINKS)
     expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
@@ -58,7 +57,7 @@ def test_a_generators_site(name: str, site: Any, crawled: Any) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Builds a small site with MkDocs in a theme."""
+    """Build a small site with a theme of MkDocs."""
 
     def build(theme: str) -> Path:
         folder = tmp_path_factory.mktemp(theme)
@@ -83,8 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("theme", ["material", "readthedocs", "mkdocs"])
-def test_a_theme_of_mkdocs(theme: str, built: Any, site: Any, crawled: Any) -> None:
-    """The same four pages come out of each theme, its buttons and menus aside."""
+def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any, crawled: Any) -> None:
     site.folder(built(theme), "/ebb/", url=URL)
     done = crawled(f"{site.url}ebb/", **LINKS)
     assert _pages(done.manifest) == {
@@ -105,11 +103,7 @@ def test_a_theme_of_mkdocs(theme: str, built: Any, site: Any, crawled: Any) -> N
     )
 
 
-def test_a_hosted_shell_is_told(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """A site of the hosted kind whose pages are made in the browser: no page of it is published empty, each is told.
-
-    Where it gives Markdown beside its shell, the pages are that.
-    """
+def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, crawled: Any, tmp_path: Path) -> None:
     shell = (
         "<!doctype html><html lang=en><head><title>Ebb</title><meta name=description content='Reads gauges.'>"
         "<link rel=preload as=script href=/_next/a.js></head><body><div id=__next><div class=loading></div></div>"

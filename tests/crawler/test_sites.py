@@ -1,4 +1,4 @@
-"""A crawled site is the site: its pages, their Markdown and their ids, however they were found."""
+"""Crawls of a published site compared with the original."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ def _url(sample: Path) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_site_of_ours_comes_back_as_it_was_published(way: str, site: Any, sample: Path, crawled: Any) -> None:
-    """Found by any one way alone, every page's Markdown is the published one byte for byte, every section's id too."""
+def test_crawl_reproduces_published_site(way: str, site: Any, sample: Path, crawled: Any) -> None:
     site.folder(sample, "/docs/", url=_url(sample))
     done = crawled(site.url + "docs/", **WAYS[way])
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
@@ -44,8 +43,7 @@ def test_a_site_of_ours_comes_back_as_it_was_published(way: str, site: Any, samp
     assert validate_site(open_library(done.folder)).faults == ()
 
 
-def test_a_site_with_a_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -> None:
-    """Pages, ids and nav are those of the manifest; llms-full.txt is all that is asked for beside it."""
+def test_site_with_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -> None:
     site.folder(sample)
     done = crawled(site.url)
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
@@ -60,8 +58,7 @@ def test_a_site_with_a_manifest_is_mirrored(site: Any, sample: Path, crawled: An
     ]
 
 
-def test_foreign_rules_are_dropped(site: Any, sample: Path, crawled: Any) -> None:
-    """What another site's manifest would have opened for a question is not published here; a note says so."""
+def test_mirror_drops_rules(site: Any, sample: Path, crawled: Any) -> None:
     data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
     assert data["rules"]
     site.folder(sample)
@@ -71,24 +68,22 @@ def test_foreign_rules_are_dropped(site: Any, sample: Path, crawled: Any) -> Non
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_second_crawl_of_an_unchanged_site_costs_next_to_nothing(
-    way: str, site: Any, sample: Path, crawled: Any, files_of: Callable[[Path], dict[str, bytes]]
+def test_update_of_unchanged_site_writes_no_file(
+    way: str, site: Any, sample: Path, crawled: Any, read_files: Callable[[Path], dict[str, bytes]]
 ) -> None:
-    """Every request is conditional, every answer is “not modified”, and no file is written."""
     site.folder(sample, "/docs/", url=_url(sample))
     first = crawled(site.url + "docs/", **WAYS[way])
-    before = {name: (first.folder / name).stat().st_mtime_ns for name in files_of(first.folder)}
+    before = {name: (first.folder / name).stat().st_mtime_ns for name in read_files(first.folder)}
     site.asked.clear()
     again = crawled(site.url + "docs/", **WAYS[way])
     assert site.asked
     assert [asked.path for asked in site.asked if not asked.conditional] == []
     assert {asked.status for asked in site.asked} == {304}
     assert (again.outcome.written, again.outcome.same) == (0, len(again.manifest.pages))
-    assert {name: (again.folder / name).stat().st_mtime_ns for name in files_of(again.folder)} == before
+    assert {name: (again.folder / name).stat().st_mtime_ns for name in read_files(again.folder)} == before
 
 
-def test_a_built_folder_is_crawled_like_a_site(sample: Path, crawled: Any) -> None:
-    """A path, or a file: address of its llms.txt, will do; addresses are those of the site that was built."""
+def test_crawl_of_built_folder_matches_site(sample: Path, crawled: Any) -> None:
     for given in (str(sample), (sample / "llms.txt").as_uri()):
         done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], discovery=DiscoveryConfig(manifest=False))
         published = load_manifest((sample / MANIFEST_PATH).read_bytes())

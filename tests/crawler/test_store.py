@@ -1,4 +1,4 @@
-"""Whatever a site calls its pages, they become harmless files inside the folder, each its own."""
+"""Storage paths: safe, unique and stable."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ PATHS = st.lists(SEGMENTS, max_size=5).map("/".join)
 
 
 @given(PATHS)
-def test_no_path_leads_out(path: str) -> None:
-    """Not by `..`, not encoded, not by a NUL, a drive, a device's name or a name that no disk can hold."""
+def test_storage_path_stays_inside_folder(path: str) -> None:
     stored = storage_path(path)
     for file in (markdown_path(stored), short_markdown_path(stored) or "x"):
         parts = file.split("/")
@@ -39,8 +38,7 @@ def test_no_path_leads_out(path: str) -> None:
 
 
 @given(st.lists(PATHS, max_size=12))
-def test_no_two_pages_share_a_file(paths: list[str]) -> None:
-    """Not where file systems ignore case, and no page's file is another page's folder."""
+def test_disambiguated_paths_share_no_file(paths: list[str]) -> None:
     stored = {storage_path(path) for path in paths}
     found = disambiguate_paths(stored)
     assert found.keys() == stored
@@ -51,8 +49,7 @@ def test_no_two_pages_share_a_file(paths: list[str]) -> None:
     assert not {file + "/" for file in files} & folders
 
 
-def test_harmless_paths_stay_as_they_are() -> None:
-    """Ids are made of paths: an ordinary one is never changed."""
+def test_storage_path_keeps_safe_paths() -> None:
     for path in ("", "guide/", "guide/a-b_c.html", "v1.2/install/", "日本語/ページ/", "c++/", "a (b)/", "@scope/pkg/"):
         assert storage_path(path) == path
 
@@ -79,8 +76,7 @@ def test_harmless_paths_stay_as_they_are() -> None:
         ("https://docs.example/" + "a" * 3000, None),
     ],
 )
-def test_an_address_has_one_spelling(url: str, spelling: str | None) -> None:
-    """Fragment, tracking, default port and index.html go; case and slash stay; what climbs is no address."""
+def test_canonical_url_is_idempotent(url: str, spelling: str | None) -> None:
     assert canonical_url(url) == spelling
     if spelling:
         assert canonical_url(spelling) == spelling
@@ -97,14 +93,12 @@ def test_an_address_has_one_spelling(url: str, spelling: str | None) -> None:
         ("https://docs.example/v2/roaming/manifest.json", "https://docs.example/v2/"),
     ],
 )
-def test_what_is_crawled_is_what_lies_below(given_: str, scope: str) -> None:
-    """A page or a file stands for its folder."""
+def test_scope_of_page_is_its_folder(given_: str, scope: str) -> None:
     assert scope_from_url(given_) == Scope(scope)
     assert not scope_from_url(given_).contains("https://docs.example.evil/")
 
 
-def test_pages_with_nasty_names_are_published(site: Any, crawled: Any) -> None:
-    """Names of 300 bytes, names that differ in case only, names of ours: each has its file, and its own address."""
+def test_pages_with_unsafe_names_are_published(site: Any, crawled: Any) -> None:
     names = ("a" * 300, "Guide/", "guide/", "guide", "roaming/sections/x", "con", "sp%20ace", "%E2%82%AC", "llms-full")
     nasty = ("x%2f..%2f..%2fetc", "..%2f..%2fup", "nul%00byte", "%2e%2e/%2e%2e/out")
     site.page("/", "Home", links=tuple("/" + name for name in (*names, *nasty)))
@@ -119,8 +113,7 @@ def test_pages_with_nasty_names_are_published(site: Any, crawled: Any) -> None:
     assert {page.id for page in done.manifest.pages if page.path in ("", "guide/")}
 
 
-def test_links_in_the_folder_are_refused(site: Any, crawled: Any, tmp_path: Path) -> None:
-    """Neither pages nor state are written through a link that somebody put there."""
+def test_crawl_refuses_symbolic_links_in_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
     site.page("/", "Home", links=("/guide/",))
     site.page("/guide/", "Guide")
     outside = tmp_path / "outside"

@@ -1,4 +1,4 @@
-"""Comments that switch the linter off are kept by a crawl: of HTML, of Markdown, and of what this project published."""
+"""Comments that disable lint rules survive a crawl."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ def silenced(manifest: Manifest, text: str, path: str) -> frozenset[str]:
     return parse_page_text(page, text).disabled_rules
 
 
-def test_a_switch_in_html(site: Any, crawled: Any) -> None:
-    """A comment in the article of a page stands behind the pointer of its Markdown."""
+def test_lint_comment_in_html_is_kept(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/g/",))
     site.page("/g/", "Guide", f"Some words here. {SWITCH} <!-- another one -->")
     done = crawled(site.url)
@@ -26,8 +25,7 @@ def test_a_switch_in_html(site: Any, crawled: Any) -> None:
     assert "another one" not in done.text("g/")
 
 
-def test_a_switch_in_markdown(site: Any, crawled: Any) -> None:
-    """In Markdown that a site publishes it stays where it is; behind a pointer that is taken away it stays too."""
+def test_lint_comment_in_markdown_is_kept(site: Any, crawled: Any) -> None:
     site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
     site.put("/g.md", f"# G\n\nWords. {SWITCH}\n", kind="text/markdown")
     site.put("/h.md", f"> All pages are in [llms.txt](/llms.txt). {SWITCH}\n\n# H\n\nWords.\n", kind="text/markdown")
@@ -39,8 +37,7 @@ def test_a_switch_in_markdown(site: Any, crawled: Any) -> None:
     assert len(texts) == 2
 
 
-def test_a_switch_in_a_built_site(tmp_path: Path) -> None:
-    """`roaming index` keeps it too."""
+def test_lint_comment_in_built_site_is_kept(tmp_path: Path) -> None:
     article = f"<h1>Home</h1><p>Some words.</p>{SWITCH}<!-- another one -->"
     html = f"<html><head><title>Home</title></head><body><main>{article}</main></body></html>"
     (tmp_path / "index.html").write_text(html, "utf-8")

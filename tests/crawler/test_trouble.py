@@ -1,4 +1,4 @@
-"""Sites that are down, in whole or in part: which count as failed, and how old what stands there is."""
+"""Sites that are down in whole or in part: failures, pauses and ages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def crawl(site: Any, tmp_path: Path) -> Crawl:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Callable[[], SiteRecord]:
-    """Give what the store knows of the site."""
+    """Return the record of the site."""
 
     def read() -> SiteRecord:
         found = read_record(FolderBucket(tmp_path / "store"), "demo")
@@ -53,7 +53,7 @@ def record(tmp_path: Path) -> Callable[[], SiteRecord]:
 
 
 def _forbid(site: Any, reply: Any) -> None:
-    """Have the site answer 403 of everything but its robots.txt."""
+    """Answer 403 for everything but robots.txt."""
     site.plays.clear()
     site.put("/robots.txt", "User-agent: *\nAllow: /\n", kind="text/plain")
     site.otherwise = reply("no", 403)
@@ -83,10 +83,9 @@ def _as_mirror(site: Any, built: Path, html: Any) -> None:
 
 
 @pytest.mark.parametrize("built", [_as_pages, _as_one_text, _as_mirror])
-def test_a_site_that_answers_no_more_fails(
+def test_unreachable_site_fails(
     built: Any, site: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any, html: Any, tmp_path: Path
 ) -> None:
-    """However its pages are had, one by one or from one text, and although its robots.txt is there."""
     built(site, tmp_path / "built", html)
     assert crawl().exit_code == 0
     crawled = record().entry.crawled
@@ -100,10 +99,9 @@ def test_a_site_that_answers_no_more_fails(
     assert record().entry.crawled == crawled
 
 
-def test_a_site_that_is_down_while_a_limit_bites_fails(
+def test_unreachable_site_with_limit_fails(
     whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
-    """What was not asked for any more is no sign of life."""
     crawl()
     _forbid(whole, reply)
 
@@ -117,8 +115,7 @@ def test_a_site_that_is_down_while_a_limit_bites_fails(
     assert record().state == "failed"
 
 
-def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord]) -> None:
-    """Pages that have their text are as new as that, whatever became of their HTML."""
+def test_site_with_markdown_but_no_html_is_current(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord]) -> None:
     listed = "".join(f"- [Page {name}]({name}index.md): about {name}\n" for name in ("/", *NAMES))
     whole.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
     for edition in ("First", "Second"):
@@ -133,10 +130,9 @@ def test_a_site_whose_markdown_is_there_is_well(whole: Any, crawl: Crawl, record
     assert record().entry.crawled >= began
 
 
-def test_a_site_that_was_left_but_for_what_is_gone_has_answered(
+def test_removed_page_counts_as_response(
     whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
-    """A page that it says is gone is gone."""
     crawl()
     _forbid(whole, reply)
     whole.put("/p3/", status=404)
@@ -150,17 +146,14 @@ def _fail_six(site: Any) -> None:
 
 
 def _expire(store: Path) -> None:
-    """Have the pause of the site be over."""
+    """End the pause of the site."""
     bucket = FolderBucket(store)
     found = read_record(bucket, "demo")
     assert found
     write_record(bucket, replace(found, next_try=time.time() - 1))
 
 
-def test_pages_that_were_kept_are_told(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
-) -> None:
-    """A site of which one page of seven is had is as old as it was, and whoever crawls and lists it is told why."""
+def test_stale_pages_are_reported(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path) -> None:
     crawl()
     assert record().kept == 0
     crawled = record().entry.crawled
@@ -177,10 +170,9 @@ def test_pages_that_were_kept_are_told(
     assert f"\n  tried just now: {why}; tried again after 20" in listed
 
 
-def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
+def test_pause_grows_with_permanently_failing_page(
     whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
 ) -> None:
-    """The pause grows as that of a site that fails; once all pages are had it is over, and the site is up to date."""
     crawl()
     whole.put("/p4/", "no", status=403)
     pauses = []
@@ -200,10 +192,9 @@ def test_a_page_that_is_broken_for_good_has_its_site_asked_ever_less(
     assert "0 of 1 sites to crawl; 1 are done" in crawl().stderr
 
 
-def test_a_site_fails_on_where_it_failed_in_part(
+def test_pause_grows_from_partial_to_full_failure(
     whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
-    """Its pause goes on to grow."""
     crawl()
     _fail_six(whole)
     crawl("--refresh")
@@ -212,10 +203,9 @@ def test_a_site_fails_on_where_it_failed_in_part(
     assert (record().state, record().tries) == ("failed", 2)
 
 
-def test_what_a_limit_left_as_it_was_is_gone_on_with(
+def test_site_stopped_by_limit_is_continued_without_pause(
     whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
-    """A refresh that `--max-seconds` ends has kept pages, and waits for no pause."""
     crawl()
     crawled = record().entry.crawled
 
@@ -233,7 +223,6 @@ def test_what_a_limit_left_as_it_was_is_gone_on_with(
     assert record().kept == 0
 
 
-def test_a_record_of_before_is_read() -> None:
-    """One that tells of no kept pages has none."""
+def test_parse_record_accepts_older_record() -> None:
     told = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
     assert parse_record(told).kept == 0

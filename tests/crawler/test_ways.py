@@ -1,4 +1,4 @@
-"""Markdown is taken wherever a site has it: as it says, by the names in use, by negotiation; then it is known."""
+"""Where a site has Markdown: declared, at usual URLs, by content negotiation."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def _pages(site: Any, html: Any, head: str = "", count: int = 8) -> list[str]:
 
 
 @pytest.mark.parametrize("rel", ["alternate", "alternate ", "ALTERNATE nofollow", "me alternate"])
-def test_the_link_in_the_head(rel: str, site: Any, crawled: Any, html: Any) -> None:
-    """`rel` is a list of words; the address may be relative, and need not be a twin's."""
+def test_markdown_is_found_by_link_element(rel: str, site: Any, crawled: Any, html: Any) -> None:
     head = f'<link rel="{rel}" type="text/markdown; charset=utf-8" href="../raw/NAME.text">'
     for name in _pages(site, html, head):
         site.put(f"/raw/{name}.text", TEXT, kind="text/plain")
@@ -31,8 +30,7 @@ def test_the_link_in_the_head(rel: str, site: Any, crawled: Any, html: Any) -> N
     assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor is the HTML's
 
 
-def test_the_link_header(site: Any, crawled: Any, html: Any) -> None:
-    """Among other links, with quotes or without."""
+def test_markdown_is_found_by_link_header(site: Any, crawled: Any, html: Any) -> None:
     site.page("/", "Home", links=("/g/",))
     header = '</style.css>; rel=preload, </x/g.md>; type="text/markdown"; rel="alternate describedby"'
     site.put("/g/", html("G"), headers={"Link": header})
@@ -41,8 +39,7 @@ def test_the_link_header(site: Any, crawled: Any, html: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
-def test_twins_are_found_by_their_names(form: str, site: Any, crawled: Any, html: Any) -> None:
-    """Both names are tried on the first pages; afterwards only the one that was there."""
+def test_markdown_url_form_is_learned(form: str, site: Any, crawled: Any, html: Any) -> None:
     for name in _pages(site, html):
         site.put(form.format(name), TEXT, kind="text/markdown")
     done = crawled(site.url)
@@ -52,8 +49,7 @@ def test_twins_are_found_by_their_names(form: str, site: Any, crawled: Any, html
     assert len(tried) <= 3
 
 
-def test_negotiation(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    """A host that gives Markdown to whoever asks for it is asked for it."""
+def test_markdown_is_found_by_content_negotiation(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     names = _pages(site, html)
     for name in names:
         page = html(name.upper())
@@ -64,8 +60,7 @@ def test_negotiation(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     assert sum(page.origin == "markdown" for page in done.manifest.pages) == 8
 
 
-def test_a_host_without_markdown_is_not_asked_for_ever(site: Any, crawled: Any, html: Any) -> None:
-    """Once its first pages had none, each further page is one request."""
+def test_host_without_markdown_gets_one_request_per_page(site: Any, crawled: Any, html: Any) -> None:
     _pages(site, html, count=40)
     done = crawled(site.url)
     assert len(done.paths) == 41
@@ -73,8 +68,7 @@ def test_a_host_without_markdown_is_not_asked_for_ever(site: Any, crawled: Any, 
     assert len(site.asked) < 41 + 24  # robots.txt, seven spellings of llms.txt, sitemaps, twins of the first pages
 
 
-def test_headings_of_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
-    """The manifest says so; ids are then made of the headings' text."""
+def test_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
     site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
     site.put("/g.md", TEXT, kind="text/markdown")
     site.put("/h.md", "Text alone.\n", kind="text/markdown")
@@ -84,8 +78,7 @@ def test_headings_of_pages_without_html_have_no_anchors(site: Any, crawled: Any)
     assert done.manifest.nav_source == "llms.txt"
 
 
-def test_a_crawl_needs_no_network(tmp_path: Any, html: Any) -> None:
-    """Whoever brings answers of their own has a site crawled out of them."""
+def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     import anyio
     from roaming_crawler.config import CrawlConfig
     from roaming_crawler.crawl import crawl
@@ -99,8 +92,7 @@ def test_a_crawl_needs_no_network(tmp_path: Any, html: Any) -> None:
     assert canned.requests[0].url == own + "robots.txt"
 
 
-def test_a_page_without_its_slash_is_the_page(site: Any, crawled: Any, html: Any) -> None:
-    """Where a host gives both and redirects neither, links are read as the canonical address means them."""
+def test_links_are_relative_to_canonical_url(site: Any, crawled: Any, html: Any) -> None:
     head = f'<link rel=canonical href="{site.url}guide/install/"><link rel=alternate type=text/markdown href=index.md>'
     for path in ("/guide/install", "/guide/install/"):
         site.put(path, html("Install", head=head, links=("../next/",)))
@@ -114,8 +106,7 @@ def test_a_page_without_its_slash_is_the_page(site: Any, crawled: Any, html: Any
 
 
 @pytest.mark.parametrize("given", ["{folder}", "{folder}/llms.txt", "file://{folder}/", "file://{folder}/llms.txt"])
-def test_a_folder_of_markdown_is_a_site(given: str, crawled: Any, tmp_path: Any) -> None:
-    """An llms.txt with its pages beside it, as somebody keeps it: by path or address, of the folder or of the file."""
+def test_crawl_of_folder_with_llms_txt(given: str, crawled: Any, tmp_path: Any) -> None:
     folder = tmp_path / "kettle docs"
     (folder / "guide").mkdir(parents=True)
     links = "- [Boil](guide/boil.md): how to\n- [Up](../outside.md)\n"
@@ -132,8 +123,7 @@ def test_a_folder_of_markdown_is_a_site(given: str, crawled: Any, tmp_path: Any)
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/octet-stream", "text/css", "", "text/markdown", "nonsense"]
 )
-def test_the_kind_that_a_server_says_is_not_believed(kind: str, site: Any, crawled: Any, html: Any) -> None:
-    """HTML is HTML and Markdown is Markdown, whatever they are called."""
+def test_declared_content_type_is_ignored(kind: str, site: Any, crawled: Any, html: Any) -> None:
     site.put("/", html("Home", links=("/page/",)), kind=kind)
     site.put("/page/", html("Page", head="<link rel=alternate type=text/markdown href=/page.md>"), kind=kind)
     site.put("/page.md", "# Page\n\nIts *own* Markdown.\n", kind=kind)
@@ -142,8 +132,7 @@ def test_the_kind_that_a_server_says_is_not_believed(kind: str, site: Any, crawl
     assert "Its *own* Markdown." in done.text("page/")
 
 
-def test_a_folder_is_linked_to_with_its_slash_or_without(crawled: Any, html: Any, tmp_path: Any) -> None:
-    """As a host would redirect, so that links on its page mean what they mean there."""
+def test_folder_site_redirects_to_trailing_slash(crawled: Any, html: Any, tmp_path: Any) -> None:
     for path, links in (("", ("guide/install",)), ("guide/install/", ("../next/",)), ("guide/next/", ())):
         (tmp_path / "site" / path).mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path / "index.html").write_text(html(path or "Home", links=links), "utf-8")

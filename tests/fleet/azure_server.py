@@ -1,6 +1,6 @@
-"""Azurite, Azure's own emulator, on this machine: from npm into a cache outside of the project.
+"""Azurite, Azure's emulator, from npm in a cache outside of the project.
 
-Azure's batches of requests are refused by it to a SAS of the whole account; a container's SAS may send them.
+It refuses batch requests with an account's SAS, but accepts them with a container's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VERSION = "2021-08-06"
 
 @dataclass(frozen=True)
 class Azure:
-    """Azurite with an empty container, and the environment by which it is reached."""
+    """Azurite with an empty container, and the environment variables for it."""
 
     port: int
     where: str = "az://shelf/docs"
@@ -42,14 +42,14 @@ class Azure:
         return {**named, "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{self.port}/{ACCOUNT}"}
 
     def sas(self, until: str, may: str = "racwdl") -> str:
-        """Sign a token for the container that runs out then."""
+        """Sign a token for the container with an expiry time."""
         signed = [may, "", until, f"/blob/{ACCOUNT}/shelf", "", "", "https,http", _VERSION, "c", *[""] * 7]
         told = {"sv": _VERSION, "sr": "c", "sp": may, "se": until, "spr": "https,http"}
         return urlencode({**told, "sig": _signature("\n".join(signed))})
 
 
 def azurite() -> Path | None:
-    """Give the program, installed unless it is there; nothing where npm cannot install it."""
+    """Return the program, installed if needed; None if npm cannot install it."""
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests" / "azurite"
     program = folder / "node_modules" / ".bin" / "azurite-blob"
     if not program.exists() and shutil.which("npm"):
@@ -62,7 +62,7 @@ def azurite() -> Path | None:
 
 @contextmanager
 def serving(program: Path, folder: Path) -> Iterator[Azure]:
-    """Run Azurite, with nothing kept and nobody told, until the block ends."""
+    """Run Azurite in memory until the block ends."""
     log = folder / "azurite.log"
     own = ["--blobHost", "127.0.0.1", "--blobPort", "0"]
     quiet = ["--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]

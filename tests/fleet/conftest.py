@@ -1,4 +1,4 @@
-"""Many sites on this machine: each host an address of the loopback, played by one server that counts."""
+"""Fixtures: many sites on loopback addresses, served by one server, and object stores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TOPICS = [
 
 @dataclass
 class Sites:
-    """A server of many sites, one below each path of each host. What is `down` status 403, what `moved` redirects."""
+    """A server of many sites, one below each path of each host. URLs in `down` answer 403, those in `moved` redirect."""
 
     port: int
     hosts: int
@@ -71,7 +71,7 @@ class Sites:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def url(self, at: int) -> str:
-        """Give the address of a site; two of them share a host."""
+        """Return the URL of a site; two sites share a host."""
         host = at // 2
         return f"http://127.0.{1 + host // 200}.{1 + host % 200}:{self.port}/{'ab'[at % 2]}/"
 
@@ -81,7 +81,7 @@ class Sites:
         return file
 
     def body(self, host: str, path: str) -> str | None:
-        """Give a page of a site."""
+        """Return a page of a site."""
         name, _, rest = path.strip("/").partition("/")
         if name not in ("a", "b") or (rest and not rest.startswith("p")):
             return None
@@ -139,7 +139,7 @@ class _Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def sites() -> Iterator[Sites]:
-    """Give the server of many sites."""
+    """Provide the server of many sites."""
     handler = type("Handler", (_Handler,), {})
     server = _Server(("0.0.0.0", 0), handler)
     handler.sites = found = Sites(server.server_address[1], 0)
@@ -152,7 +152,7 @@ def sites() -> Iterator[Sites]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_certificate(_no_certificates: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Clients of object stores refuse to begin without any authority, also where they ask in the clear."""
+    """Provide one certificate authority: clients of object stores need one even without TLS."""
     first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----\n")
     file = tmp_path_factory.mktemp("authority") / "one.pem"
     file.write_text(first + end, "utf-8")
@@ -166,7 +166,7 @@ HASTE = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "
 
 @pytest.fixture
 def roaming() -> Callable[..., Result]:
-    """Run a command as from a terminal."""
+    """Run a command in this process."""
 
     def run(*arguments: object) -> Result:
         return CliRunner().invoke(main, [str(one) for one in arguments])
@@ -176,13 +176,13 @@ def roaming() -> Callable[..., Result]:
 
 @pytest.fixture
 def haste() -> tuple[str, ...]:
-    """Give the options of a crawl of one's own sites."""
+    """Return the options for fast crawls of local sites."""
     return HASTE
 
 
 @pytest.fixture
 def published() -> Callable[[Path], dict[str, bytes]]:
-    """Give what reads every published file of a store."""
+    """Return the function that reads every published file of a store."""
 
     def read(store: Path) -> dict[str, bytes]:
         return {
@@ -196,22 +196,22 @@ def published() -> Callable[[Path], dict[str, bytes]]:
 
 @dataclass
 class S3:
-    """An S3 server on this machine, and the environment by which it is reached."""
+    """An S3 server, and the environment variables for it."""
 
     port: int
     environ: dict[str, str]
     where: str = "s3://shelf/docs"
 
     def faults(self, **told: float | str) -> dict[str, int]:
-        """Say how it fails from now on; give how many requests came since, and how many failed."""
+        """Set the faults; return the number of requests since the last call, and of failed ones."""
         return self._said("_faults", "PUT", json.dumps(told).encode())
 
     def written(self) -> dict[str, int]:
-        """Give how often each object was written."""
+        """Return how often each object was written."""
         return self._said("_written", "GET", None)
 
     def empty(self) -> None:
-        """Have nothing be there but an empty bucket."""
+        """Remove all objects."""
         self._said("_empty", "GET", None)
 
     def _said(self, at: str, method: str, data: bytes | None) -> dict[str, int]:
@@ -223,7 +223,7 @@ class S3:
 
 @pytest.fixture(scope="session")
 def s3_port() -> Iterator[int]:
-    """Give the port of an S3 server that all tests use in turn: to start one takes a second."""
+    """Provide the port of an S3 server that all tests share, because it starts slowly."""
     command = [sys.executable, "-m", "fleet.s3_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as running:
@@ -234,7 +234,7 @@ def s3_port() -> Iterator[int]:
 
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch, s3_port: int) -> S3:
-    """Give an S3 server with an empty bucket, its credentials in the environment."""
+    """Provide an S3 server with an empty bucket and credentials."""
     environ = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_port}",
         "AWS_ACCESS_KEY_ID": "AKIASOMEBODY",
@@ -251,7 +251,7 @@ def s3(monkeypatch: pytest.MonkeyPatch, s3_port: int) -> S3:
 
 @dataclass(frozen=True)
 class GCS:
-    """A double of GCS on this machine, and the environment by which it is reached."""
+    """A fake of GCS, and the environment variables for it."""
 
     environ: dict[str, str]
     where: str = "gs://shelf/docs"
@@ -259,7 +259,7 @@ class GCS:
 
 @pytest.fixture
 def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
-    """Give a double of GCS with an empty bucket, its token in the environment."""
+    """Provide a fake of GCS with an empty bucket and a token."""
     command = [sys.executable, "-m", "fleet.gcs_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as running:
@@ -274,7 +274,7 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
 
 @pytest.fixture
 def az(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[azure_server.Azure]:
-    """Give Azurite with an empty container, its key in the environment."""
+    """Provide Azurite with an empty container and a key."""
     program = azure_server.azurite()
     if program is None:
         pytest.skip("npm cannot install Azurite here")

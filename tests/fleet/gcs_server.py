@@ -1,8 +1,7 @@
-"""A double of Google Cloud Storage's XML API, of what a bucket is asked: `python -m fleet.gcs_server BUCKET`.
+"""A fake of the XML API of Google Cloud Storage: `python -m fleet.gcs_server BUCKET`.
 
-Written after Google's reference of that API: objects are read, written (with `x-goog-if-generation-match: 0` only where
-there is none), in parts where they are large, removed, and listed in pages with `list-type=2`. A token that is not the
-bucket's is refused with 401.
+It follows Google's reference: objects are read, written (conditionally with `x-goog-if-generation-match: 0`), uploaded in
+parts, deleted, and listed in pages with `list-type=2`. Another token than the bucket's is refused with 401.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def main(bucket: str) -> None:
-    """Serve until killed; the port is printed."""
+    """Serve until killed, and print the port."""
     told = {"bucket": bucket, "objects": {}, "parts": {}, "lock": threading.Lock()}
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), told))
     sys.stdout.write(f"{server.server_address[1]}\n")

@@ -1,4 +1,4 @@
-"""A server that answers with the very bytes that a test gives, and ends a connection as the test says."""
+"""A server that sends exact bytes and ends connections as a test says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answering = Callable[[str, Mapping[str, str]], "Answer"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent, and whether the connection is reset then, or kept open in silence for so many seconds."""
+    """What is sent, and whether the connection is then reset, or kept open without data."""
 
     data: bytes
     reset: bool = False
@@ -27,7 +27,7 @@ class Answer:
 
 @dataclass
 class Raw:
-    """The server: how it answers a request's first line and its headers, and what it was asked."""
+    """The server: a function that answers requests, and the recorded requests."""
 
     port: int
     answer: Answering
@@ -36,14 +36,14 @@ class Raw:
 
 
 def whole(status: str, body: bytes = b"", **headers: str) -> Answer:
-    """Give an answer that is all right as HTTP."""
+    """Return a valid HTTP response."""
     told = {"Content-Length": str(len(body)), "Connection": "close", **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
     return Answer(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)
 
 
 def ranged(data: bytes, headers: Mapping[str, str]) -> Answer:
-    """Give an object, or that part of it which is asked for."""
+    """Return an object or the requested range of it."""
     told = {"ETag": '"1"', "Last_Modified": "Sat, 21 Nov 2026 12:00:00 GMT"}
     if match := re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", "")):
         begin, end = int(match[1]), int(match[2] or len(data) - 1)
@@ -83,7 +83,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 @contextmanager
 def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]:
-    """Serve until the block ends; by TLS with a file that holds a key and its certificate."""
+    """Serve until the block ends; with TLS if a file with key and certificate is given."""
     handler = type("Handler", (_Handler,), {})
     with _Server(("127.0.0.1", 0), handler) as server:
         if certificate:

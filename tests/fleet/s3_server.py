@@ -1,9 +1,8 @@
-"""An S3 server on this machine, moto's, that fails as it is told to: `python -m fleet.s3_server BUCKET`.
+"""moto's S3 server with faults: `python -m fleet.s3_server BUCKET`.
 
-What it is told is put at `/_faults`, as JSON: `every` so many requests are answered 503, all wait `delay` seconds,
-`after` so many requests the credentials have expired, those with the session token `stale` if one is named; what is put
-at a path that ends in `unheard` comes too late, as the store says. What was written how often is asked at `/_written`.
-`/_empty` has nothing be there but an empty bucket, and nothing fail.
+Faults are set by a PUT to `/_faults` as JSON: every `every`-th request is answered 503, all wait `delay` seconds, `after` a
+number of requests the credentials expire, those with the session token `stale` if one is named; writes to a path that
+ends in `unheard` time out. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request ra
 
 
 class Faulty:
-    """Stands before an application, and fails now and then."""
+    """ASGI middleware that fails on purpose."""
 
     def __init__(self, application: Any, bucket: str) -> None:
         self._application, self._bucket = application, bucket
@@ -94,7 +93,7 @@ class _Handler(WSGIRequestHandler):
 
 
 def main(bucket: str) -> None:
-    """Serve until killed; the port is printed."""
+    """Serve until killed, and print the port."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     application = Faulty(DomainDispatcherApplication(create_backend_app), bucket)
     server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Handler)

@@ -1,4 +1,4 @@
-"""A store that many read at once, while it is written, and while it cannot be reached."""
+"""A store with concurrent readers, during updates, and while it cannot be read."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ NOTHING_MORE = "This cannot be read at the moment"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store of some sites, for one that changes them."""
+    """A store that tests may change."""
     return _made(tmp_path)
 
 
-class Counted:
-    """Makes the search of a site, which takes a while, and counts."""
+class SlowSearch:
+    """Search factory that is slow and counts its calls."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -50,23 +50,22 @@ class Counted:
         return Search(library)
 
 
-def unreadable(file: Path) -> None:
-    """Let a file be there, and nobody read it, not even root."""
+def make_unreadable(file: Path) -> None:
+    """Make a file make_unreadable even for root."""
     file.unlink()
     file.symlink_to(file.name)
 
 
-def out_of_date(store: Path, site: str) -> None:
-    """Let a site's record say that it is another one than it was."""
+def make_outdated(store: Path, site: str) -> None:
+    """Let a site's record describe another copy."""
     record = read_record(FolderBucket(store), site)
     assert record
     object.__setattr__(record.entry, "digest", "sha256:other")
     write_record(FolderBucket(store), record)
 
 
-def test_a_site_is_opened_once_for_all_who_ask_at_once(store: Path) -> None:
-    """A big one is a second's work, and as much memory as it takes."""
-    counted = Counted()
+def test_concurrent_requests_open_site_once(store: Path) -> None:
+    counted = SlowSearch()
     collection = Collection(store, search=counted)
     with ThreadPoolExecutor(8) as several:
         opened = list(several.map(collection.open, ["boats", "trains"] * 8))
@@ -74,8 +73,7 @@ def test_a_site_is_opened_once_for_all_who_ask_at_once(store: Path) -> None:
     assert len({id(one) for one in opened}) == 2
 
 
-def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
-    """The others go on with what there is."""
+def test_readers_use_old_copy_while_new_one_opens(store: Path) -> None:
     now = [0.0]
     going, enough = threading.Event(), threading.Event()
 
@@ -87,7 +85,7 @@ def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
 
     collection = Collection(store, search=slow, clock=lambda: now[0])
     before = collection.open("boats")
-    out_of_date(store, "boats")
+    make_outdated(store, "boats")
     now[0] += 61
     with ThreadPoolExecutor(1) as other:
         newer = other.submit(collection.open, "boats")
@@ -97,8 +95,7 @@ def test_nobody_waits_for_one_who_opens_what_is_new(store: Path) -> None:
         assert newer.result() is not before
 
 
-def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) -> None:
-    """Searches, openings, lists and outlines of all sites by many, while sites change, go and come back."""
+def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, open_sites=2, clock=lambda: now[0])
     bucket = FolderBucket(store)
@@ -135,15 +132,14 @@ def test_everything_at_once_leaves_no_more_open_than_was_asked_for(store: Path) 
     assert len(collection._open) <= 2
 
 
-def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> None:
-    """The list, the sites that are open, and what is found there: as they were when it could last be."""
+def test_unreadable_store_serves_last_known_state(store: Path) -> None:
     now = [0.0]
     walk = StoreNavigator(Collection(store, clock=lambda: now[0]))
     asked = ("how long does a refund take", "trains: refund")
     before = [render(walk.read_outline()), *(render(walk.search_sections(words)) for words in asked)]
     assert "9 days" in before[1]
     for file in (store / RECORDS_DIR).iterdir():
-        unreadable(file)
+        make_unreadable(file)
     (store / "apps/roaming/manifest.json").unlink()
     bucket = FolderBucket(store)
     bucket.put(
@@ -155,8 +151,7 @@ def test_what_is_known_goes_on_where_the_store_cannot_be_read(store: Path) -> No
     assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
 
 
-def test_what_is_told_is_as_old_as_its_text(store: Path) -> None:
-    """A site that was crawled again without news is told as of today; one whose news cannot be read yet, as before."""
+def test_crawl_date_matches_text(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, clock=lambda: now[0])
     before = collection.open("boats").entry.crawled
@@ -169,36 +164,34 @@ def test_what_is_told_is_as_old_as_its_text(store: Path) -> None:
     assert collection.open("boats").entry.crawled == before + 60
     assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
     write_record(bucket, replace(record, entry=replace(record.entry, crawled=before + 120, digest="sha256:other")))
-    unreadable(store / "boats/roaming/manifest.json")
+    make_unreadable(store / "boats/roaming/manifest.json")
     now[0] += 61
     assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
     assert collection.open("boats").entry.crawled == before + 60
 
 
-def test_a_list_that_cannot_be_read_is_the_one_before(store: Path) -> None:
-    """A new catalogue whose list of sites is not to be had is no reason to list none."""
+def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, clock=lambda: now[0])
     before = collection.records()
-    out_of_date(store, "boats")
+    make_outdated(store, "boats")
     rebuild_catalog(FolderBucket(store))
     now[0] += 61
     file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
     told = file.read_bytes()
-    unreadable(file)
+    make_unreadable(file)
     assert collection.records() is before
     file.unlink()
     file.write_bytes(told)
     assert collection.records() is before  # it is not asked for again and again
     now[0] += 61
     assert collection.records() is not before
-    unreadable(file)
+    make_unreadable(file)
     with pytest.raises(LibraryError, match="cannot be read"):
         Collection(store).records()
 
 
-def test_a_site_that_is_dropped_is_let_go(store: Path) -> None:
-    """It stands in the way of no other, and takes no memory."""
+def test_dropped_site_is_closed(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, clock=lambda: now[0])
     collection.open("boats")
@@ -209,10 +202,9 @@ def test_a_site_that_is_dropped_is_let_go(store: Path) -> None:
     assert not collection._open
 
 
-def test_that_nothing_can_be_read_is_not_that_nothing_is_found(store: Path) -> None:
-    """To an agent in a sentence, over HTTP as 503; what asks whether it is up is told that it is."""
+def test_unreadable_sites_raise_error_instead_of_no_results(store: Path) -> None:
     for site in SITES:
-        unreadable(store / site / "roaming/manifest.json")
+        make_unreadable(store / site / "roaming/manifest.json")
     collection = Collection(store)
     said = render(StoreNavigator(collection).search_sections("how long does a refund take"))
     assert "Nothing found" not in said
@@ -225,17 +217,15 @@ def test_that_nothing_can_be_read_is_not_that_nothing_is_found(store: Path) -> N
         assert http.get("/healthz").status_code == 200
 
 
-def test_a_site_of_which_nothing_can_be_read_silences_no_other(store: Path) -> None:
-    """Be it its record, be it what it publishes."""
-    unreadable(store / RECORDS_DIR / "screens.json")
-    unreadable(store / "boats/roaming/manifest.json")
+def test_unreadable_site_does_not_affect_others(store: Path) -> None:
+    make_unreadable(store / RECORDS_DIR / "screens.json")
+    make_unreadable(store / "boats/roaming/manifest.json")
     collection = Collection(store)
     assert [hit.site.key for hit in collection.find("mount static files")][:1] == ["apps"]
     assert [hit.site.key for hit in collection.find("colours of the hull or mount static files")][:1] == ["apps"]
 
 
-def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
-    """Without anybody who asks for more, and it is well again when the store is."""
+def test_health_reports_unreachable_store(store: Path) -> None:
     head = store / ".fleet/catalogue/head.json"
     told = head.read_bytes()
 
@@ -251,15 +241,14 @@ def test_health_says_that_a_store_is_out_of_reach(store: Path) -> None:
     generation = collection.generation
     with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         assert is_told(http, "ok")
-        unreadable(head)
+        make_unreadable(head)
         assert is_told(http, "stale")
         head.unlink()
         head.write_bytes(told)
         assert is_told(http, "ok")
 
 
-def test_a_site_whose_last_crawl_failed_is_told_as_such(store: Path) -> None:
-    """Found by words or listed: its last good copy is what there is."""
+def test_failed_site_is_listed_as_failed(store: Path) -> None:
     bucket = FolderBucket(store)
     record = read_record(bucket, "boats")
     assert record
@@ -272,8 +261,8 @@ def test_a_site_whose_last_crawl_failed_is_told_as_such(store: Path) -> None:
             assert set(told.values()) <= {"done"}
 
 
-def never_crawled(store: Path, next_try: float = 4_070_908_800.0) -> None:
-    """Let a store know of a site whose first crawl failed."""
+def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
+    """Add a site whose first crawl failed."""
     bucket = FolderBucket(store)
     error = "https://me:pass@gone.example/: /home/me/list cannot be had\nhonest (crawled"
     write_record(
@@ -295,24 +284,22 @@ def never_crawled(store: Path, next_try: float = 4_070_908_800.0) -> None:
         ("expand_sections", {"ids": ["gone:00000000"]}),
     ],
 )
-def test_a_site_that_was_never_crawled_is_told_as_such(store: Path, tool: str, arguments: dict[str, Any]) -> None:
-    """Why, and when it is tried again; over HTTP not why: that may name files and hosts that are nobody's business."""
-    never_crawled(store)
+def test_uncrawled_site_error_hides_reason_over_http(store: Path, tool: str, arguments: dict[str, Any]) -> None:
+    add_uncrawled_site(store)
     near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert "gone could not be crawled yet: https://" in near
     assert "cannot be had honest (crawled; tried again after " in near
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
-        told = called(http, tool, arguments)
+        told = call_tool(http, tool, arguments)
     assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in told
     assert not re.search("home|pass|example|store", told)
-    never_crawled(store, 9e8)
+    add_uncrawled_site(store, 9e8)
     near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert "cannot be had honest (crawled; tried again by the next crawl" in near
 
 
-def test_a_site_that_was_never_crawled_is_no_accident(store: Path) -> None:
-    """It is asked for over HTTP and in a shell: a line; and it counts nowhere as a site that can be read."""
-    never_crawled(store)
+def test_uncrawled_site_is_reported_without_traceback(store: Path) -> None:
+    add_uncrawled_site(store)
     collection = Collection(store)
     with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         for path in (
@@ -334,8 +321,7 @@ def test_a_site_that_was_never_crawled_is_no_accident(store: Path) -> None:
 
 
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
-def test_a_broken_manifest_is_503(store: Path, manifest: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """It is the site's fault, not the visitor's, and no accident of ours; the log says which file it is."""
+def test_damaged_manifest_returns_503(store: Path, manifest: bytes, caplog: pytest.LogCaptureFixture) -> None:
     (store / "trains/roaming/manifest.json").write_bytes(manifest)
     with TestClient(
         create_store_app(Collection(store), RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
@@ -348,10 +334,9 @@ def test_a_broken_manifest_is_503(store: Path, manifest: bytes, caplog: pytest.L
         assert http.get("/v1/search?q=colour+of+the+hull").json()["hits"][0]["site"] == "boats"
 
 
-def test_a_catalogue_that_is_half_there_is_503(store: Path) -> None:
-    """Its words cannot be read: one line says so."""
+def test_incomplete_catalog_returns_503(store: Path) -> None:
     for file in (store / ".fleet/catalogue").glob("terms-*"):
-        unreadable(file)
+        make_unreadable(file)
     with TestClient(
         create_store_app(Collection(store), RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
     ) as http:
@@ -361,8 +346,7 @@ def test_a_catalogue_that_is_half_there_is_503(store: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["terms-*", "sites-*"])
-def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> None:
-    """In a line with its cure, on a terminal and to an agent; over HTTP as 503."""
+def test_damaged_catalog_is_reported(store: Path, broken: str) -> None:
     for file in (store / ".fleet/catalogue").glob(broken):
         file.write_bytes(b'{"half of')
     walk = StoreNavigator(Collection(store))
@@ -390,19 +374,18 @@ def test_a_catalogue_that_makes_no_sense_is_told(store: Path, broken: str) -> No
         ("expand_sections", {"ids": ["{boats}", "trains:00000000"]}),
     ],
 )
-def test_an_agent_elsewhere_is_told_of_no_files(
+def test_http_errors_do_not_show_files(
     store: Path, tool: str, arguments: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What cannot be read is a sentence over HTTP; the log has the file, and who reads the store itself is told."""
     boats = StoreNavigator(Collection(store)).collection.open("boats").library.manifest.pages[0]
     arguments = json.loads(json.dumps(arguments).replace("{boats}", boats.sections[0].id))
     (store / "trains/roaming/manifest.json").write_bytes(b"{")
-    unreadable(store / "boats" / boats.markdown)
+    make_unreadable(store / "boats" / boats.markdown)
     for file in (store / ".fleet/catalogue").glob("[st]*-*"):
         file.write_bytes(b"{")
     app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app) as http:
-        told = called(http, tool, arguments)
+        told = call_tool(http, tool, arguments)
     assert NOTHING_MORE in told
     assert not re.search(r"manifest|broken|catalogue|\.\.|store", told)
     assert str(store) in caplog.text
@@ -410,16 +393,15 @@ def test_an_agent_elsewhere_is_told_of_no_files(
     assert str(store) in near
 
 
-def called(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
-    """Call a tool by MCP over HTTP; give the text that the agent is told."""
+def call_tool(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
+    """Call a tool by MCP over HTTP, and return its text."""
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     accepted = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
     told = http.post("/mcp", json=asked, headers=accepted).raise_for_status().json()
     return "".join(one["text"] for one in told["result"]["content"] if one["type"] == "text")
 
 
-def test_a_site_that_was_dropped_a_moment_ago_is_not_there(store: Path) -> None:
-    """Nobody is told where the store is, or a command that they cannot run; an address finds what else there is."""
+def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:
     collection = Collection(store)
     assert "boats" in collection.keys
     FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
@@ -436,4 +418,4 @@ def test_a_site_that_was_dropped_a_moment_ago_is_not_there(store: Path) -> None:
             ("search_sections", {"query": "boats: hull"}),
             ("expand_sections", {"ids": ["boats:00000000"]}),
         ):
-            assert "there is no site 'boats'; read_outline lists them" in called(http, tool, arguments)
+            assert "there is no site 'boats'; read_outline lists them" in call_tool(http, tool, arguments)

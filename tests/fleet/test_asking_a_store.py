@@ -1,4 +1,4 @@
-"""`roaming ask STORE` and its like: what is shown can be opened, and what cannot be answered is told."""
+"""`roaming ask`, `search`, `expand` and `outline` on a store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.namespaces import NAMESPACED_ID
 from roaming_fleet.records import SiteRecord, write_record
 
-from fleet.test_hostile_sites import shelve
+from fleet.test_hostile_sites import add_site
 from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
@@ -37,8 +37,7 @@ def run(*command: object) -> Result:
     return CliRunner().invoke(main, [str(one) for one in command])
 
 
-def test_ids_that_are_shown_can_be_opened(shelf: Path) -> None:
-    """Those of the trail, as they stand there."""
+def test_ids_in_trail_can_be_expanded(shelf: Path) -> None:
     done = run("ask", shelf, "How long does a refund take?", "--whole-site-tokens", "0")
     assert done.exit_code == 0
     shown = re.findall(r"^Opened .+ \[(.+?)\]", done.stderr, re.M)
@@ -52,10 +51,10 @@ def test_ids_that_are_shown_can_be_opened(shelf: Path) -> None:
 
 @pytest.fixture(scope="module")
 def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of a site on the web, and of one that lies below it."""
+    """A store of a site on the web, and of one below it."""
     root = tmp_path_factory.mktemp("docks")
-    shelve(root, "ships", "# Ships\n\n## Pumps\n\nA pump empties the hull.\n", "Ships", "https://a.example/docs/")
-    shelve(root, "boats", "# Boats\n\n## Oars\n\nAn oar moves the boat.\n", "Boats", "https://a.example/docs/boats/")
+    add_site(root, "ships", "# Ships\n\n## Pumps\n\nA pump empties the hull.\n", "Ships", "https://a.example/docs/")
+    add_site(root, "boats", "# Boats\n\n## Oars\n\nAn oar moves the boat.\n", "Boats", "https://a.example/docs/boats/")
     return root
 
 
@@ -72,8 +71,7 @@ def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "http://A.example/docs/?v=2#pumps",
     ],
 )
-def test_a_section_may_be_spelt_as_agents_may_spell_it(docks: Path, spelt: str) -> None:
-    """By its id, its page, or its address: what is opened, and what an outline is asked for."""
+def test_commands_accept_ids_as_agents_write_them(docks: Path, spelt: str) -> None:
     pumps = json.loads(run("search", docks, "ships: pumps", "--json").stdout)[0]["id"]
     asked = spelt.format(id=pumps.partition(":")[2])
     opened = run("expand", docks, asked)
@@ -83,15 +81,13 @@ def test_a_section_may_be_spelt_as_agents_may_spell_it(docks: Path, spelt: str) 
     assert "Ships" not in drawn.stdout.partition("\n")[2]
 
 
-def test_an_address_leads_to_the_site_that_it_lies_on(docks: Path) -> None:
-    """The deepest; a site alone, with its colon or not, is all of it."""
+def test_url_resolves_to_deepest_site(docks: Path) -> None:
     assert "An oar moves" in run("expand", docks, "https://a.example/docs/boats/#oars").stdout
     assert "[boats:" in run("outline", docks, "https://a.example/docs/boats/").stdout
     assert run("outline", docks, "boats:").stdout == run("outline", docks, "Boats").stdout
 
 
-def test_a_path_leads_to_a_page_of_a_site(shelf: Path) -> None:
-    """Behind the site's name; of one site alone an outline takes it as it is."""
+def test_path_resolves_to_page_of_site(shelf: Path) -> None:
     assert "9 days" in run("expand", shelf, "trains:tickets/#refunds").stdout
     drawn = run("outline", shelf, "trains:tickets/").stdout
     assert "] Refunds" in drawn
@@ -99,8 +95,7 @@ def test_a_path_leads_to_a_page_of_a_site(shelf: Path) -> None:
     assert run("outline", shelf / "trains", "tickets/").stdout == drawn.partition("\n")[2].replace("[trains:", "[")
 
 
-def test_what_is_opened_tells_how_old_it_is(docks: Path) -> None:
-    """Each section its own site's age, an outline that of its site, in words as in JSON; one site alone tells none."""
+def test_results_contain_age_of_site(docks: Path) -> None:
     opened = run("expand", docks, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
     assert len(opened) == 2
     for site, section in zip(("ships", "boats"), opened, strict=True):
@@ -135,8 +130,7 @@ def test_what_is_opened_tells_how_old_it_is(docks: Path) -> None:
         (["expand", "ships"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
     ],
 )
-def test_what_names_no_section_says_what_would(docks: Path, command: list[str], said: str) -> None:
-    """An address and a site that are not there, a site for a section."""
+def test_unknown_address_has_hint(docks: Path, command: list[str], said: str) -> None:
     done = run(command[0], docks, *command[1:])
     assert done.exit_code == 1
     assert done.stderr.startswith(f"roaming: {docks}: {said.format(docks)}")
@@ -150,8 +144,7 @@ def ids_in(told: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
-def test_every_id_in_json_names_its_site(shelf: Path, question: str) -> None:
-    """Of what is cited, opened, looked at, and of what supports a sentence."""
+def test_ids_in_json_are_namespaced(shelf: Path, question: str) -> None:
     told = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
     named = ids_in(told)
     assert len(named) > 1
@@ -159,11 +152,10 @@ def test_every_id_in_json_names_its_site(shelf: Path, question: str) -> None:
     assert told["site"] == "trains"
 
 
-def test_what_no_site_speaks_of_is_not_found(shelf: Path) -> None:
-    """As with one site: exit 3, a line for people, an answer without text for programs."""
+def test_question_about_no_site_exits_with_3(shelf: Path) -> None:
     done = run("ask", shelf, "xylophone?")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "no site in it speaks of that" in done.stderr
+    assert "no site matches the question" in done.stderr
     done = run("ask", shelf, "xylophone?", "--json")
     assert done.exit_code == 3
     told = json.loads(done.stdout)
@@ -174,8 +166,7 @@ def asked_in_turn(*command: object) -> list[str]:
     return re.findall(r"^Asking (\w+) ", run("ask", *command).stderr, re.M)
 
 
-def test_the_site_of_the_readers_page_is_asked_first(docks: Path) -> None:
-    """By the page's address or the site's name; then the others, if it does not know. A site that is named is alone."""
+def test_site_of_page_is_asked_first(docks: Path) -> None:
     question = "What moves a boat?"
     assert asked_in_turn(docks, question)[0] == "boats"
     assert asked_in_turn(docks, "What empties the hull?", "--page", "https://a.example/docs/#pumps") == ["ships"]
@@ -186,8 +177,7 @@ def test_the_site_of_the_readers_page_is_asked_first(docks: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["http://A.example/docs/?v=2#pumps", "ships:#pumps", "ships:{id}"])
-def test_the_readers_page_is_told_to_its_site_alone(docks: Path, tmp_path: Path, page: str) -> None:
-    """In words that it knows: the page that the answer is kept with is one of its own."""
+def test_page_is_passed_to_its_site_only(docks: Path, tmp_path: Path, page: str) -> None:
     (pumps,) = (place.id for place in open_library(docks / "ships").sections if place.position == 1)
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
@@ -197,8 +187,7 @@ def test_the_readers_page_is_told_to_its_site_alone(docks: Path, tmp_path: Path,
         assert (place.id if place else told) == (pumps if known else None)
 
 
-def test_a_page_of_no_site_is_told(docks: Path) -> None:
-    """What is asked is asked all the same, and as from no page."""
+def test_page_of_no_site_is_ignored_with_warning(docks: Path) -> None:
     done = run("ask", docks, "What moves a boat?", "--page", "https://b.example/")
     assert done.exit_code == 0
     assert "no site in it has the address https://b.example/" in done.stderr
@@ -212,18 +201,16 @@ def test_a_page_of_no_site_is_told(docks: Path) -> None:
         ("", "the question is empty; ask something"),
         (" ", "the question is empty; ask something"),
         ("trains: ", "the question is empty; ask something"),
-        ("why? " * 2_001, "a question has at most 10000 characters, this one has 10005; shorten it"),
+        ("why? " * 2_001, "the question has 10005 characters; shorten it to 10000"),
     ],
 )
-def test_what_is_no_question_is_asked_of_no_site(shelf: Path, question: str, said: str, more: list[str]) -> None:
-    """As with one site, before one is looked for."""
+def test_invalid_question_is_refused(shelf: Path, question: str, said: str, more: list[str]) -> None:
     done = run("ask", shelf, question, *more)
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"roaming: {said}\n")
 
 
-def test_a_store_without_sites_says_so(tmp_path: Path) -> None:
-    """And how it comes to some; no site can be named there."""
-    shelve(tmp_path, "ships", "# Ships\n\nAll.\n", "Ships", "https://a.example/")
+def test_empty_store_has_hint(tmp_path: Path) -> None:
+    add_site(tmp_path, "ships", "# Ships\n\nAll.\n", "Ships", "https://a.example/")
     assert run("sites", tmp_path, "--drop", "ships").exit_code == 0
     done = run("ask", tmp_path, "how?")
     cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
@@ -243,8 +230,7 @@ def test_a_store_without_sites_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
-def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
-    """What the first one took, the next one has not; where nothing is left, none is asked."""
+def test_sites_share_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
     money: list[float] = []
 
     def nobody_knows(asking: Candidate, budget: Budget) -> Any:
@@ -269,8 +255,7 @@ def test_all_sites_are_asked_within_one_budget(shelf: Path, cost: float, asked: 
         ["expand", "nothing"],
     ],
 )
-def test_what_is_about_one_site_says_so(shelf: Path, command: list[str]) -> None:
-    """In one line, which says how one is named."""
+def test_single_site_command_refuses_store(shelf: Path, command: list[str]) -> None:
     done = run(command[0], shelf, *command[1:])
     assert done.exit_code == 1, done.output
     assert re.fullmatch(r"roaming: .+ holds many sites; name one of them: .+/SITE .+\n", done.stderr)
@@ -279,8 +264,7 @@ def test_what_is_about_one_site_says_so(shelf: Path, command: list[str]) -> None
 @pytest.mark.parametrize(
     "command", [["search", "pumps"], pytest.param(["serve", "--port", "0"], marks=pytest.mark.slow)]
 )
-def test_a_store_that_is_down_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
-    """Within seconds; it is not taken for a site that publishes nothing."""
+def test_unreachable_store_is_reported(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

@@ -1,4 +1,4 @@
-"""What a site's crawl remembers in a bucket is brought down whole, or counts as not brought down."""
+"""Download of a site's state from a bucket."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ KEY = "site-000"
 BAD_MOMENT = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
 
 
-class _Killed(BaseException):
-    """Nothing of the program runs after this."""
+class _KilledError(BaseException):
+    """Stands for a killed process."""
 
 
-class _Broken:
-    """A bucket for one who is killed when it asks for the file after so many."""
+class _FailingBucket:
+    """A bucket that fails after a number of downloads."""
 
     def __init__(self, bucket: Bucket, files: int) -> None:
         self._bucket, self._left = bucket, files
@@ -38,14 +38,14 @@ class _Broken:
 
     def get(self, path: str) -> bytes:
         if not self._left:
-            raise _Killed
+            raise _KilledError
         self._left -= 1
         return self._bucket.get(path)
 
 
 @pytest.fixture
 def crawl(s3: Any, sites: Any) -> Callable[[str, Path], set[str]]:
-    """Crawl the site into the bucket, in a scratch folder, and give the pages that are there then."""
+    """Crawl the site into the bucket, and return its pages."""
     bucket = open_bucket(s3.where)
     bucket.create(STORE_MARKER, b"{}")
     sites.pages = 6
@@ -58,12 +58,11 @@ def crawl(s3: Any, sites: Any) -> Callable[[str, Path], set[str]]:
 
 
 @pytest.mark.parametrize("files", [0, 1])
-def test_half_of_it_takes_no_page_away(crawl: Any, s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
-    """A process is killed as it brings the archives down; pages that have a bad moment stay in the next run there."""
+def test_partial_download_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
     bucket, scratch = open_bucket(s3.where), tmp_path / "here"
     there = crawl("one", tmp_path / "there")
-    with suppress(_Killed), staging_folder(scratch, s3.where, KEY) as folder:
-        download_site(_Broken(bucket, files), KEY, folder, read_record(bucket, KEY))
+    with suppress(_KilledError), staging_folder(scratch, s3.where, KEY) as folder:
+        download_site(_FailingBucket(bucket, files), KEY, folder, read_record(bucket, KEY))
         raise AssertionError
     sites.down = BAD_MOMENT
     assert crawl("two", scratch) == there
@@ -71,10 +70,7 @@ def test_half_of_it_takes_no_page_away(crawl: Any, s3: Any, sites: Any, tmp_path
 
 
 @pytest.mark.parametrize("scratch", ["here", "elsewhere"])
-def test_an_upload_that_ends_before_its_time_takes_no_page_away(
-    crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str
-) -> None:
-    """All pages have changed and are up, so are the archives, but not what speaks of them. Nobody mixes old and new."""
+def test_partial_upload_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str) -> None:
     there = crawl("one", tmp_path / "here")
     sites.edition["127.0.1.1/a"] = 1
     s3.faults(unheard="/known.tar.gz")

@@ -1,4 +1,4 @@
-"""A catalogue that is brought up to date is the one that would be made anew."""
+"""Updates of the catalog."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ def _catalogue(root: Path) -> Iterator[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_brought_up_to_date_it_is_as_if_made_anew(seed: int, tmp_path: Path) -> None:
-    """Sites come, change and go, and it grows into more parts; only records that changed are read."""
+def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     kept, anew = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "anew")
     records: dict[str, SiteRecord] = {}
@@ -64,8 +63,7 @@ def test_brought_up_to_date_it_is_as_if_made_anew(seed: int, tmp_path: Path) -> 
     assert rebuild_catalog(kept).read == 0
 
 
-def test_who_reads_meanwhile_goes_on(tmp_path: Path) -> None:
-    """A catalogue that was opened answers after another was written, and after two more."""
+def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
     bucket, draw = FolderBucket(tmp_path), random.Random(1)
     for at in range(100):
         write_record(bucket, _record(f"site{at}", draw))
@@ -78,8 +76,7 @@ def test_who_reads_meanwhile_goes_on(tmp_path: Path) -> None:
     assert Ranking(bucket).best("site103", 1)[0][0] == "site103"
 
 
-def test_a_site_that_was_never_crawled_is_not_found(tmp_path: Path) -> None:
-    """Nor does a broken record keep the others from being found; a store without sites says so."""
+def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
     bucket, draw = FolderBucket(tmp_path), random.Random(1)
     with pytest.raises(BucketError, match="no sites in it"):
         Ranking(bucket)
@@ -97,8 +94,7 @@ def test_a_site_that_was_never_crawled_is_not_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["head.json", "sites-", "terms-"])
-def test_a_broken_catalogue_is_made_anew(broken: str, tmp_path: Path) -> None:
-    """Whoever reads it is told in a line; the next crawl mends it."""
+def test_damaged_catalog_is_rebuilt(broken: str, tmp_path: Path) -> None:
     bucket, draw = FolderBucket(tmp_path), random.Random(5)
     for at in range(5):
         write_record(bucket, _record(f"site{at}", draw))

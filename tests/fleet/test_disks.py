@@ -1,4 +1,4 @@
-"""A store may lie on a disk that can do less than those of this machine: without hard links, or without locks."""
+"""Disks without hard links or locks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roaming_fleet.buckets.folder import FolderBucket
 
 @pytest.fixture
 def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse hard links as exFAT does: such a disk can only be played, for to mount one takes rights."""
+    """Refuse hard links like exFAT."""
 
     def refuse(source: Any, target: Any) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted", str(source), None, str(target))
@@ -25,7 +25,7 @@ def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse locks as some disks that several machines share do; played for the same reason."""
+    """Refuse locks like some network disks."""
 
     def refuse(*_: Any) -> None:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
@@ -34,8 +34,7 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_links")
-def test_sites_are_kept_without_hard_links(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
-    """The first run makes the store, the second one finds it, and nothing half written is left."""
+def test_store_works_without_hard_links(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
     command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *haste)
     for told in ("  new          2\n", "  fresh        2\n"):
         done = roaming(*command)
@@ -45,8 +44,7 @@ def test_sites_are_kept_without_hard_links(sites: Any, tmp_path: Path, roaming: 
 
 
 @pytest.mark.usefixtures("no_links")
-def test_one_alone_creates_a_file_without_hard_links(tmp_path: Path) -> None:
-    """Of several at once it is one's own, and holds what that one wrote."""
+def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     with ThreadPoolExecutor(8) as several:
         for name in map(str, range(20)):
@@ -57,15 +55,13 @@ def test_one_alone_creates_a_file_without_hard_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_links")
-def test_a_folder_that_cannot_be_written_to_is_told_without_hard_links(tmp_path: Path) -> None:
-    """Where nothing can be made there either, that is told in a line."""
+def test_unwritable_folder_is_reported_without_hard_links(tmp_path: Path) -> None:
     with pytest.raises(BucketError, match=r"x: cannot be written \(File name too long\)"):
         FolderBucket(tmp_path).create("x" * 300, b"")
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_a_disk_without_locks_is_told_at_once(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
-    """Nobody waits for another process that there is not; for many sites, and for one."""
+def test_disk_without_locks_is_reported(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 2)
     for more, lock in (
         (("--many", listing, "-o", tmp_path / "store"), tmp_path / "store/.fleet/locks/_catalogue"),
@@ -79,8 +75,9 @@ def test_a_disk_without_locks_is_told_at_once(sites: Any, tmp_path: Path, roamin
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_a_scratch_folder_without_locks_is_named(sites: Any, tmp_path: Path, roaming: Any, s3: Any, haste: Any) -> None:
-    """Where sites are crawled for a bucket, it is that folder's disk that is told."""
+def test_scratch_folder_without_locks_is_reported(
+    sites: Any, tmp_path: Path, roaming: Any, s3: Any, haste: Any
+) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 1)
     done = roaming("crawl", "--many", listing, "-o", s3.where, *haste, "--scratch", tmp_path / "scratch")
     assert f"{tmp_path}/scratch/" in done.stderr

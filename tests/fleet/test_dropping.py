@@ -1,4 +1,4 @@
-"""A site that is dropped is gone, and nothing else is."""
+"""Removal of sites from a store."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ def _crawl(roaming: Roaming, sites: Any, haste: tuple[str, ...], store: object, 
 
 
 def _paths(store: str, key: str) -> list[str]:
-    """Give what a store holds of a site, the locks aside, whose numbers only grow."""
+    """Return a site's files in a store, without locks."""
     found = (kept.path for kept in open_bucket(store).list(""))
     return [path for path in found if f"{key}/" in path or f"{key}." in path if "/locks/" not in path]
 
 
-def test_a_dropped_site_is_gone(
+def test_drop_removes_site(
     roaming: Roaming, sites: Any, haste: tuple[str, ...], published: Any, tmp_path: Path
 ) -> None:
-    """Its files, its record and its words; the others stay as they were, and the next crawl brings it back."""
     store, listing = tmp_path / "store", tmp_path / "sites.txt"
     _crawl(roaming, sites, haste, store, listing)
     before = published(store)
@@ -50,10 +49,9 @@ def test_a_dropped_site_is_gone(
     assert published(store) == before
 
 
-def test_it_goes_out_of_a_bucket_as_well(
+def test_drop_removes_site_from_bucket(
     roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path
 ) -> None:
-    """With what its crawl remembers."""
     _crawl(roaming, sites, haste, s3.where, tmp_path / "sites.txt")
     assert _paths(s3.where, "site-001")
     told = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
@@ -63,10 +61,9 @@ def test_it_goes_out_of_a_bucket_as_well(
 
 
 @pytest.mark.parametrize("key", ["nobody", "..", "site-000/roaming", ""])
-def test_what_is_not_there_removes_nothing(
+def test_drop_with_unknown_site_removes_nothing(
     roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path, key: str
 ) -> None:
-    """Not even the sites that are named beside it."""
     store = tmp_path / "store"
     _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
     before = sorted(path for path in store.rglob("*") if "locks" not in path.parts)
@@ -76,8 +73,7 @@ def test_what_is_not_there_removes_nothing(
     assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
 
 
-def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path) -> None:
-    """Whoever is at it has it; it can be dropped afterwards."""
+def test_drop_waits_for_lease(roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path) -> None:
     store = tmp_path / "store"
     _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
     with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="in use by another process"):
@@ -87,7 +83,7 @@ def test_a_site_that_is_crawled_is_left(roaming: Roaming, sites: Any, haste: tup
 
 @pytest.fixture
 def one(roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path) -> Callable[..., Result]:
-    """Crawl the site of a number into the bucket, by the name `docs`."""
+    """Crawl a site into the bucket as `docs`."""
 
     def run(at: int, *more: object, scratch: str = "scratch") -> Result:
         listing = tmp_path / "sites.txt"
@@ -99,10 +95,9 @@ def one(roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path:
 
 
 @pytest.mark.parametrize("more", [(), ("--refresh",)])
-def test_a_site_that_moved_is_dropped_and_crawled_by_its_new_address(
+def test_moved_site_is_dropped_and_crawled_at_new_url(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any, more: tuple[str, ...]
 ) -> None:
-    """As the command says: what the last crawl of the old address left on this machine stands in nobody's way."""
     one(0)
     s3.faults(unheard="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3
@@ -116,10 +111,9 @@ def test_a_site_that_moved_is_dropped_and_crawled_by_its_new_address(
     assert load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
-def test_a_dropped_site_that_comes_back_is_whole(
+def test_dropped_site_is_complete_after_new_crawl(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any
 ) -> None:
-    """Also what its crawl remembers: another machine keeps the pages that have a bad moment."""
     one(0)
     s3.faults(unheard="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3  # leaves on this machine what was uploaded
@@ -131,8 +125,7 @@ def test_a_dropped_site_that_comes_back_is_whole(
     assert len(load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).pages) == 3
 
 
-def test_an_address_may_be_corrected_after_an_interruption(sites: Any, tmp_path: Path) -> None:
-    """The first crawl of a site was ended before it came to anything; the list then gives the name another address."""
+def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path) -> None:
     bucket, stop = FolderBucket(tmp_path / "store"), threading.Event()
     bucket.create(STORE_MARKER, b"{}")
     sites.pages, sites.delay = 12, 0.1

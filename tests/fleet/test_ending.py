@@ -1,4 +1,4 @@
-"""A crawl of many sites that is told to end does so within seconds, in a line, and the same command resumes."""
+"""Runs stopped by signals."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Published = Callable[[Path], dict[str, bytes]]
 
 @pytest.fixture
 def command(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> list[str]:
-    """Give the command that crawls eight sites that take their time."""
+    """Return the command that crawls eight slow sites."""
     sites.pages, sites.delay = 12, 0.05
     listing = sites.listing(tmp_path / "sites.txt", 8)
     store = str(tmp_path / "store")
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
 
 
-def _ended(
+def _run_and_stop(
     command: list[str], sites: Any, how: signal.Signals, *, everybody: bool = False, nohup: bool = False
 ) -> tuple[float, str]:
-    """Start it, end it in the middle; give how long that took, and what it said."""
+    """Start the command and stop it; return the duration and the output."""
     sites.asked.clear()
 
     def hang_up() -> None:  # a process inherits whether that is ignored: these tests may run under nohup themselves
@@ -55,12 +55,12 @@ def _ended(
             running.send_signal(how)
         said, _ = running.communicate(timeout=60)
         took = time.monotonic() - began
-    assert not _left(running.pid)
+    assert not _find_remaining(running.pid)
     return took, said
 
 
-def _left(session: int) -> list[str]:
-    """Give the processes of a session that still run a while later."""
+def _find_remaining(session: int) -> list[str]:
+    """Return the processes of a session that still run a while later."""
     for _ in range(50):
         found = [
             stat.parent.name
@@ -80,8 +80,8 @@ def _stat(file: Path) -> list[str]:
         return []
 
 
-def _goes_on(command: list[str], sites: Any, tmp_path: Path, published: Published) -> None:
-    """See that the same command brings what an uninterrupted one does."""
+def _check_resume(command: list[str], sites: Any, tmp_path: Path, published: Published) -> None:
+    """Check that the same command completes the run."""
     reports = [json.loads(file.read_text("utf-8")) for file in (tmp_path / "store/.fleet/runs").glob("*.json")]
     assert [report["stopped"] for report in reports] == ["interrupted; to continue, give the same command"]
     sites.delay = 0
@@ -96,47 +96,43 @@ def _goes_on(command: list[str], sites: Any, tmp_path: Path, published: Publishe
 @pytest.mark.parametrize(
     "how", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))]
 )
-def test_it_ends_in_threads(
+def test_signal_stops_run_in_threads(
     how: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    """Whoever ends it: a supervisor, Ctrl-C, a terminal that is closed."""
-    took, said = _ended(command, sites, how)
+    took, said = _run_and_stop(command, sites, how)
     assert took < 20
     assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in said
-    _goes_on(command, sites, tmp_path, published)
+    _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow
-def test_under_nohup_a_terminal_that_is_closed_ends_nothing(command: list[str], sites: Any) -> None:
-    """Whoever starts it so wants it to go on."""
-    _, said = _ended(command, sites, signal.SIGHUP, nohup=True)
+def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
+    _, said = _run_and_stop(command, sites, signal.SIGHUP, nohup=True)
     assert said.splitlines()[-1].startswith("  96 pages new")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "everybody"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)])
-def test_it_ends_in_processes(
+def test_signal_stops_run_in_dask_processes(
     how: signal.Signals, everybody: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    """None of them stays, and none has anything to say: Ctrl-C, and some supervisors, tell every process."""
-    took, said = _ended([*command, "--engine", "dask"], sites, how, everybody=everybody)
+    took, said = _run_and_stop([*command, "--engine", "dask"], sites, how, everybody=everybody)
     assert took < 40
     assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in said
-    _goes_on(command, sites, tmp_path, published)
+    _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_elsewhere_leave_their_sites(
+def test_remote_workers_stop_after_client_is_killed(
     how: signal.Signals, command: list[str], sites: Any, tmp_path: Path
 ) -> None:
-    """Workers of a scheduler that is not ours stop asking, too, also where nobody could tell them; then all goes on."""
     sites.pages = 200
     with cluster(tmp_path, 2) as dask:
         own = [*command, "--engine", f"dask={dask.address}"]
-        took, _ = _ended(own, sites, how)
+        took, _ = _run_and_stop(own, sites, how)
         assert took < 40
         time.sleep(3)
         asked = sites.asked.total()

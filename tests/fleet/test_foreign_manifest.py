@@ -1,4 +1,4 @@
-"""A site that is mirrored says what it likes in its manifest: what reaches a store does no other site any harm."""
+"""Catalog entries from untrusted manifests."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def _record(key: str, entry: CatalogEntry) -> SiteRecord:
     return SiteRecord(key, f"https://{key}.example/", "done", "1.1-0", "run", time.time(), result="new", entry=entry)
 
 
-def test_nothing_steers_a_terminal(tmp_path: Path, roaming: Callable[..., Result]) -> None:
-    """Nor half a character: neither stops what is shown, nor the catalogue that all sites share."""
+def test_entry_contains_no_control_characters(tmp_path: Path, roaming: Callable[..., Result]) -> None:
     bucket = FolderBucket(tmp_path)
     entry = make_catalog_entry("odd", _manifest(f"Lock{STEERING}keeping", f"All of {STEERING} it", STEERING), 1.0)
     assert (entry.title, entry.language) == ("Lock]0;owned31m keeping", "en")
@@ -49,8 +48,7 @@ def test_nothing_steers_a_terminal(tmp_path: Path, roaming: Callable[..., Result
         assert f"\\u{ord(sign):04x}" not in kept
 
 
-def test_size_does_not_count(tmp_path: Path) -> None:
-    """Megabytes of title, words without end and ten thousand sections: a record is small all the same."""
+def test_entry_size_is_bounded(tmp_path: Path) -> None:
     many = " ".join(f"word{at}" for at in range(100_000))
     began = time.process_time()
     entries = [
@@ -68,8 +66,7 @@ def test_size_does_not_count(tmp_path: Path) -> None:
     assert [key for key, _ in Ranking(bucket).best("again", 3)] == ["same"]
 
 
-def test_weights_fit(tmp_path: Path) -> None:
-    """A word that a site says as often as it can counts much, and breaks nothing."""
+def test_weights_are_bounded(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     site = Manifest(
         SiteEntry("Name", "https://a.example/"), (), tuple(NavEntry("weir " * 400, url="") for _ in range(1_000))
@@ -78,8 +75,7 @@ def test_weights_fit(tmp_path: Path) -> None:
     assert rebuild_catalog(bucket).sites == 1
 
 
-def test_languages_that_few_sites_have_come_last(tmp_path: Path) -> None:
-    """A question is read in the most spoken ones; names that sort before them push none of them out."""
+def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     for at, language in enumerate(["zz", "en", "en", "de", "de", "de", *(f"a{sign}" for sign in "abcdefghij")]):
         write_record(
@@ -90,8 +86,7 @@ def test_languages_that_few_sites_have_come_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["moved", "longer-name"])
-def test_a_record_is_its_file_s(name: str, tmp_path: Path) -> None:
-    """Whoever renames a site's folder and its record has renamed the site."""
+def test_record_key_comes_from_file_name(name: str, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     write_record(bucket, _record("old", make_catalog_entry("old", _manifest("Weirs"), 1.0)))
     rebuild_catalog(bucket)

@@ -1,4 +1,4 @@
-"""A store that fails while a site is uploaded is no fault of the site."""
+"""Store failures during an upload."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: P
     return run
 
 
-def test_the_same_command_puts_it_right(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
-    """The store takes the pages, but not the manifest. Nobody says that the last copy stays, or speaks of a pause."""
+def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
     crawl()
     sites.edition["127.0.1.1/a"] = 1
     s3.faults(unheard="/roaming/manifest.json")
@@ -49,35 +48,31 @@ def test_the_same_command_puts_it_right(crawl: Crawling, roaming: Any, sites: An
     assert "the same command retries it; until then some of its pages may be missing" in failed.stdout
     assert "stays" not in failed.stdout
     assert "tried again by the next crawl" in roaming("sites", s3.where).stdout
-    assert "edition 0" in _told(roaming, s3.where)
+    assert "edition 0" in _read_texts(roaming, s3.where)
     s3.faults()
     assert crawl().exit_code == 0
     record = read_record(open_bucket(s3.where), "site-000")
     assert record
     assert (record.state, record.result, record.tries) == ("done", "changed", 0)
-    assert "edition 1" in _told(roaming, s3.where)
+    assert "edition 1" in _read_texts(roaming, s3.where)
     assert "1 are done" in crawl().stderr
 
 
 @pytest.mark.parametrize(("late", "edition"), [(False, 0), (True, 1)])
-def test_pages_fit_the_manifest_that_is_there(
-    roaming: Any, sites: Any, tmp_path: Path, late: bool, edition: int
-) -> None:
-    """The old pages are put back, unless it was only the store's answer that was lost."""
+def test_failed_upload_restores_old_pages(roaming: Any, sites: Any, tmp_path: Path, late: bool, edition: int) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
-    _crawl_into(_Distant(bucket), sites.url(0), tmp_path)
+    _crawl_into(_RemoteFolder(bucket), sites.url(0), tmp_path)
     sites.edition["127.0.1.1/a"] = 1
-    assert _crawl_into(_Deaf(bucket, late), sites.url(0), tmp_path).state == "failed"
-    assert f"edition {edition}" in _told(roaming, bucket.where)
+    assert _crawl_into(_ManifestFailsBucket(bucket, late), sites.url(0), tmp_path).state == "failed"
+    assert f"edition {edition}" in _read_texts(roaming, bucket.where)
     del sites.edition["127.0.1.1/a"]
     sites.down = {"127.0.1.1/a/p1/"}
-    assert _crawl_into(_Distant(bucket), sites.url(0), tmp_path).state == "done"
-    _told(roaming, bucket.where)
+    assert _crawl_into(_RemoteFolder(bucket), sites.url(0), tmp_path).state == "done"
+    _read_texts(roaming, bucket.where)
 
 
-def test_it_makes_no_pause_longer(crawl: Crawling, sites: Any, s3: Any) -> None:
-    """A site that failed before has failed no more often than that."""
+def test_store_failure_does_not_extend_pause(crawl: Crawling, sites: Any, s3: Any) -> None:
     crawl()
     sites.down.add("127.0.1.1")
     assert json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])["failures"][0]["tries"] == 1
@@ -89,8 +84,8 @@ def test_it_makes_no_pause_longer(crawl: Crawling, sites: Any, s3: Any) -> None:
     assert not report["failures"][0]["kept"]
 
 
-class _Deaf:
-    """A store that hears nothing of a manifest, or of which nothing is heard once it has that."""
+class _ManifestFailsBucket:
+    """A bucket that refuses the manifest, or loses the response to it."""
 
     is_remote = True
 
@@ -108,8 +103,8 @@ class _Deaf:
             raise BucketError(f"{self.where}: {path} cannot be had (no connection)")
 
 
-class _Distant(_Deaf):
-    """A folder in which sites are not crawled, but uploaded to."""
+class _RemoteFolder(_ManifestFailsBucket):
+    """A folder that is used like a remote bucket."""
 
     def put(self, path: str, data: bytes) -> None:
         self._bucket.put(path, data)
@@ -121,8 +116,8 @@ def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> SiteRecord:
     return crawl_site(bucket, SiteSpec(url, "site-000"), plan)
 
 
-def _told(roaming: Any, store: str) -> str:
-    """Give what the site's pages say, all of which fits its manifest."""
+def _read_texts(roaming: Any, store: str) -> str:
+    """Return the texts of a site's pages, which must match its manifest."""
     checked, found = roaming("validate", f"{store}/site-000"), roaming("search", f"{store}/site-000", "kept in order")
     assert not [line for line in checked.output.splitlines() if "digest" in line or "not the same" in line]
     assert len(re.findall(r"edition \d", found.stdout)) == 3

@@ -1,4 +1,4 @@
-"""Sites of a store that would speak as another one, steer whoever reads, or break what they stand in: none can."""
+"""Sites of a store that imitate others, send control characters, or are damaged."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ THEIRS = {
 }
 
 
-def shelve(root: Path, key: str, markdown: str, name: str, url: str, **said: Any) -> None:
-    """Put a site into a store as a crawl does; its manifest says what else is `said` of site, page and section."""
+def add_site(root: Path, key: str, markdown: str, name: str, url: str, **said: Any) -> None:
+    """Add a site to a store; keyword arguments change its manifest."""
     bucket = FolderBucket(root)
     library = library_from_markdown(markdown, name="Site", url=url)
     data = json.loads(library.file(MANIFEST_PATH))
@@ -78,11 +78,11 @@ def shelve(root: Path, key: str, markdown: str, name: str, url: str, **said: Any
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An honest site among others."""
+    """A store of an honest site and hostile ones."""
     root = tmp_path_factory.mktemp("hostile")
-    shelve(root, "honest", "# Honest\n\n## Pumps\n\nA pump empties the hull.\n", "Honest", "https://honest.example/")
-    shelve(root, "faking", f"# Pumps\n\n## Pumps empty hulls\n\n{FAKE}", "Pumps", "https://faking.example/")
-    shelve(
+    add_site(root, "honest", "# Honest\n\n## Pumps\n\nA pump empties the hull.\n", "Honest", "https://honest.example/")
+    add_site(root, "faking", f"# Pumps\n\n## Pumps empty hulls\n\n{FAKE}", "Pumps", "https://faking.example/")
+    add_site(
         root,
         "breaking",
         "# Hull\n\n## Hull pumps\n\nA pump empties the hull, says another.\n\n## Hull\n\nMore of it.\n",
@@ -95,7 +95,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "nav": [{"title": f"Hull{BREAKS}", "id": "00000001", "children": [{"title": BREAKS, "page": ""}]}],
         },
     )
-    shelve(
+    add_site(
         root,
         "long",
         "# Pumps of hulls\n\n## Pumps\n\nA pump.\n",
@@ -114,8 +114,8 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def framed(text: str) -> list[str]:
-    """Give what stands in each frame of a result; nothing may stand outside."""
+def parse_frames(text: str) -> list[str]:
+    """Return the contents of each frame of a result; there is no text outside."""
     mark = re.match(r"<docs ([0-9a-f]{16})>\n", text)
     assert mark
     found = text.split(f"</docs {mark[1]}>\n")
@@ -124,8 +124,7 @@ def framed(text: str) -> list[str]:
     return [one.partition("\n")[2] for one in found]
 
 
-async def test_no_site_speaks_as_another(store: Path) -> None:
-    """Whatever its texts, titles and addresses are: each line that names a site is that site's."""
+async def test_tool_results_show_true_site(store: Path) -> None:
     collection = Collection(store)
     keys = sorted(collection.keys)
     ids = {key: [place.id for place in collection.open(key).library.sections] for key in keys}
@@ -137,24 +136,26 @@ async def test_no_site_speaks_as_another(store: Path) -> None:
             assert len(result.content[0].text) <= MAX_EXPANSION_CHARS
             return result.content[0].text
 
-        (listed,) = framed(await called("read_outline"))
+        (listed,) = parse_frames(await called("read_outline"))
         assert [line[: line.index("]") + 1] for line in listed.splitlines()[1:]] == [f"[{key}]" for key in keys]
         for key in keys:
-            (found,) = framed(await called("search_sections", query=f"{key}: pumps of a hull", limit=10))
+            (found,) = parse_frames(await called("search_sections", query=f"{key}: pumps of a hull", limit=10))
             lines = [line for line in re.split(r"[\r\n\u2028\u0085]", found) if line]
             heads = [line for line in lines if re.match(rf"\[{key}:[0-9a-f]{{8}}\] {key} \(crawled ", line)]
             assert heads
             assert len(lines) <= 2 * len(heads)
         for key in keys:
-            (outline,) = framed(await called("read_outline", id=key))
+            (outline,) = parse_frames(await called("read_outline", id=key))
             assert outline.startswith(f"{key} (crawled ")
             named = re.findall(r"^ *\[([^\]]+)\]", outline, re.M)
             assert all(one.startswith(f"{key}:") for one in named if one != "id"), named
-        opened = framed(await called("expand_sections", ids=["faking:" + i.partition(":")[2] for i in ids["faking"]]))
+        opened = parse_frames(
+            await called("expand_sections", ids=["faking:" + i.partition(":")[2] for i in ids["faking"]])
+        )
         assert opened.pop(0).startswith("faking (crawled ")
         assert opened == [f"[{ids['faking'][1]}] Pumps empty hulls: is open above already.\n"]
         asked = [ids[key][-1] for key in keys]
-        opened = framed(await called("expand_sections", ids=asked))
+        opened = parse_frames(await called("expand_sections", ids=asked))
         assert [one.partition(" ")[0] for one in opened] == keys
         for one, id_ in zip(opened, asked, strict=True):
             crumbs, address, blank = one.split("\n")[:3]
@@ -163,8 +164,7 @@ async def test_no_site_speaks_as_another(store: Path) -> None:
             assert blank == ""
 
 
-def test_no_line_on_a_terminal_is_another_sites(store: Path) -> None:
-    """Nor does anything steer it."""
+def test_terminal_output_shows_true_site(store: Path) -> None:
     ids = [place.id for place in Collection(store).open("breaking").library.sections]
     for command in (
         ["search", store, "breaking: pumps of a hull"],
@@ -180,8 +180,7 @@ def test_no_line_on_a_terminal_is_another_sites(store: Path) -> None:
         assert not re.search(r"[\x1b\x07\u202e]", done.output), command
 
 
-def test_over_http_each_is_its_own(store: Path) -> None:
-    """What is said of one stands under its name."""
+def test_http_responses_show_true_site(store: Path) -> None:
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         for hit in http.get("/v1/search?q=pumps+hull&limit=10").json()["hits"]:
             assert hit["id"].startswith(f"{hit['site']}:")
@@ -202,12 +201,11 @@ def test_over_http_each_is_its_own(store: Path) -> None:
     ],
     ids=["of another's file", "empty", "no ids", "rules", "vectors"],
 )
-def test_a_manifest_that_makes_no_sense_harms_no_other(store: Path, tmp_path: Path, manifest: dict[str, Any]) -> None:
-    """It is left out, or opened as what it is."""
-    shelve(
+def test_invalid_manifest_does_not_affect_other_sites(store: Path, tmp_path: Path, manifest: dict[str, Any]) -> None:
+    add_site(
         tmp_path, "honest", "# Honest\n\n## Pumps\n\nA pump empties the hull.\n", "Honest", "https://honest.example/"
     )
-    shelve(tmp_path, "odd", "# Odd\n\n## Pumps\n\nA pump empties the hull.\n", "Odd", "https://odd.example/")
+    add_site(tmp_path, "odd", "# Odd\n\n## Pumps\n\nA pump empties the hull.\n", "Odd", "https://odd.example/")
     bucket = FolderBucket(tmp_path)
     bucket.put(f"odd/{MANIFEST_PATH}", json.dumps(json.loads(bucket.get(f"odd/{MANIFEST_PATH}")) | manifest).encode())
     walk = StoreNavigator(Collection(tmp_path))
@@ -217,11 +215,10 @@ def test_a_manifest_that_makes_no_sense_harms_no_other(store: Path, tmp_path: Pa
     assert "empties the hull" not in str(walk.expand_sections(["odd:00000000"]))
 
 
-async def test_as_much_as_finds_room_is_opened(tmp_path: Path) -> None:
-    """Within the cap, frames and all, however nearly the sections fill it; the others are named."""
+async def test_expanded_sections_fit_cap(tmp_path: Path) -> None:
     sizes = range(2_500, 2_980, 12)
     text = "".join(f"## Size {size}\n\n{'word ' * (size // 5)}\n\n" for size in sizes)
-    shelve(tmp_path, "filling", f"# Filling\n\n{text}", "Filling", "https://filling.example/")
+    add_site(tmp_path, "filling", f"# Filling\n\n{text}", "Filling", "https://filling.example/")
     collection = Collection(tmp_path)
     ids = [place.id for place in collection.open("filling").library.sections][1:]
     lengths = []
@@ -230,7 +227,7 @@ async def test_as_much_as_finds_room_is_opened(tmp_path: Path) -> None:
             asked = ids[at : at + 8]
             result = await client.call_tool("expand_sections", {"ids": asked})
             assert isinstance(result.content[0], TextContent)
-            frames = framed(result.content[0].text)
+            frames = parse_frames(result.content[0].text)
             opened = [id_ for id_ in asked if any(f"[{id_}] https" in one for one in frames)]
             left = re.findall(r"No room for (.+):", frames[-1])
             assert [*opened, *(left[0].split(", ") if left else [])] == asked

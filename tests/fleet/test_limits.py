@@ -1,4 +1,4 @@
-"""What a process may have open is seen to before a crawl begins."""
+"""Limits of open files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import pytest
 
 
 @pytest.mark.parametrize("hard", [150, 900])
-def test_files_enough_or_a_line(hard: int, sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
-    """A limit of its own is raised; one that is set for good is told, with how many hosts at once are possible."""
+def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
 
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))

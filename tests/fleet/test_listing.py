@@ -1,4 +1,4 @@
-"""A file of sites says what is crawled, and a mistake in it is told with its line."""
+"""The file of sites."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from roaming_fleet.sites_file import SiteSpec, group_by_host, read_sites_file
 from mkdocs_roaming.errors import UsageError
 
 
-def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
-    """Comments and empty lines are nothing; a site without a name is kept by its host and path."""
+def test_sites_file_lines(tmp_path: Path) -> None:
     (tmp_path / "built site").mkdir()
     file = tmp_path / "sites.txt"
     file.write_text(
@@ -49,8 +48,7 @@ def test_a_line_is_an_address_and_a_name(tmp_path: Path) -> None:
         ("file://[::1/docs\n", ":1: file://[::1/docs: cannot be accessed (Invalid IPv6 URL)"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
-    """Nothing is crawled of a file that is wrong somewhere; a password in it is not repeated."""
+def test_sites_file_error_contains_line_number(text: str, told: str, tmp_path: Path) -> None:
     file = tmp_path / "sites.txt"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
@@ -59,8 +57,7 @@ def test_a_mistake_is_told_with_its_line(text: str, told: str, tmp_path: Path) -
     assert "secret" not in str(error.value)
 
 
-def test_a_folder_is_one_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the home folder, from here, by a `file:` address or a link: what is crawled is where it is."""
+def test_sites_file_accepts_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "my docs"
     folder.mkdir()
     (folder / "llms.txt").write_text("# ours\n\n- [one](https://docs.example.com/one/)\n")
@@ -76,8 +73,7 @@ def test_a_folder_is_one_however_it_is_named(tmp_path: Path, monkeypatch: pytest
         assert read_sites_file(file) == (SiteSpec(str(folder / "llms.txt"), "ours"),), named
 
 
-def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
-    """Ports are hosts of their own; `www.`, the scheme and capitals are not."""
+def test_group_by_host_groups_sites(tmp_path: Path) -> None:
     file = tmp_path / "sites.txt"
     file.write_text(
         "https://a.example/x/\nhttps://b.example/\nhttps://WWW.A.example:443/y/ y\nhttps://a.example:8443/\n"
@@ -91,8 +87,7 @@ def test_sites_of_a_host_go_together(tmp_path: Path) -> None:
     ]
 
 
-def test_sites_that_lead_to_one_host_go_together() -> None:
-    """Where a site lives is known from its last crawl; that of a folder is no host that is asked."""
+def test_group_by_host_uses_homes() -> None:
     sites = [SiteSpec(f"https://{name}.example/", name) for name in "abcde"] + [SiteSpec("/srv/f", "f")]
     homes = {
         "a": "https://docs.one.example/a/",
@@ -117,8 +112,7 @@ def test_sites_that_lead_to_one_host_go_together() -> None:
         ("ftp://bob:secret@a.example/", "ftp://a.example/: unsupported URL scheme"),
     ],
 )
-def test_one_site_is_no_less_told(given: str, told: str, tmp_path: Path, roaming: Any) -> None:
-    """What is no site in a file is none on the command line."""
+def test_crawl_reports_same_errors_as_sites_file(given: str, told: str, tmp_path: Path, roaming: Any) -> None:
     done = roaming("crawl", given, "-o", tmp_path / "site")
     assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith(f"roaming: {told}")

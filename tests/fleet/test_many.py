@@ -1,4 +1,4 @@
-"""Many sites become one store: each once, found by what it is about, and asked."""
+"""Runs over many sites."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _report(done: Result) -> dict[str, Any]:
 
 @pytest.fixture
 def crawl(roaming: Roaming, haste: tuple[str, ...], sites: Any, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Crawl six sites of three hosts into a store, and give the report."""
+    """Crawl six sites of three hosts into a store, and return the report."""
     listing = sites.listing(tmp_path / "sites.txt", 6)
 
     def run(*more: object) -> dict[str, Any]:
@@ -49,8 +49,7 @@ def crawl(roaming: Roaming, haste: tuple[str, ...], sites: Any, tmp_path: Path) 
     return run
 
 
-def test_each_site_is_crawled_once(crawl: Any, sites: Any, roaming: Roaming, tmp_path: Path) -> None:
-    """A second run asks nobody; hosts that two sites share are asked for one of them at a time."""
+def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp_path: Path) -> None:
     sites.delay = 0.005
     first = crawl()
     assert (first["new"], first["failed"], first["pages_new"]) == (6, 0, 18)
@@ -64,15 +63,13 @@ def test_each_site_is_crawled_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     assert kept == {f"{report['run']}.json" for report in (first, again)}
 
 
-def test_another_configuration_is_crawled_anew(crawl: Any) -> None:
-    """What decides what is published counts; the pace does not."""
+def test_changed_configuration_crawls_again(crawl: Any) -> None:
     crawl()
     assert crawl("--delay", "0.001")["fresh"] == 6
     assert crawl("--max-pages", "4")["same"] == 6
 
 
-def test_a_question_finds_its_site(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
-    """Hits come from the site that a question is about, their ids name it, and how fresh it is is told."""
+def test_search_finds_site(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
     crawl()
     store = tmp_path / "store"
     topics = {site["key"]: site["title"].split()[0] for site in json.loads(roaming("sites", store, "--json").stdout)}
@@ -93,8 +90,7 @@ def test_a_question_finds_its_site(crawl: Any, roaming: Roaming, tmp_path: Path)
     assert "crawled just now" in shown.stderr
 
 
-def test_a_store_says_how_it_is_used(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
-    """One site of it is a library like any other; the store itself is told apart from one."""
+def test_site_command_on_store_has_hint(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
     crawl()
     store = tmp_path / "store"
     assert roaming("outline", store / "site-000").exit_code == 0
@@ -105,8 +101,7 @@ def test_a_store_says_how_it_is_used(crawl: Any, roaming: Roaming, tmp_path: Pat
     assert "contains a published site" in taken.stderr
 
 
-def test_only_what_is_old_is_asked_again(crawl: Any, sites: Any, tmp_path: Path) -> None:
-    """The report tells which sites changed, and how many pages."""
+def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:
     crawl()
     bucket = FolderBucket(tmp_path / "store")
     for at in (0, 1, 2):
@@ -122,10 +117,9 @@ def test_only_what_is_old_is_asked_again(crawl: Any, sites: Any, tmp_path: Path)
     assert crawl("--refresh-older-than", "7d")["fresh"] == 6
 
 
-def test_a_site_that_fails_keeps_its_copy_and_is_tried_later(
+def test_failed_site_keeps_copy_and_pauses(
     crawl: Any, sites: Any, roaming: Roaming, tmp_path: Path, published: Any
 ) -> None:
-    """The pause grows with each failure; until it is over nobody asks, and the last good copy answers."""
     crawl()
     before = published(tmp_path / "store")
     sites.down = {"127.0.1.1/", "127.0.1.2/a"}
@@ -165,10 +159,9 @@ def test_a_site_that_fails_keeps_its_copy_and_is_tried_later(
         (3, "other", "{new} is there by the name site-003; list it by that, or drop it first: {drop} site-003"),
     ],
 )
-def test_a_name_stays_with_its_site(
+def test_conflicting_names_are_refused(
     at: int, name: str, told: str, crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
 ) -> None:
-    """A file that gives a name of the store to another site, or a site another name, is refused; the cure works."""
     crawl()
     sites.asked.clear()
     store = tmp_path / "store"
@@ -187,8 +180,7 @@ def test_a_name_stays_with_its_site(
     assert len(kept) == len(set(kept.values())) == 6
 
 
-def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, tmp_path: Path) -> None:
-    """Each site's record tells which run it was; a run without a report gets one from them."""
+def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp_path: Path) -> None:
     runs = tmp_path / "store" / ".fleet" / "runs"
     crawl()
     sites.edition["127.0.1.1/b"] = 1
@@ -203,10 +195,9 @@ def test_what_a_killed_run_did_is_reported_by_the_next(crawl: Any, sites: Any, t
     assert again["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
 
 
-def test_a_site_that_a_limit_ended_is_gone_on_with(
+def test_site_stopped_by_limit_is_continued(
     roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
 ) -> None:
-    """Where the same command would bring more of it, it does; a limit of pages stays one."""
     sites.pages, sites.delay = 12, 0.02
     command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 1), "-o", tmp_path / "store", *haste)
     first = roaming(*command, "--max-seconds", "0.4")
@@ -221,8 +212,7 @@ def test_a_site_that_a_limit_ended_is_gone_on_with(
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
 
 
-def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
-    """On one store, with lists that overlap: each site is crawled by one of them, and both tell the truth."""
+def test_concurrent_runs_share_sites(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
     sites.delay = 0.01
     runs = []
     for count in (5, 8):
@@ -243,16 +233,14 @@ def test_two_runs_at_once_share_the_work(sites: Any, tmp_path: Path, haste: tupl
 
 
 @pytest.mark.parametrize("tries", [5, 512, 5_000])
-def test_a_site_that_fails_for_years_is_tried_each_week(tries: int) -> None:
-    """However often it failed, the pause is a week, and the run goes on."""
+def test_pause_is_at_most_one_week(tries: int) -> None:
     plan, site = RunPlan("store", CrawlConfig(), "run", "config", ""), SiteSpec("https://a.example/", "a")
     last = SiteRecord("a", site.url, "failed", "config", "run", 0.0, tries=tries)
     record = make_failed_record(site, plan, last, "it is away")
     assert (record.tries, round((record.next_try - record.at) / 86_400)) == (tries + 1, 7)
 
 
-def test_a_newer_version_is_not_undone() -> None:
-    """What a newer version published is left by an older one, else the two would crawl a store in turns."""
+def test_older_version_keeps_results_of_newer() -> None:
     config = config_digest(CrawlConfig())
     versions, _, asked = config.partition("-")
     converter, reader = map(int, versions.split("."))
@@ -272,20 +260,17 @@ def test_a_newer_version_is_not_undone() -> None:
         assert site_status(record, config, 60.0, None, refresh=False) == found, made
 
 
-def test_an_option_of_tomorrow_changes_nothing_today() -> None:
-    """What stands as it does by default is no part of a configuration."""
+def test_config_digest_ignores_default_values() -> None:
     assert config_digest(CrawlConfig()).endswith(hashlib.sha256(b"{}").hexdigest()[:16])
 
 
-def test_a_worker_of_another_version_is_refused(tmp_path: Path) -> None:
-    """It would publish something else than whoever started the crawl writes down."""
+def test_job_refuses_other_version(tmp_path: Path) -> None:
     plan = RunPlan(str(tmp_path), CrawlConfig(), "run", "config", "", version="0.0.1")
     with pytest.raises(UsageError, match=r"the run was started with 0\.0\.1; install the same version on both"):
         run_job(SiteSpec("https://a.example/", "a"), plan)
 
 
-def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
-    """From the second run on: where an address leads is known by then."""
+def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
     sites.delay = 0.01
     elsewhere = f"http://127.0.9.9:{sites.port}"
     for at in range(6):
@@ -302,8 +287,7 @@ def test_sites_that_lead_to_one_host_are_asked_in_turns(sites: Any, crawl: Any, 
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 8])
-def test_every_group_comes_to_its_end(at_once: int, tmp_path: Path) -> None:
-    """Hosts of one site and of many, whose crawls end at the same time: each site is crawled, and once."""
+def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None:
     FolderBucket(tmp_path / "store").create(STORE_MARKER, b"{}")
     plan = RunPlan(str(tmp_path / "store"), CrawlConfig(workers=0), "run", "config", "")
     draw = random.Random(at_once)
@@ -317,8 +301,7 @@ def test_every_group_comes_to_its_end(at_once: int, tmp_path: Path) -> None:
         assert sorted(found) == sorted(site.key for group in groups for site in group)
 
 
-def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: Path) -> None:
-    """It is told, and the other sites of its host are crawled."""
+def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
     how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
@@ -341,8 +324,7 @@ def test_a_site_that_somebody_else_is_at_is_left_to_them(sites: Any, tmp_path: P
     assert sites.asked.total() == asked
 
 
-def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path) -> None:
-    """Where it ended the run, the report is left to the next one."""
+def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
     store = tmp_path / "store"
 
     def engine(plan: RunPlan, groups: Any) -> Iterator[Any]:
@@ -355,8 +337,7 @@ def test_a_store_that_is_away_is_not_waited_for_twice(sites: Any, tmp_path: Path
     assert list(FolderBucket(store).list(".fleet/runs")) == []
 
 
-def test_what_ends_a_run_leaves_a_report_and_a_catalogue(sites: Any, tmp_path: Path) -> None:
-    """What the machine that crawls cannot do ends the run in order: what was crawled until then can be listed."""
+def test_stopped_run_writes_report_and_catalog(sites: Any, tmp_path: Path) -> None:
     store = tmp_path / "store"
 
     def engine(plan: RunPlan, groups: Any) -> Generator[SiteRecord]:

@@ -1,4 +1,4 @@
-"""A store may be a bucket: what is there is what a folder would hold, whatever the network does."""
+"""Buckets compared with folders."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from mkdocs_roaming.serve.deployments import SiteWatcher
 
 @pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bucket]:
-    """A folder, and a bucket's prefix."""
+    """A folder, or a prefix in a bucket."""
     if request.param == "folder":
         yield FolderBucket(tmp_path / "bucket")
     else:
         yield open_bucket(request.getfixturevalue(request.param).where)
 
 
-def _held(where: str) -> dict[str, bytes]:
-    """Give every published file of a store."""
+def _read_published(where: str) -> dict[str, bytes]:
+    """Return every published file of a store."""
     bucket = open_bucket(where)
     return {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
 
 
-def test_a_folder_and_a_bucket_do_the_same(bucket: Bucket) -> None:
-    """Files are written whole, once where that is asked for, listed and removed, whatever their names are."""
+def test_bucket_operations(bucket: Bucket) -> None:
     names = ["a/b.md", "a/c~d e+f'%41é[1]#.md", "a-b/x.md"]
     for name in names:
         bucket.put(name, name.encode())
@@ -52,8 +51,7 @@ def test_a_folder_and_a_bucket_do_the_same(bucket: Bucket) -> None:
     assert list(bucket.list("nothing")) == []
 
 
-def test_of_many_that_create_one_succeeds(bucket: Bucket) -> None:
-    """So what is written once is written once, however many try."""
+def test_create_is_exclusive_among_threads(bucket: Bucket) -> None:
     won: list[int] = []
     threads = [
         threading.Thread(target=lambda at=at: won.append(at) if bucket.create("one", str(at).encode()) else None)
@@ -67,8 +65,7 @@ def test_of_many_that_create_one_succeeds(bucket: Bucket) -> None:
     assert bucket.get("one") == str(won[0]).encode()
 
 
-def test_a_claim_is_held_by_one(bucket: Bucket) -> None:
-    """Whoever comes meanwhile is told; afterwards the next one has it."""
+def test_lease_is_exclusive(bucket: Bucket) -> None:
     with hold_lease(bucket, "site"):
         with pytest.raises(LeaseHeldError, match="in use by another process"), hold_lease(bucket, "site", patience=0.3):
             pass
@@ -78,8 +75,7 @@ def test_a_claim_is_held_by_one(bucket: Bucket) -> None:
         pass
 
 
-def test_a_claim_of_somebody_who_died_runs_out(s3: Any) -> None:
-    """In a bucket nobody sees that a process died: its claim is taken over once it was not renewed; it learns so."""
+def test_lease_of_dead_process_expires(s3: Any) -> None:
     bucket = open_bucket(s3.where)
     with (
         hold_lease(bucket, "site", seconds=2, wall=lambda: 0.0) as first,
@@ -97,7 +93,7 @@ def test_a_claim_of_somebody_who_died_runs_out(s3: Any) -> None:
 
 @pytest.fixture
 def many(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
-    """Crawl four sites into a store, and give the report, and what was said on standard error."""
+    """Crawl four sites into a store, and return the report."""
     listing = sites.listing(tmp_path / "sites.txt", 4)
 
     def run(where: object, *more: object) -> dict[str, Any]:
@@ -110,13 +106,12 @@ def many(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> Ca
     return run
 
 
-def test_a_bucket_holds_what_a_folder_would(
+def test_run_into_bucket_equals_run_into_folder(
     many: Any, s3: Any, roaming: Any, sites: Any, tmp_path: Path, published: Any
 ) -> None:
-    """Every command reads it there; another machine, which has no more than the bucket, goes on where this one was."""
     assert many(tmp_path / "folder")["new"] == 4
     assert many(s3.where)["new"] == 4
-    assert _held(s3.where) == published(tmp_path / "folder")
+    assert _read_published(s3.where) == published(tmp_path / "folder")
     site = f"{s3.where}/site-001"
     assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
     assert roaming("validate", site).exit_code == 0
@@ -129,21 +124,19 @@ def test_a_bucket_holds_what_a_folder_would(
     for where in (tmp_path / "folder", s3.where):
         report = many(where, "--refresh-older-than", "0s")
         assert (report["changed"], report["same"], report["pages_changed"]) == (1, 3, 3)
-    assert _held(s3.where) == published(tmp_path / "folder")
+    assert _read_published(s3.where) == published(tmp_path / "folder")
 
 
-def test_a_busy_and_slow_store_is_waited_for(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
-    """Each fifth request is answered 503, all are slow: what comes of it is the same."""
+def test_run_retries_busy_store(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     many(tmp_path / "folder")
     s3.faults(every=5, delay=0.005)
     assert many(s3.where)["new"] == 4
     assert s3.faults()["failed"] > 10
-    assert _held(s3.where) == published(tmp_path / "folder")
+    assert _read_published(s3.where) == published(tmp_path / "folder")
 
 
 @pytest.mark.slow  # claims of the run that ended run out after a minute
-def test_credentials_that_expire_end_it_with_a_line(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
-    """What was crawled so far stays, and the same command resumes with new ones. No file tells of credentials."""
+def test_expired_credentials_stop_run(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     many(tmp_path / "folder")
     s3.faults(after=60)
     report = many(s3.where)
@@ -152,7 +145,7 @@ def test_credentials_that_expire_end_it_with_a_line(many: Any, s3: Any, tmp_path
     s3.faults()
     done = many(s3.where)
     assert done["new"] + done["same"] + done["changed"] + done["fresh"] == 4
-    assert _held(s3.where) == published(tmp_path / "folder")
+    assert _read_published(s3.where) == published(tmp_path / "folder")
     bucket = open_bucket(s3.where)
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     for secret in (
@@ -163,8 +156,7 @@ def test_credentials_that_expire_end_it_with_a_line(many: Any, s3: Any, tmp_path
         assert secret.decode() not in report["said"]
 
 
-def test_what_is_wrong_with_a_bucket_is_told(s3: Any, roaming: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line names the bucket and the cure."""
+def test_bucket_errors_have_hint(s3: Any, roaming: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told = roaming("outline", "s3://nowhere/site").stderr
     assert "s3://nowhere/site: there is no bucket s3://nowhere; create it" in told
     assert "publishes no roaming/manifest.json" in roaming("outline", f"{s3.where}/none").stderr
@@ -181,8 +173,7 @@ def test_what_is_wrong_with_a_bucket_is_told(s3: Any, roaming: Any, monkeypatch:
         open_bucket("az://shelf")
 
 
-def test_a_served_site_in_a_bucket_changes_over(many: Any, s3: Any, sites: Any) -> None:
-    """A site that is crawled anew into a bucket is noticed by whoever serves it from there."""
+def test_served_site_in_bucket_is_reloaded(many: Any, s3: Any, sites: Any) -> None:
     many(s3.where)
     deployments = SiteWatcher(f"{s3.where}/site-001")
     assert anyio.run(deployments.look)

@@ -1,4 +1,4 @@
-"""Sites are crawled on this machine's disk before they are uploaded: what is there is one's own, and goes again."""
+"""Staging folders."""
 
 from __future__ import annotations
 
@@ -20,24 +20,22 @@ from roaming_fleet.staging import STALE_SECONDS, remove_stale_staging, staging_f
 from mkdocs_roaming.errors import RoamingError
 
 
-def _left_in(store: str, scratch: Path) -> None:
-    """Leave half a site there."""
+def _leave_partial_crawl(store: str, scratch: Path) -> None:
+    """Leave a partial crawl of a site."""
     with suppress(ZeroDivisionError), staging_folder(scratch, store, "site") as folder:
         folder.mkdir()
         (folder / "half").write_text("done")
         raise ZeroDivisionError
 
 
-def test_what_was_left_is_gone_on_with(tmp_path: Path) -> None:
-    """Until a crawl comes to its end; then nothing of it is left."""
-    _left_in("s3://one", tmp_path)
+def test_staging_folder_is_kept_until_crawl_finishes(tmp_path: Path) -> None:
+    _leave_partial_crawl("s3://one", tmp_path)
     with staging_folder(tmp_path, "s3://one", "site") as folder:
         assert (folder / "half").read_text() == "done"
     assert [path.name for path in tmp_path.rglob("*") if not path.is_dir()] == []
 
 
-def test_nobody_is_disturbed(tmp_path: Path) -> None:
-    """Two processes at one site, one that stands still say, have folders of their own; so have two stores."""
+def test_processes_get_separate_staging_folders(tmp_path: Path) -> None:
     with (
         staging_folder(tmp_path, "s3://one", "site") as one,
         staging_folder(tmp_path, "s3://one", "site") as two,
@@ -48,10 +46,9 @@ def test_nobody_is_disturbed(tmp_path: Path) -> None:
         assert one.parent.is_dir()
 
 
-def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
-    """After a week, whichever store it was for."""
+def test_stale_staging_folders_are_removed(tmp_path: Path) -> None:
     for store in ("s3://one", "gs://two"):
-        _left_in(store, tmp_path)
+        _leave_partial_crawl(store, tmp_path)
     remove_stale_staging(tmp_path)
     assert len(list(tmp_path.glob("*/site/site"))) == 2
     remove_stale_staging(tmp_path, time.time() + STALE_SECONDS + 60)
@@ -69,8 +66,7 @@ def test_what_nobody_came_back_for_is_removed(tmp_path: Path) -> None:
     ],
     ids=["site", "store", "claim", "disk"],
 )
-def test_a_site_that_fails_leaves_nothing(tmp_path: Path, error: Exception, kept: bool) -> None:
-    """Else those that fail for good would pile up. What the store's failure interrupts is gone on with."""
+def test_failed_site_leaves_no_staging_folder(tmp_path: Path, error: Exception, kept: bool) -> None:
     with suppress(type(error)), staging_folder(tmp_path, "s3://one", "site") as folder:
         folder.mkdir()
         raise error
@@ -78,8 +74,7 @@ def test_a_site_that_fails_leaves_nothing(tmp_path: Path, error: Exception, kept
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives folders away")
-def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
-    """Whoever can write there could have us upload what they like."""
+def test_scratch_folder_of_other_user_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, 12345)
     with (
         pytest.raises(BucketError, match="belongs to another user; give your own folder with --scratch") as error,
@@ -90,10 +85,9 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("into", ["folder", "bucket"])
-def test_a_full_disk_ends_the_run(
+def test_full_disk_stops_run(
     into: str, sites: Any, tmp_path: Path, haste: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """In one line, and no site counts as failed for it; with room the same command resumes."""
     sites.pages = 12
     store = str(tmp_path / "store") if into == "folder" else request.getfixturevalue("s3").where
     listing = sites.listing(tmp_path / "sites.txt", 3)

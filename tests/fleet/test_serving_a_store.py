@@ -1,4 +1,4 @@
-"""The sites of a store over HTTP: listed, searched, opened, and offered to agents; refused in words what is not."""
+"""The HTTP endpoint of a store."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def http(shelf: Path) -> Iterator[httpx2.Client]:
         yield client
 
 
-def test_sites_are_listed_a_page_at_a_time(http: httpx2.Client) -> None:
-    """Each with what is in it and when it was crawled; `next` leads to those that follow."""
+def test_list_sites_is_paginated(http: httpx2.Client) -> None:
     keys: list[str] = []
     after = ""
     while after is not None:
@@ -77,14 +76,12 @@ def test_sites_are_listed_a_page_at_a_time(http: httpx2.Client) -> None:
     assert trains["crawled"] > 1.7e9
 
 
-def test_sites_are_found_by_what_they_are_about(http: httpx2.Client) -> None:
-    """Best first."""
+def test_list_sites_by_words(http: httpx2.Client) -> None:
     told = http.get("/v1/sites", params={"q": "brakes of trains"}).json()
     assert told["sites"][0]["site"] == "trains"
 
 
-def test_what_is_found_can_be_opened(http: httpx2.Client) -> None:
-    """By its id, as JSON and as Markdown, with its site and the day of its crawl."""
+def test_search_result_can_be_read(http: httpx2.Client) -> None:
     told = http.get("/v1/search", params={"q": "how long does a refund take"}).json()
     hit = told["hits"][0]
     assert hit["site"] == "trains"
@@ -97,8 +94,7 @@ def test_what_is_found_can_be_opened(http: httpx2.Client) -> None:
     assert text.startswith(f"trains (crawled {TODAY}) › ")
 
 
-def test_outlines_name_their_site(http: httpx2.Client) -> None:
-    """All sites as lines, one as an outline, and a branch of it."""
+def test_read_outline_of_store_site_and_branch(http: httpx2.Client) -> None:
     assert "[trains] Trains" in http.get("/v1/outline").json()["outline"]
     outline = http.get("/v1/outline", params={"id": "trains"}).json()["outline"]
     tickets = re.search(r"\[(trains:[0-9a-f]{8})\] Tickets", outline)
@@ -108,8 +104,7 @@ def test_outlines_name_their_site(http: httpx2.Client) -> None:
     assert branch.startswith(f"trains (crawled {TODAY})\n")
 
 
-def test_parts_of_a_long_page_keep_within_the_cap(http: httpx2.Client) -> None:
-    """As Markdown, too, where the name of the site and its day stand above each."""
+def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
     (page,) = (
         hit["id"] for hit in http.get("/v1/search", params={"q": f"{LONG_NAME}: archive", "limit": 1}).json()["hits"]
     )
@@ -138,22 +133,19 @@ def test_parts_of_a_long_page_keep_within_the_cap(http: httpx2.Client) -> None:
         ("/v1/sections/trains%2F..:07f3277d", 404, "nothing at this address"),
     ],
 )
-def test_what_is_not_there_is_told(http: httpx2.Client, path: str, status: int, said: str) -> None:
-    """In one sentence, with what would be right."""
+def test_unknown_ids_return_problems(http: httpx2.Client, path: str, status: int, said: str) -> None:
     answer = http.get(path)
     assert answer.status_code == status
     assert said in answer.json()["detail"]
 
 
-def test_who_has_it_already_is_told_no_more(http: httpx2.Client) -> None:
-    """A tag stands for what was given, until a new crawl."""
+def test_etag_returns_304(http: httpx2.Client) -> None:
     for path in ("/v1/outline", "/v1/sites", "/v1/search?q=pumps", "/openapi.json"):
         tag = http.get(path).headers["etag"]
         assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
 
 
-def test_it_is_guarded_as_a_site_is(shelf: Path) -> None:
-    """Strange names, pages of other sites, and too many requests."""
+def test_store_app_checks_host_and_origin(shelf: Path) -> None:
     with _served(shelf, RequestPolicy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
         assert http.get("/v1/sites", headers={"Host": "evil.example"}).status_code == 421
         assert http.get("/v1/sites", headers={"Origin": "https://evil.example"}).status_code == 403
@@ -162,16 +154,14 @@ def test_it_is_guarded_as_a_site_is(shelf: Path) -> None:
         assert counted.json()["sites"] == len(SITES)
 
 
-def test_what_is_asked_is_counted(http: httpx2.Client) -> None:
-    """By operation, for Prometheus."""
+def test_metrics_count_operations(http: httpx2.Client) -> None:
     http.get("/v1/sites")
     assert 'roaming_requests_total{operation="list_sites",method="GET",status="200"}' in http.get("/metrics").text
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_agents_have_the_tools_over_http(http: httpx2.Client, anyio_backend: str) -> None:
-    """The same as `roaming mcp STORE` gives."""
+async def test_mcp_over_http_offers_tools(http: httpx2.Client, anyio_backend: str) -> None:
     async with Client(f"{http.base_url}/mcp") as client:
         found = await client.call_tool("search_sections", {"query": "when do doors close"})
         assert isinstance(found.content[0], TextContent)
@@ -192,8 +182,7 @@ async def test_agents_have_the_tools_over_http(http: httpx2.Client, anyio_backen
         ("/v1/sections/x:00000000", "Problem"),
     ],
 )
-def test_answers_are_as_described(http: httpx2.Client, path: str, name: str) -> None:
-    """What is given fits its schema, and has nothing that the schema does not name."""
+def test_responses_match_openapi_schemas(http: httpx2.Client, path: str, name: str) -> None:
     told = http.get("/openapi.json").json()
     assert {(method.upper(), at) for at, methods in told["paths"].items() for method in methods} == {
         (one.method, one.path) for one in STORE_OPERATIONS
@@ -207,8 +196,7 @@ def test_answers_are_as_described(http: httpx2.Client, path: str, name: str) -> 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("name", [one.name for one in STORE_OPERATIONS if one.parameters])
-def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, mode: GenerationMode) -> None:
-    """Those that fit the description, and those that do not."""
+def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: GenerationMode) -> None:
     if name == "read_outline" and mode is GenerationMode.NEGATIVE:
         return  # any text is right there
     schema = schemathesis.openapi.from_url(f"{http.base_url}/openapi.json")
@@ -239,16 +227,14 @@ def test_every_request_is_answered_as_described(http: httpx2.Client, name: str, 
     [["--site", "{}"], ["--model", "offline"], ["--rounds", "2"], ["--seconds", "3"], ["--trust-rules"]],
     ids=lambda option: option[0],
 )
-def test_what_is_about_one_site_is_refused(shelf: Path, option: list[str]) -> None:
-    """With a store, before anything listens: its pages, and how questions are answered from them."""
+def test_serve_refuses_single_site_options_for_store(shelf: Path, option: list[str]) -> None:
     given_ = [one.format(shelf / LONG_NAME) for one in option]
     done: Any = CliRunner().invoke(main, ["serve", str(shelf), *given_, "--port", "0"])
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"roaming: {option[0]}: is about answers from one site; serve {shelf}/SITE")
+    assert done.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {shelf}/SITE")
 
 
-def test_what_is_configured_is_shown_without_answers(shelf: Path) -> None:
-    """A store gives none: there is no model, no budget, and no log of questions."""
+def test_check_config_of_store_omits_answers(shelf: Path) -> None:
     done = CliRunner().invoke(main, ["serve", str(shelf), "--check-config"], env={"ROAMING_SECONDS": "9"})
     assert done.exit_code == 0
     assert f"store = {shelf}\n" in done.stdout

@@ -1,4 +1,4 @@
-"""The sites of a store as tools for an agent: it finds the right site, walks there, and is told how old that is."""
+"""The tools over a store."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SITES: dict[str, dict[str, list[str]]] = {
 
 
 def _write(folder: Path, pages: dict[str, list[str]]) -> None:
-    """Write a built site: a title a page, then texts and headings in turns."""
+    """Write a built site of titles, texts and headings."""
     for at, (title, said) in enumerate(pages.items()):
         place = folder / ("" if at == 0 else title.lower())
         place.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def _made(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of three sites, for those who only read it."""
+    """A store of three sites, read-only."""
     return _made(tmp_path_factory.mktemp("shelf"))
 
 
@@ -99,7 +99,7 @@ def walk(shelf: Path) -> StoreNavigator:
 
 
 def _ids(text: str) -> dict[str, str]:
-    """Give the ids in a text by the titles behind them."""
+    """Return the ids in a text by the titles after them."""
     return {
         match[2]: match[1]
         for match in re.finditer(r"\[([a-z]+:[0-9a-f]{8})\] ([A-Za-z0-9 ]+?)(?= —| \+|$)", text, re.M)
@@ -110,8 +110,7 @@ def _text(found: Any) -> str:
     return render(found)
 
 
-def test_an_agent_walks_from_the_sites_to_a_section(walk: StoreNavigator) -> None:
-    """The list names the sites, a site's outline its sections, and each id can be opened as it stands."""
+def test_outline_leads_from_sites_to_section(walk: StoreNavigator) -> None:
     listed = _text(walk.read_outline())
     assert "5 sites" in listed
     assert f"[boats] Boats · 5 sections, crawled {TODAY}" in listed
@@ -130,8 +129,7 @@ def test_an_agent_walks_from_the_sites_to_a_section(walk: StoreNavigator) -> Non
         assert told.startswith(f"trains (crawled {TODAY})\n")
 
 
-def test_search_finds_the_site_and_the_section(walk: StoreNavigator) -> None:
-    """Or goes to the one that is named in front; what it gives opens."""
+def test_search_finds_site_and_section(walk: StoreNavigator) -> None:
     found = walk.search_sections("how long does a refund take")
     assert isinstance(found, SearchResults)
     assert found.hits[0].id.startswith("trains:")
@@ -145,15 +143,13 @@ def test_search_finds_the_site_and_the_section(walk: StoreNavigator) -> None:
 
 
 @pytest.mark.parametrize("query", ["boats:", " Boats : "])
-def test_a_site_named_without_a_question_leads_to_its_outline(walk: StoreNavigator, query: str) -> None:
-    """Other words would find no more."""
+def test_search_for_site_name_alone_has_hint(walk: StoreNavigator, query: str) -> None:
     found = walk.search_sections(query)
     assert isinstance(found, ToolError)
     assert "read_outline(boats) shows what is in it" in found.message
 
 
-def test_the_site_is_the_one_that_says_it_in_one_place(shelf: Path) -> None:
-    """A site that holds each of a question's words somewhere is not the one that it is about."""
+def test_site_with_words_in_one_section_ranks_first(shelf: Path) -> None:
     collection = Collection(shelf)
     assert collection.rank("mount static files")[0].key == "screens"
     assert collection.choose("mount static files")[0].key == "apps"
@@ -162,8 +158,7 @@ def test_the_site_is_the_one_that_says_it_in_one_place(shelf: Path) -> None:
     assert "Asking apps" in asked.stderr
 
 
-def test_sections_of_several_sites_open_at_once(walk: StoreNavigator) -> None:
-    """However their ids are written, addresses of the sites among them."""
+def test_expand_opens_sections_of_several_sites(walk: StoreNavigator) -> None:
     pumps, doors = (
         _ids(_text(walk.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
     )
@@ -185,16 +180,14 @@ def test_sections_of_several_sites_open_at_once(walk: StoreNavigator) -> None:
         ("https://elsewhere.example/", "no site here has this address"),
     ],
 )
-def test_what_opens_nothing_says_what_would(walk: StoreNavigator, asked: str, said: str) -> None:
-    """An id without its site, a site that is not there, a site for a section."""
+def test_expand_of_unknown_id_has_hint(walk: StoreNavigator, asked: str, said: str) -> None:
     opened = walk.expand_sections([asked])
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
     assert said in _text(opened)
 
 
-def test_what_cannot_be_meant_is_told(walk: StoreNavigator) -> None:
-    """No tool raises, and none takes a site for another."""
+def test_invalid_arguments_return_tool_error(walk: StoreNavigator) -> None:
     assert "there is no site 'ships'" in _text(walk.read_outline("ships"))
     assert isinstance(walk.read_outline("trains:zzz"), ToolError)
     assert isinstance(walk.call("expand_sections", {}), ToolError)
@@ -202,8 +195,7 @@ def test_what_cannot_be_meant_is_told(walk: StoreNavigator) -> None:
     assert isinstance(walk.call("remove_sites", {}), ToolError)
 
 
-def test_the_list_goes_on_where_it_was_cut(shelf: Path) -> None:
-    """A list that finds no room names the site that its rest begins with."""
+def test_list_of_sites_is_continued(shelf: Path) -> None:
     walk = StoreNavigator(Collection(shelf), cap=500)
     first = _text(walk.read_outline())
     more = re.search(r"^\[(.+)\+\] (\d+) more", first, re.M)
@@ -213,8 +205,7 @@ def test_the_list_goes_on_where_it_was_cut(shelf: Path) -> None:
     assert shown == sorted(SITES)
 
 
-def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
-    """Within the cap, however long its site's name is; joined they are the page."""
+def test_parts_of_long_page_are_complete(shelf: Path) -> None:
     collection = Collection(shelf)
     page = collection.open(LONG_NAME).library.manifest.pages[0]
     whole = b"".join((shelf / LONG_NAME / page.markdown).read_bytes()[s.start : s.end] for s in page.sections).decode()
@@ -240,12 +231,11 @@ def test_a_long_page_comes_in_parts_that_are_all_of_it(shelf: Path) -> None:
 
 @pytest.fixture
 def moving(tmp_path: Path) -> Path:
-    """A store of which the sites change."""
+    """A store whose sites change."""
     return _made(tmp_path)
 
 
-def test_a_new_crawl_is_noticed(moving: Path) -> None:
-    """Whoever goes on with a store for days is told what it holds now: new texts, new dates, sites that are gone."""
+def test_tools_notice_new_crawl(moving: Path) -> None:
     now = [0.0]
     walk = StoreNavigator(Collection(moving, clock=lambda: now[0]))
     assert "Blue" in _text(walk.search_sections("boats: colour of the hull"))
@@ -263,8 +253,7 @@ def test_a_new_crawl_is_noticed(moving: Path) -> None:
     assert "there is no site 'trains'" in _text(again.read_outline("trains"))
 
 
-def test_a_site_that_is_being_written_answers_as_it_was(moving: Path) -> None:
-    """A manifest that cannot be read a moment is no reason to say nothing."""
+def test_site_being_uploaded_uses_old_copy(moving: Path) -> None:
     now = [0.0]
     collection = Collection(moving, clock=lambda: now[0])
     before = collection.open("boats").library
@@ -290,8 +279,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def test_an_agent_starts_it_as_a_program(shelf: Path) -> None:
-    """`roaming mcp STORE` tells what it offers, and gives sources that people can follow."""
+async def test_roaming_mcp_serves_store(shelf: Path) -> None:
     command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(shelf)])
     async with Client(command) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -307,8 +295,7 @@ async def test_an_agent_starts_it_as_a_program(shelf: Path) -> None:
         assert "boats: a site: read_outline(boats)" in opened.content[0].text
 
 
-async def test_results_keep_within_the_cap(shelf: Path) -> None:
-    """Frame and all, whatever is asked for at once."""
+async def test_results_fit_cap(shelf: Path) -> None:
     collection = Collection(shelf)
     ids = [place.id for place in collection.open(LONG_NAME).library.sections]
     async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:

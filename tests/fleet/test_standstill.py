@@ -1,4 +1,4 @@
-"""A process that stood still while another took its site over does no harm when it goes on."""
+"""Suspended processes whose lease was taken over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEY = "site-000"
 
 
 def _check(bucket: Bucket) -> None:
-    """See that every page of the site is the one that its manifest speaks of, and that its record speaks of that."""
+    """Check that every page matches the manifest, and the record."""
     manifest = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}"))
     for page in manifest.pages:
         digest = hashlib.sha256(bucket.get(f"{KEY}/{page.markdown}")).hexdigest()
@@ -41,7 +41,7 @@ def _check(bucket: Bucket) -> None:
 
 
 def _edition(bucket: Bucket) -> set[int]:
-    """Give which editions of the site its pages are of."""
+    """Return the editions of the site's pages."""
     pages = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}")).pages
     texts = [bucket.get(f"{KEY}/{page.markdown}").decode() for page in pages]
     return {int(text.partition("edition ")[2].partition(".")[0]) for text in texts}
@@ -49,7 +49,7 @@ def _edition(bucket: Bucket) -> set[int]:
 
 @pytest.fixture
 def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., SiteRecord]:
-    """Crawl the site into the bucket, as another machine would for each scratch folder."""
+    """Crawl the site into the bucket with a scratch folder per machine."""
     open_bucket(s3.where).create(STORE_MARKER, b"{}")
     sites.pages = 12
 
@@ -70,10 +70,9 @@ def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., SiteRecord]:
         pytest.param(16, False, marks=pytest.mark.slow),
     ],
 )
-def test_whoever_stood_still_leaves_a_right_site(
+def test_suspended_process_leaves_consistent_site(
     files: int, late: bool, s3: Any, sites: Any, crawl: Any, tmp_path: Path
 ) -> None:
-    """It is stopped after so many of its files, and goes on after the other has ended, or in the middle of it."""
     bucket = open_bucket(s3.where)
     crawl("zero")
     before = {kept.path: kept.tag for kept in bucket.list(KEY)}
@@ -107,8 +106,7 @@ def test_whoever_stood_still_leaves_a_right_site(
     _check(bucket)
 
 
-def test_what_somebody_else_wrote_is_put_right(s3: Any, sites: Any, crawl: Any) -> None:
-    """A file that is not the one that was uploaded last, or that is gone, is uploaded by the next crawl."""
+def test_next_crawl_repairs_changed_files(s3: Any, sites: Any, crawl: Any) -> None:
     bucket = open_bucket(s3.where)
     crawl("zero")
     right = {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)}
@@ -120,8 +118,7 @@ def test_what_somebody_else_wrote_is_put_right(s3: Any, sites: Any, crawl: Any) 
     assert {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)} == right
 
 
-def test_a_lost_claim_says_so_at_once(s3: Any) -> None:
-    """A claim that was not renewed in time is asked about; while its time goes on, nobody is asked."""
+def test_lost_lease_raises_error(s3: Any) -> None:
     bucket = open_bucket(s3.where)
     clock = [0.0]
     with hold_lease(bucket, "site", seconds=1000, wall=lambda: clock[0]) as first:
@@ -139,8 +136,8 @@ def test_a_lost_claim_says_so_at_once(s3: Any) -> None:
         pass
 
 
-class _Slow:
-    """A bucket for one who looks at a name, and stands still before it takes that."""
+class _SuspendedBucket:
+    """A bucket that suspends the process after a listing."""
 
     def __init__(self, bucket: Bucket, meanwhile: Callable[[], None]) -> None:
         self._bucket, self._meanwhile = bucket, meanwhile
@@ -155,8 +152,7 @@ class _Slow:
         return self._bucket.create(path, data)
 
 
-def test_an_old_number_is_no_claim(s3: Any) -> None:
-    """Who looked long ago, and makes the number that was next then, does not have what somebody holds by now."""
+def test_lease_with_old_number_is_not_acquired(s3: Any) -> None:
     bucket = open_bucket(s3.where)
     with hold_lease(bucket, "site"):
         pass
@@ -168,7 +164,7 @@ def test_an_old_number_is_no_claim(s3: Any) -> None:
         held.append(hold_lease(bucket, "site"))
         held[0].__enter__()
 
-    with pytest.raises(LeaseHeldError), hold_lease(_Slow(bucket, meanwhile), "site", patience=0.3):
+    with pytest.raises(LeaseHeldError), hold_lease(_SuspendedBucket(bucket, meanwhile), "site", patience=0.3):
         pass
     held[0].__exit__(None, None, None)
     assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS_DIR}/site")] == [0.0]

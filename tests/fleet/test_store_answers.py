@@ -1,4 +1,4 @@
-"""Whatever a store answers, or leaves out, is told on one line that names place and cure, and no secret."""
+"""Responses of object stores, and the messages for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECRET = "c2VjcmV0LWtleQ=="
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw], ObjectBucket]:
-    """Open the bucket of a kind that a server plays."""
+    """Open a bucket whose store is a played server."""
 
     def opened(scheme: str, raw: Raw, **more: float) -> ObjectBucket:
         for name, value in _environ(scheme, raw.port, tmp_path).items():
@@ -63,8 +63,7 @@ def _doings(bucket: ObjectBucket) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.http")), ids=lambda file: file.stem)
-def test_a_refusal_is_told_on_a_line(file: Path, store: Callable[..., ObjectBucket]) -> None:
-    """It names the place and the cure, whatever was asked for, and tells nothing that was signed."""
+def test_error_response_matches_golden_message(file: Path, store: Callable[..., ObjectBucket]) -> None:
     head, _, body = file.read_text("utf-8").partition("\n\n")
     _, status, kind = re.split(r"HTTP/1\.1 |\nContent-Type: ", head)
     line = file.with_suffix(".txt").read_text("utf-8").strip()
@@ -82,29 +81,27 @@ def test_a_refusal_is_told_on_a_line(file: Path, store: Callable[..., ObjectBuck
     assert "SECRET" not in line
 
 
-def _broken(answer: Answer, kept: int, how: Answer) -> Answer:
-    """Give so much of an answer's body, and end as another one does."""
+def _truncate(answer: Answer, kept: int, how: Answer) -> Answer:
+    """Return a part of a response's body, and end like another one."""
     head, _, body = answer.data.partition(b"\r\n\r\n")
     return replace(how, data=head + b"\r\n\r\n" + body[:kept])
 
 
-def test_a_broken_answer_is_asked_for_again(store: Callable[..., ObjectBucket]) -> None:
-    """An object is had whole where a connection broke off, was reset or fell silent in the middle of it, once."""
+def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> None:
     data = bytes(range(256)) * 4000
     for way in (Answer(b""), Answer(b"", reset=True), Answer(b"", silent=5)):
         ways = iter([way])
 
         def answer(first: str, headers: Mapping[str, str], ways: Iterator[Answer] = ways) -> Answer:
             good, way = ranged(data, headers), next(ways, None)
-            return good if way is None else _broken(good, 500_000, way)
+            return good if way is None else _truncate(good, 500_000, way)
 
         with serving(answer) as raw:
             assert store("s3", raw, patience=10, silence=0.3).get("big") == data
             assert len(raw.asked) == 2
 
 
-def test_an_answer_that_is_always_broken_is_told(store: Callable[..., ObjectBucket]) -> None:
-    """It breaks off, is reset, falls silent or makes no sense: a line says so, and no half of an object is given."""
+def test_permanently_truncated_response_is_reported(store: Callable[..., ObjectBucket]) -> None:
     for way, why in (
         (Answer(b"half"), "truncated response"),
         (Answer(b"half", reset=True), "truncated response"),
@@ -115,7 +112,7 @@ def test_an_answer_that_is_always_broken_is_told(store: Callable[..., ObjectBuck
     ):
 
         def answer(first: str, headers: Mapping[str, str], way: Answer = way) -> Answer:
-            return _broken(ranged(b"x" * 4000, headers), 100, way) if way.data == b"half" else way
+            return _truncate(ranged(b"x" * 4000, headers), 100, way) if way.data == b"half" else way
 
         with serving(answer) as raw, pytest.raises(BucketError) as raised:
             store("s3", raw, silence=0.3).get(PATH)
@@ -133,8 +130,7 @@ def _page(names: Sequence[str], *, more: bool) -> Answer:
     return whole("200 OK", f"<ListBucketResult>{told}{keys}</ListBucketResult>".encode())
 
 
-def test_a_page_of_a_list_that_breaks_off_is_asked_for_again(store: Callable[..., ObjectBucket]) -> None:
-    """The list goes on after what was told already, and tells nothing twice."""
+def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> None:
     names = [f"{at:03}" for at in range(130)]
     breaking = iter([True])
 
@@ -143,15 +139,14 @@ def test_a_page_of_a_list_that_breaks_off_is_asked_for_again(store: Callable[...
         after = query.get("continuation-token", query.get("start-after", [""]))[0].removeprefix("docs/")
         left = [name for name in names if name > after]
         page = _page(left[:60], more=len(left) > 60)
-        return _broken(page, 500, Answer(b"")) if after == names[59] and next(breaking, False) else page
+        return _truncate(page, 500, Answer(b"")) if after == names[59] and next(breaking, False) else page
 
     with serving(answer) as raw:
         assert [kept.path for kept in store("s3", raw).list("")] == names
         assert f"start-after=docs%2F{names[49]}" in raw.asked[2]
 
 
-def test_a_list_that_breaks_off_is_no_list(store: Callable[..., ObjectBucket]) -> None:
-    """Where its second page is refused or makes no sense, nobody takes the first one for all there is."""
+def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
     for second, told in (
         (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"permission denied \(AccessDenied\)"),
         (whole("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
@@ -163,8 +158,7 @@ def test_a_list_that_breaks_off_is_no_list(store: Callable[..., ObjectBucket]) -
                 list(bucket.list(""))
 
 
-def test_a_store_that_is_not_there_is_told(store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong endpoint is not the same as one that is busy."""
+def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda first, headers: whole("200 OK")) as raw:
         pass
     for scheme in ("s3", "gs", "az"):
@@ -181,15 +175,14 @@ def test_a_store_that_is_not_there_is_told(store: Callable[..., ObjectBucket], m
     assert str(raised.value) == told
 
 
-def _losing(lost: Answer, then: Answer, there: bytes) -> Answering:
-    """Answer the first write as if it was lost, the next ones with a refusal."""
+def _lose_first_response(lost: Answer, then: Answer, there: bytes) -> Answering:
+    """Lose the response to the first write, and refuse the next ones."""
     puts = iter([lost])
     return lambda first, headers: ranged(there, headers) if first.startswith("GET") else next(puts, then)
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
-def test_what_was_written_though_the_answer_was_lost_is_ours(scheme: str, store: Callable[..., ObjectBucket]) -> None:
-    """An object that is to be written once was, and the answer lost: it was we who wrote it, or somebody else."""
+def test_create_with_lost_response_compares_contents(scheme: str, store: Callable[..., ObjectBucket]) -> None:
     refused = {"s3": "412 Precondition Failed", "gs": "412 Precondition Failed", "az": "409 Conflict"}[scheme]
     for there, ours in ((b"mine", True), (b"another's", False)):
         for lost in (whole("503 Slow Down"), Answer(b"", reset=True)):
@@ -209,10 +202,9 @@ def test_what_was_written_though_the_answer_was_lost_is_ours(scheme: str, store:
         assert not any(first.startswith("GET") for first in raw.asked)
 
 
-def test_a_certificate_of_ones_own_is_told_or_trusted(
+def test_private_certificate_needs_ssl_cert_file(
     store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A private endpoint's certificate is not accepted, which is told; with SSL_CERT_FILE naming it, it is."""
     certificate = self_signed(tmp_path / "own.pem")
     with serving(lambda first, headers: ranged(b"data", headers), certificate) as raw:
         store("s3", raw)
@@ -223,8 +215,7 @@ def test_a_certificate_of_ones_own_is_told_or_trusted(
         assert ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
 
 
-def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]) -> None:
-    """Whatever was asked for, no attempt begins after the time in which what fails is tried again."""
+def test_silent_store_times_out(store: Callable[..., ObjectBucket]) -> None:
     with serving(lambda first, headers: Answer(b"", silent=30)) as raw:
         bucket = store("s3", raw, patience=0.5, silence=0.2)
         for name, do in _doings(bucket):
@@ -234,8 +225,7 @@ def test_a_silent_store_is_left_after_a_while(store: Callable[..., ObjectBucket]
             assert (name, time.monotonic() - began < 15) == (name, True)
 
 
-def test_a_service_account_of_google_signs_what_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its key, in the file that GOOGLE_APPLICATION_CREDENTIALS names, makes the token; nobody else is asked."""
+def test_google_service_account_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     key = rsa.generate_private_key(65537, 2048)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     account = {

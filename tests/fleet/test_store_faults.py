@@ -1,4 +1,4 @@
-"""Everything at once: many sites, a worker that is killed, and a store that is busy, slow and stops believing."""
+"""A large run with a killed worker, a busy and slow store, and expired credentials."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COUNT = 200
 
 
 @dataclass
-class Crawled:
-    """What a crawl of many sites said."""
+class Output:
+    """Output of a run."""
 
     done: list[str] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
@@ -35,9 +35,9 @@ class Crawled:
 
 def _crawl(
     command: list[str], dask: Cluster, environ: Mapping[str, str], at: Mapping[int, Callable[[], object]]
-) -> Crawled:
-    """Crawl, and do something when so many sites are done."""
-    began, found = time.monotonic(), Crawled()
+) -> Output:
+    """Crawl, and call a function after a number of sites."""
+    began, found = time.monotonic(), Output()
     with subprocess.Popen(
         [*command, "--engine", f"dask={dask.address}"],
         stdout=subprocess.PIPE,
@@ -61,14 +61,9 @@ def _crawl(
 
 
 @pytest.mark.slow
-def test_killed_busy_slow_and_expired_nothing_is_lost(
+def test_run_with_all_faults_loses_nothing(
     s3: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """200 sites, two workers, one killed; the bucket is busy and slow, and the credentials expire before all is done.
-
-    The run ends with a line; with new credentials the same command does the rest. Each site was crawled to its end
-    once, and is what one process publishes into a folder. The scheduler's memory stays what it was.
-    """
     listing = sites.listing(tmp_path / "sites.txt", COUNT)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *haste, "--json"]
     subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""S3, GCS and Azure do the same for whoever keeps sites there: moto, a double of our own, and Azurite play them."""
+"""S3, GCS and Azure, played by moto, a fake and Azurite."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ def store(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
 
 
-def test_every_command_works_there(
+def test_all_commands_work_on_object_store(
     store: Any, sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...], published: Any
 ) -> None:
-    """Sites are crawled there, found, asked, opened and brought up to date, and are what a folder would hold."""
     listing = sites.listing(tmp_path / "sites.txt", 4)
     crawl = ("crawl", "--many", listing, *haste, "--scratch", tmp_path / "scratch")
     for where in (tmp_path / "folder", store.where):
@@ -47,10 +46,9 @@ def test_every_command_works_there(
     assert held == published(tmp_path / "folder")
 
 
-def test_what_is_not_there_or_not_allowed_is_told(
+def test_missing_bucket_and_wrong_key_are_reported(
     store: Any, roaming: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bucket that is missing, and a key that is wrong: one line for whatever is done, and the key is not in it."""
     scheme = store.where.partition(":")[0]
     listing = sites.listing(tmp_path / "sites.txt", 1)
     nowhere = f"{scheme}://nowhere/docs"
@@ -70,8 +68,7 @@ def test_what_is_not_there_or_not_allowed_is_told(
 
 
 @pytest.mark.slow
-def test_many_and_large_objects_are_kept(store: Any) -> None:
-    """2,300 objects are listed once each, in pages, and removed, in batches; 100 MB come back the same."""
+def test_many_and_large_objects(store: Any) -> None:
     bucket = open_bucket(store.where)
     names = [f"many/{at:04}" for at in range(2300)]
     with ThreadPoolExecutor(8) as several:
@@ -86,8 +83,7 @@ def test_many_and_large_objects_are_kept(store: Any) -> None:
     assert bucket.get("empty") == b""
 
 
-def test_names_are_taken_letter_by_letter(store: Any) -> None:
-    """Blanks, `%`, umlauts and marks mean themselves, in a prefix as in a name; nothing beside the prefix is seen."""
+def test_names_are_literal(store: Any) -> None:
     root = store.where.rpartition("/")[0]
     beside = open_bucket(f"{root}/my docs")
     beside.put("x", b"beside")
@@ -108,8 +104,7 @@ def test_names_are_taken_letter_by_letter(store: Any) -> None:
 
 
 @pytest.mark.slow
-def test_of_several_processes_that_create_one_succeeds(store: Any) -> None:
-    """So a lock is one's own, whoever else is on the way to it."""
+def test_create_is_exclusive_among_processes(store: Any) -> None:
     program = (
         "import sys; from roaming_fleet.buckets import open_bucket; bucket = open_bucket(sys.argv[1]);"
         "sys.stdin.readline(); print([at for at in range(40) if bucket.create(f'{at}', sys.argv[2].encode())])"
@@ -130,8 +125,7 @@ def test_of_several_processes_that_create_one_succeeds(store: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_token_for_a_container_is_enough_until_it_runs_out(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A SAS token reads, writes, lists and removes; one that has run out, or may only read, is told as that."""
+def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_KEY")
     monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas("2099-01-01T00:00:00Z"))
     bucket = open_bucket(az.where)
@@ -158,8 +152,7 @@ def test_a_token_for_a_container_is_enough_until_it_runs_out(az: Any, monkeypatc
 
 
 @pytest.mark.slow
-def test_the_emulator_is_found_by_its_switch(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AZURE_STORAGE_USE_EMULATOR is enough: account, key and address are the emulator's own."""
+def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in az.environ:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AZURE_STORAGE_USE_EMULATOR", "true")
@@ -185,16 +178,14 @@ def test_the_emulator_is_found_by_its_switch(az: Any, monkeypatch: pytest.Monkey
         ("file:///srv/docs", "file:///srv/docs: file:// is no kind of store"),
     ],
 )
-def test_an_address_that_is_none_is_told(where: str, told: str) -> None:
-    """Nothing is looked for in another place than the one that was meant, and what may be secret is not repeated."""
+def test_invalid_bucket_url_is_refused(where: str, told: str) -> None:
     with pytest.raises(BucketError) as raised:
         open_bucket(where)
     assert str(raised.value).startswith(told)
     assert "SECRET" not in str(raised.value)
 
 
-def test_an_address_may_be_written_in_several_ways(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scheme in upper case, slashes at the end: the same place; a bucket alone is a place, too."""
+def test_bucket_url_spellings(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     open_bucket("s3://shelf/docs").put("x", b"1")
     for where in ("S3://shelf/docs", "s3://shelf/docs/", "s3://shelf//docs//"):
@@ -204,8 +195,7 @@ def test_an_address_may_be_written_in_several_ways(s3: Any, tmp_path: Path, monk
     assert not list(tmp_path.iterdir())
 
 
-def test_credentials_that_make_no_sense_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line names what to look at, and not what is in it."""
+def test_malformed_credentials_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     account = tmp_path / "account.json"
     account.write_text('{"private_key": "SECRET"}')
     for where, name, value in (
@@ -221,8 +211,7 @@ def test_credentials_that_make_no_sense_are_told(tmp_path: Path, monkeypatch: py
         assert str(raised.value) == f"{where}: the credentials in the environment are malformed; check {name}"
 
 
-def test_somebody_elses_keys_are_passed_or_told(s3: Any) -> None:
-    """What a web console leaves as a folder is passed; a key that is no path is named, since no list can go past it."""
+def test_foreign_keys_are_skipped_or_reported(s3: Any) -> None:
     import boto3
 
     bucket = open_bucket(s3.where)

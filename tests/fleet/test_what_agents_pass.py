@@ -1,4 +1,4 @@
-"""What an agent may pass to the tools over a store: ids and addresses however they are spelt, and anything at all."""
+"""Arguments that agents pass to the tools over a store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
-from fleet.test_hostile_sites import shelve
+from fleet.test_hostile_sites import add_site
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless
@@ -27,13 +27,13 @@ PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilg
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """A site, one that lies below it, one whose name looks like a scheme's, and one that claims a page of another's."""
+    """A site, one below it, one named like a URL scheme, and one that claims another's page."""
     root = tmp_path_factory.mktemp("store")
-    shelve(root, "ships", PUMPS.format("Ships"), "Ships", "https://a.example/docs/")
-    shelve(root, "boats", PUMPS.format("Boats"), "Boats", "https://a.example/docs/boats/")
-    shelve(root, "https", PUMPS.format("Rafts"), "Rafts", "https://rafts.example")
-    shelve(root, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
-    shelve(root, "claims", PUMPS.format("Claims"), "Claims", "https://rows.example/guide/")
+    add_site(root, "ships", PUMPS.format("Ships"), "Ships", "https://a.example/docs/")
+    add_site(root, "boats", PUMPS.format("Boats"), "Boats", "https://a.example/docs/boats/")
+    add_site(root, "https", PUMPS.format("Rafts"), "Rafts", "https://rafts.example")
+    add_site(root, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
+    add_site(root, "claims", PUMPS.format("Claims"), "Claims", "https://rows.example/guide/")
     return Collection(root)
 
 
@@ -52,8 +52,7 @@ def ids(collection: Collection, site: str) -> list[str]:
     ["{}", "[{}]", "`{}`", '"{}"', "{}+", " {} ", "[{}] Pumps of Ships", "ships: {id}", "ships/{id}", "ships / {id}"],
 )
 @pytest.mark.parametrize("loud", [False, True])
-def test_an_id_is_understood_however_it_is_spelt(collection: Collection, spelt: str, loud: bool) -> None:
-    """In capitals, too, as a text or in a list."""
+def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelt: str, loud: bool) -> None:
     id_ = ids(collection, "ships")[1]
     asked = spelt.format(id_, id=id_.partition(":")[2])
     asked = asked.upper() if loud else asked
@@ -75,21 +74,18 @@ def test_an_id_is_understood_however_it_is_spelt(collection: Collection, spelt: 
         ("https://rafts.example/#bilge", "https", 2),
     ],
 )
-def test_an_address_opens_where_it_leads(collection: Collection, address: str, site: str, at: int) -> None:
-    """On the deepest of the sites that it lies on, with or without its slash."""
+def test_expand_accepts_url_of_deepest_site(collection: Collection, address: str, site: str, at: int) -> None:
     assert opened(collection, [address]) == [ids(collection, site)[at]]
 
 
-def test_an_address_opens_on_the_site_that_has_it(collection: Collection) -> None:
-    """Whatever deeper one claims the page."""
+def test_url_opens_on_site_that_has_page(collection: Collection) -> None:
     (oars,) = opened(collection, ["https://rows.example/guide/#oars"])
     assert oars in ids(collection, "rows")
 
 
-def test_a_deeper_site_that_cannot_be_read_does_not_stand_in_the_way(tmp_path: Path) -> None:
-    """The one above it that has the page opens it."""
-    shelve(tmp_path, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
-    shelve(tmp_path, "broken", PUMPS.format("Broken"), "Broken", "https://rows.example/guide/")
+def test_url_skips_unreadable_deeper_site(tmp_path: Path) -> None:
+    add_site(tmp_path, "rows", "# Rows\n\nAll.\n\n# Guide\n\n## Oars\n\nAn oar.\n", "Rows", "https://rows.example/")
+    add_site(tmp_path, "broken", PUMPS.format("Broken"), "Broken", "https://rows.example/guide/")
     (tmp_path / "broken" / "roaming" / "manifest.json").write_text("{")
     (oars,) = opened(Collection(tmp_path), ["https://rows.example/guide/#oars"])
     assert oars.startswith("rows:")
@@ -98,21 +94,18 @@ def test_a_deeper_site_that_cannot_be_read_does_not_stand_in_the_way(tmp_path: P
 @pytest.mark.parametrize(
     "address", ["https://a.example/docsboats/", "https://b.example/docs/", "https://", "://", "a://b://c"]
 )
-def test_an_address_that_lies_on_no_site_opens_none(collection: Collection, address: str) -> None:
-    """One that only begins alike does not lie there."""
+def test_url_of_no_site_is_unknown(collection: Collection, address: str) -> None:
     assert opened(collection, [address]) == []
 
 
 @pytest.mark.parametrize("query", ["Ships: pump", "SHIPS : pump", " ships:pump"])
-def test_a_site_is_named_however_it_is_spelt(collection: Collection, query: str) -> None:
-    """In front of a colon."""
+def test_outline_accepts_site_in_any_spelling(collection: Collection, query: str) -> None:
     found = StoreNavigator(collection).search_sections(query)
     assert isinstance(found, SearchResults)
     assert {hit.id.partition(":")[0] for hit in found.hits} == {"ships"}
 
 
-def test_paths_of_a_site_can_be_named(collection: Collection) -> None:
-    """Behind its name, anchors as they are spelt."""
+def test_expand_accepts_paths(collection: Collection) -> None:
     assert opened(collection, ["ships:#pumps-of-ships"]) == [ids(collection, "ships")[1]]
 
 
@@ -135,8 +128,7 @@ NAMES = some.sampled_from(["read_outline", "expand_sections", "search_sections",
     arguments=some.dictionaries(NAMES, JSON | some.from_regex(r"(ships|https)[:/ ][0-9a-f]{0,9}\+?"), max_size=4)
     | JSON,
 )
-def test_no_arguments_break_a_tool(collection: Collection, name: str, arguments: Any) -> None:
-    """Each call comes to a result within the cap, or to a sentence on what is wrong."""
+def test_tools_accept_any_arguments(collection: Collection, name: str, arguments: Any) -> None:
     for passed in (arguments, json.dumps(arguments)):
         result = call_tool_stateless(StoreNavigator(collection).fork(MAX_EXPANSION_CHARS - 3_000), name, passed)
         assert isinstance(result, (OutlineResult, ExpandResult, SearchResults, ToolError))
@@ -145,10 +137,10 @@ def test_no_arguments_break_a_tool(collection: Collection, name: str, arguments:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two thousand sites, of which only the catalogue is there."""
+    """Two thousand sites with a catalog only."""
     root = tmp_path_factory.mktemp("many")
     bucket = FolderBucket(root)
-    shelve(root, "site-000000", PUMPS.format("Site"), "Site", "https://a.example/")
+    add_site(root, "site-000000", PUMPS.format("Site"), "Site", "https://a.example/")
     first = read_record(bucket, "site-000000")
     assert first
     for at in range(1, 2_000):
@@ -157,8 +149,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_paging_comes_to_every_site_once(many: Path) -> None:
-    """Also where the one that a page would begin with is dropped meanwhile."""
+def test_list_of_sites_contains_every_site_once(many: Path) -> None:
     now = [0.0]
     collection = Collection(many, clock=lambda: now[0])
     seen: list[str] = []

@@ -1,4 +1,4 @@
-"""Workers of Dask crawl what one process would, also where one of them is killed."""
+"""Runs in Dask workers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,7 @@ def _command(listing: Path, store: Path, haste: tuple[str, ...], *more: str) -> 
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing(
-    sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published
-) -> None:
-    """200 sites, two workers, one killed in the middle: every site is there, none twice, byte for byte the same.
-
-    Only sites that were under way are asked again, no page more than once. The scheduler's memory stays what it was.
-    """
+def test_killed_worker_loses_nothing(sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published) -> None:
     count = 200
     listing = sites.listing(tmp_path / "sites.txt", count)
     one = subprocess.run(_command(listing, tmp_path / "one", haste, "--json"), capture_output=True, check=True)
@@ -67,10 +61,7 @@ def test_a_worker_that_is_killed_loses_nothing(
 
 
 @pytest.mark.slow
-def test_processes_started_for_a_crawl_do_the_same(
-    sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published
-) -> None:
-    """Without an address workers are started here; the second run has nothing to do and starts none."""
+def test_local_dask_workers(sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 8)
     subprocess.run(_command(listing, tmp_path / "one", haste), capture_output=True, check=True)
     command = _command(listing, tmp_path / "many", haste, "--engine", "dask", "--json")
@@ -82,10 +73,7 @@ def test_processes_started_for_a_crawl_do_the_same(
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_away_ends_the_run_in_order(
-    sites: Any, tmp_path: Path, haste: tuple[str, ...], roaming: Any
-) -> None:
-    """It is told in a line, what was crawled can be listed, and the same command resumes with another scheduler."""
+def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, haste: tuple[str, ...], roaming: Any) -> None:
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
     with cluster(tmp_path, 1) as dask:
@@ -111,8 +99,7 @@ def test_a_scheduler_that_goes_away_ends_the_run_in_order(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
-def test_nobody_is_waited_for_who_does_not_come(workers: int, sites: Any, tmp_path: Path) -> None:
-    """A scheduler without workers, and one whose last worker is killed, are told in a line, with what to start."""
+def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_path: Path) -> None:
     sites.delay = 0.02
     listed = read_sites_file(sites.listing(tmp_path / "sites.txt", 8))
     how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
@@ -150,8 +137,7 @@ def _reports(store: Path) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_an_engine_that_is_not_there_is_told(engine: str, told: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
-    """What is wrong with an engine is told in a line, before anything is asked."""
+def test_invalid_engine_is_refused(engine: str, told: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 2)
     done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
     assert (done.exit_code, told in done.stderr) == (1, True), done.stderr

@@ -1,4 +1,4 @@
-"""A scheduler of Dask and its workers, each a process that can be killed."""
+"""A Dask scheduler and its workers as processes that can be killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]]
 
     def memory(self) -> float:
-        """Give the scheduler's resident megabytes."""
+        """Return the scheduler's resident memory in MB."""
         status = Path(f"/proc/{self.scheduler.pid}/status").read_text("utf-8")
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found
@@ -32,7 +32,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """Start a scheduler and workers without anybody who would start them again."""
+    """Start a scheduler and workers that are not restarted."""
     file = folder / "scheduler.json"
     env = {**os.environ, **(environ or {})}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": (folder / "dask.log").open("wb"), "env": env, "cwd": folder}

@@ -1,4 +1,4 @@
-"""Every id of a site names the site, wherever it stands, and leads where it led."""
+"""Namespaced ids."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ MANIFEST = Manifest(
 )
 
 
-def test_no_id_is_left_without_its_site() -> None:
-    """Of pages, sections, links, aliases, the nav and rules; what has no id gets none."""
+def test_add_namespace_renames_all_ids() -> None:
     named = add_namespace(MANIFEST, "boats")
     (page,) = named.pages
     assert (page.id, [section.id for section in page.sections]) == (
@@ -45,8 +44,7 @@ def test_no_id_is_left_without_its_site() -> None:
 
 
 @pytest.mark.parametrize("address", ["22222222", "99999999"])
-def test_ids_lead_where_they_led(address: str) -> None:
-    """Those that a section had before among them."""
+def test_namespaced_ids_resolve_to_same_sections(address: str) -> None:
     place = SectionIndex(add_namespace(MANIFEST, "boats")).get(f"boats:{address}")
     assert place is not None
     assert place.section.title == "Ropes"
@@ -65,6 +63,5 @@ def test_ids_lead_where_they_led(address: str) -> None:
         ("https://boats:07f3277d", None),
     ],
 )
-def test_an_id_is_parted_from_its_site(text: str, parted: tuple[str, str] | None) -> None:
-    """What is none is left alone."""
+def test_split_id_returns_site_and_section(text: str, parted: tuple[str, str] | None) -> None:
     assert split_id(text) == parted
