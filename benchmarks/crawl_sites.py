@@ -24,19 +24,18 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import anyio
-from roaming_crawler.crawl import CrawlConfig, crawl
-from roaming_crawler.discover import DiscoveryConfig
-from roaming_crawler.fetch import Politeness
+from roaming_crawler.config import CrawlConfig, DiscoveryConfig, Politeness
+from roaming_crawler.crawl import crawl
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest
 
 HASTE = Politeness(delay=0, seconds=30)
 WAYS = {
-    "llms.txt": CrawlConfig(sources=DiscoveryConfig(manifest=False, sitemap=False), links=False),
-    "sitemap": CrawlConfig(sources=DiscoveryConfig(manifest=False, llms=False), links=False),
-    "navigation": CrawlConfig(sources=DiscoveryConfig(False, False, False)),
-    "HTML alone": CrawlConfig(sources=DiscoveryConfig(manifest=False, llms=False), prefer_markdown=False),
+    "llms.txt": CrawlConfig(discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False),
+    "sitemap": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), links=False),
+    "navigation": CrawlConfig(discovery=DiscoveryConfig(False, False, False)),
+    "HTML alone": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), prefer_markdown=False),
 }
 _LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
 PLAIN = "built without the plugin"
@@ -100,8 +99,8 @@ def measured(folder: Path, site: Path, way: str, how: CrawlConfig, *, diff: bool
     server = Served(site, manifest.site.url)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     how = CrawlConfig(
-        manners=HASTE,
-        sources=how.sources,
+        politeness=HASTE,
+        discovery=how.discovery,
         links=how.links,
         prefer_markdown=how.prefer_markdown,
         allow_private=True,

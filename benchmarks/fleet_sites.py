@@ -41,7 +41,9 @@ def main() -> None:
         places = list(collection.open(key).library.sections)
         titled = [place for place in places if 3 <= len(place.section.title.split()) <= 9]
         said = [place for place in places if len(place.section.opening.split()) >= _FEW_WORDS]
-        linked = [one.ask for one in link_questions(collection.plain(key), 4_000) if len(one.ask.split()) >= _FEWEST]
+        linked = [
+            one.ask for one in link_questions(collection.open_plain(key), 4_000) if len(one.ask.split()) >= _FEWEST
+        ]
         kinds["titles"] += [(key, place.section.title, place) for place in _some(draw, titled, options.each)]
         kinds["first words"] += [
             (key, " ".join(place.section.opening.split()[:_FIRST]), None) for place in _some(draw, said, options.each)

@@ -26,109 +26,53 @@ if TYPE_CHECKING:
     from roaming_crawler.publish import CrawlResult
 
 
-@click.command()
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_SIZE = click.IntRange(min=1000)
+
+
+@click.command(context_settings={"show_default": True})
 @click.argument("url", required=False)
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="DIR",
-    help="Output folder. With --many also a bucket: s3://…, gs://… or az://….",
-)
-@click.option(
-    "--many",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Crawl the sites listed in this file: one URL per line, optionally followed by a name.",
-)
-@click.option(
-    "--engine",
-    metavar="dask[=ADDRESS]",
-    help="With --many: crawl in Dask workers, started locally or known to a scheduler (tcp://…).",
-)
-@click.option(
-    "--at-once",
-    type=click.IntRange(1, 256),
-    default=4,
-    show_default=True,
-    help="With --many: number of hosts crawled at the same time.",
-)
-@click.option(
-    "--refresh-older-than", metavar="AGE", help="With --many: crawl sites again after this time (7d, 12h, 30m)."
-)
-@click.option(
-    "--scratch",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="With --many and a bucket: folder for files before the upload (default: in the temporary folder).",
-)
+@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder; with --many also s3://….")
+@click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")
+@click.option("--engine", metavar="dask[=ADDRESS]", help="With --many: crawl in Dask workers, local or at tcp://….")
+@click.option("--at-once", type=click.IntRange(1, 256), default=4, help="With --many: number of concurrent hosts.")
+@click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
+@click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
 @click.option("--name", help="Name of the site (default: from its llms.txt or pages).")
 @click.option("--description", help="Description of the site for llms.txt, one sentence.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Crawl only matching paths. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not crawl matching paths. Repeatable.")
 @click.option("--same-host", is_flag=True, help="Crawl the whole host, not only pages below URL.")
-@click.option("--prefix", default="", metavar="PATH", help="Crawl pages below this path or URL instead of below URL.")
+@click.option(
+    "--prefix",
+    default="",
+    show_default=False,
+    metavar="PATH",
+    help="Crawl pages below this path or URL instead of below URL.",
+)
 @click.option("--resume", is_flag=True, help="Resume an interrupted crawl; fail if there is none.")
 @click.option("--refresh", is_flag=True, help="Revalidate all pages with conditional requests.")
-@click.option(
-    "--max-pages", type=click.IntRange(min=1), default=5000, show_default=True, help="Maximum number of pages."
-)
-@click.option(
-    "--max-depth",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Maximum number of links followed in a row.",
-)
+@click.option("--max-pages", type=click.IntRange(min=1), default=5000, help="Maximum number of pages.")
+@click.option("--max-depth", type=click.IntRange(min=0), default=20, help="Maximum number of links followed in a row.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), help="Maximum duration of the crawl in seconds.")
+@click.option("--max-page-bytes", type=_SIZE, default=10_000_000, help="Maximum size of a page, decompressed.")
+@click.option("--max-bytes", type=_SIZE, default=1_000_000_000, help="Maximum size of all pages.")
+@click.option("--max-redirects", type=click.IntRange(0, 20), default=5, help="Maximum number of redirects per request.")
+@click.option("--max-header-bytes", type=click.IntRange(1000, 100_000), default=65_536, help="Maximum size of headers.")
+@click.option("--delay", type=click.FloatRange(min=0), default=1.0, help="Seconds between requests to a host.")
+@click.option("--connections", type=click.IntRange(1, 8), default=2, help="Simultaneous connections to a host.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, help="Maximum seconds for a response.")
 @click.option(
-    "--max-page-bytes",
-    type=click.IntRange(min=1000),
-    default=10_000_000,
-    show_default=True,
-    help="Maximum size of a page, decompressed.",
+    "--contact",
+    default="",
+    show_default=False,
+    envvar="ROAMING_CONTACT",
+    help="Your e-mail or web address for the User-Agent.",
 )
 @click.option(
-    "--max-bytes",
-    type=click.IntRange(min=1000),
-    default=1_000_000_000,
-    show_default=True,
-    help="Maximum size of all pages.",
+    "--user-agent", default="", show_default=False, help="User-Agent; its first word is the name in robots.txt."
 )
-@click.option(
-    "--max-redirects",
-    type=click.IntRange(min=0, max=20),
-    default=5,
-    show_default=True,
-    help="Maximum number of redirects per request.",
-)
-@click.option(
-    "--max-header-bytes",
-    type=click.IntRange(min=1000, max=100_000),
-    default=65_536,
-    show_default=True,
-    help="Maximum size of a response's headers.",
-)
-@click.option(
-    "--delay",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="Seconds between requests to a host.",
-)
-@click.option(
-    "--connections", type=click.IntRange(1, 8), default=2, show_default=True, help="Simultaneous connections to a host."
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    help="Maximum duration of a response in seconds.",
-)
-@click.option(
-    "--contact", default="", envvar="ROAMING_CONTACT", help="Your e-mail or web address, sent in the User-Agent."
-)
-@click.option("--user-agent", default="", help="User-Agent; its first word is the name in robots.txt.")
 @click.option("--allow-private", is_flag=True, help="Allow hosts on this machine and in private networks.")
 @click.option("--no-llms", is_flag=True, help="Do not use llms.txt.")
 @click.option("--no-manifest", is_flag=True, help="Crawl a site with a manifest instead of mirroring it.")
@@ -136,9 +80,7 @@ if TYPE_CHECKING:
 @click.option("--no-links", is_flag=True, help="Do not follow links on pages.")
 @click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
 @click.option("--no-anchors", is_flag=True, help="Do not fetch the HTML of pages that have Markdown.")
-@click.option(
-    "--workers", type=click.IntRange(0, 64), default=2, show_default=True, help="Number of processes that parse pages."
-)
+@click.option("--workers", type=click.IntRange(0, 64), default=2, help="Number of processes that parse pages.")
 @SEARCH_OPTION
 @CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")

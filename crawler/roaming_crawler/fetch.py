@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 from urllib.parse import urljoin
@@ -318,19 +318,6 @@ def _describe_error(error: Exception, seconds: float) -> str:
     if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
         return f"no complete response within {seconds:g} s"
     return " ".join(str(error).split())[:200] or f"connection error ({type(error).__name__})"
-
-
-@dataclass(slots=True)
-class CannedFetcher:
-    """Fetcher for tests: returns prepared responses, otherwise 404, and records the requests."""
-
-    responses: dict[str, Response]
-    requests: list[Request] = field(default_factory=list)
-
-    async def get(self, request: Request) -> Response:
-        """Return the prepared response."""
-        self.requests.append(request)
-        return self.responses.get(request.url, Response(request.url, 404))
 
 
 _RETRIED = (429, 500, 502, 503, 504)

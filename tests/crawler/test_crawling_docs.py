@@ -53,8 +53,8 @@ def test_docs_name_every_crawl_option() -> None:
     text = FILE.read_text("utf-8")
     fleet = (FILE.parent / "many-sites.md").read_text("utf-8")
     known = {option for one in load_commands()["crawl"].params for option in one.opts if option.startswith("--")}
-    settled = {"--output", "--name", "--description", "--workers"}  # told by --help alone
-    settled |= {"--search", "--config"}  # told where search by meaning is
+    settled = {"--output", "--name", "--description", "--workers"}  # documented by --help alone
+    settled |= {"--search", "--config"}  # documented with semantic search
     others = {"--scrapy"}  # the benchmark's
     named = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text))
     many = {"--many", "--engine", "--at-once", "--scratch", "--refresh-older-than"}

@@ -75,7 +75,7 @@ LOOPBACK = (
 def test_guard_blocks_local_server(host: str, way: str, site: Any) -> None:
     heard: list[object] = []
     listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)  # whoever connected is in the queue by now
+    listening.setblocking(False)  # connections are in the queue by now
     port = listening.getsockname()[1]
     to = f"http://{host}:{port}/" if "#" not in host else f"http://{host.replace('#', f':{port}/#')}/"
     start = to

@@ -131,11 +131,11 @@ class _Reader:
         self._running.kill()
         self._running.communicate()
 
-    def told(self) -> dict[str, Any]:
+    def read_result(self) -> dict[str, Any]:
         self._stop.touch()
         shown, _ = self._running.communicate(timeout=60)
-        told: dict[str, Any] = json.loads(shown)
-        return told
+        result: dict[str, Any] = json.loads(shown)
+        return result
 
 
 def _add_pages(site: Any) -> None:
@@ -152,7 +152,7 @@ def _add_pages(site: Any) -> None:
 def _change_pages(site: Any, html: Any, reply: Any) -> None:
     """Change every fifth page, rename sections, remove and add pages."""
     for at in range(0, PAGES, 5):
-        site.page(f"/p{at}/", f"Page {at}", f"Number {at}, written anew. " * 20, (f"/new{at}/",))
+        site.page(f"/p{at}/", f"Page {at}", f"Number {at}, rewritten. " * 20, (f"/new{at}/",))
         site.plays.pop(f"/p{at}/index.md", None)
         if at % 3:
             text = html(f"Page {at}", f"Number {at} of them. " * 20, (f"/p{at + 1}/", f"/new{at}/"))
@@ -176,14 +176,14 @@ def test_killed_crawls_publish_same_files_as_undisturbed_ones(
     assert course.pages == PAGES + 1
     with _Reader(out, tmp_path / "stop") as reader:
         kills = [_crawl_with_kills(site.url, out, course, draw)]
-        first = reader.told()
+        first = reader.read_result()
     assert read_files(out) == read_files(whole)
 
     _change_pages(site, html, reply)
     course = _undisturbed(site.url, whole)
     with _Reader(out, tmp_path / "stop") as reader:
         kills.append(_crawl_with_kills(site.url, out, course, draw))
-        second = reader.told()
+        second = reader.read_result()
     print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
     assert read_files(out) == read_files(whole)
     assert '"aliases":["' in (whole / "roaming" / "manifest.json").read_text("utf-8")

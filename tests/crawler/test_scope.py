@@ -80,8 +80,8 @@ def test_patterns_and_prefixes_select_pages(
 ) -> None:
     _site(site)
     done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
-    told = f"--include nothing/*: matches no page; paths are relative to {site.url}docs/\n"
-    assert (done.exit_code, done.stderr) == (0, told if "nothing/*" in options else "")
+    message = f"--include nothing/*: matches no page; paths are relative to {site.url}docs/\n"
+    assert (done.exit_code, done.stderr) == (0, message if "nothing/*" in options else "")
     assert _published(tmp_path / "out") == paths
     if "--include" in options:
         assert "/docs/blog/" not in site.paths()

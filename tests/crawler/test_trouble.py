@@ -224,5 +224,5 @@ def test_site_stopped_by_limit_is_continued_without_pause(
 
 
 def test_parse_record_accepts_older_record() -> None:
-    told = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
-    assert parse_record(told).kept == 0
+    data = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
+    assert parse_record(data).kept == 0

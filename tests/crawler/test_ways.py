@@ -82,14 +82,20 @@ def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     import anyio
     from roaming_crawler.config import CrawlConfig
     from roaming_crawler.crawl import crawl
-    from roaming_crawler.fetch import CannedFetcher, Response
+    from roaming_crawler.fetch import Request, Response
 
+    class CannedFetcher:
+        async def get(self, request: Request) -> Response:
+            requests.append(request)
+            return responses.get(request.url, Response(request.url, 404))
+
+    requests: list[Request] = []
     own = "https://docs.example/"
     pages = {own: html("Home", links=("a/",)), own + "a/": html("A")}
-    canned = CannedFetcher({url: Response(url, 200, page.encode(), "text/html") for url, page in pages.items()})
-    outcome = anyio.run(lambda: crawl(own, tmp_path / "out", CrawlConfig(workers=0), fetcher=canned))
+    responses = {url: Response(url, 200, page.encode(), "text/html") for url, page in pages.items()}
+    outcome = anyio.run(lambda: crawl(own, tmp_path / "out", CrawlConfig(workers=0), fetcher=CannedFetcher()))
     assert set(outcome.new) == {"", "a/"}
-    assert canned.requests[0].url == own + "robots.txt"
+    assert requests[0].url == own + "robots.txt"
 
 
 def test_links_are_relative_to_canonical_url(site: Any, crawled: Any, html: Any) -> None:

@@ -44,8 +44,8 @@ class Azure:
     def sas(self, until: str, may: str = "racwdl") -> str:
         """Sign a token for the container with an expiry time."""
         signed = [may, "", until, f"/blob/{ACCOUNT}/shelf", "", "", "https,http", _VERSION, "c", *[""] * 7]
-        told = {"sv": _VERSION, "sr": "c", "sp": may, "se": until, "spr": "https,http"}
-        return urlencode({**told, "sig": _signature("\n".join(signed))})
+        fields = {"sv": _VERSION, "sr": "c", "sp": may, "se": until, "spr": "https,http"}
+        return urlencode({**fields, "sig": _signature("\n".join(signed))})
 
 
 def azurite() -> Path | None:
@@ -88,9 +88,9 @@ def _create(azure: Azure, container: str) -> None:
     date = formatdate(usegmt=True)
     headers = f"x-ms-date:{date}\nx-ms-version:{_VERSION}\n/{ACCOUNT}/{ACCOUNT}/{container}\nrestype:container"
     signed = _signature("PUT" + "\n" * 12 + headers)
-    told = {"x-ms-date": date, "x-ms-version": _VERSION, "Authorization": f"SharedKey {ACCOUNT}:{signed}"}
+    fields = {"x-ms-date": date, "x-ms-version": _VERSION, "Authorization": f"SharedKey {ACCOUNT}:{signed}"}
     url = f"{azure.environ['AZURE_STORAGE_ENDPOINT']}/{container}?restype=container"
-    urllib.request.urlopen(urllib.request.Request(url, None, {**told, "Content-Length": "0"}, method="PUT")).close()
+    urllib.request.urlopen(urllib.request.Request(url, None, {**fields, "Content-Length": "0"}, method="PUT")).close()
 
 
 def _signature(text: str) -> str:

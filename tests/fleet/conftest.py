@@ -202,9 +202,9 @@ class S3:
     environ: dict[str, str]
     where: str = "s3://shelf/docs"
 
-    def faults(self, **told: float | str) -> dict[str, int]:
+    def faults(self, **settings: float | str) -> dict[str, int]:
         """Set the faults; return the number of requests since the last call, and of failed ones."""
-        return self._said("_faults", "PUT", json.dumps(told).encode())
+        return self._said("_faults", "PUT", json.dumps(settings).encode())
 
     def written(self) -> dict[str, int]:
         """Return how often each object was written."""

@@ -49,8 +49,8 @@ class _Handler(BaseHTTPRequestHandler):
         if "uploads" in query:
             name = str(len(self.parts))
             self.parts[name] = {}
-            told = f"<Bucket>{self.bucket}</Bucket><Key>{escape(key)}</Key><UploadId>{name}</UploadId>"
-            self._answer("200 OK", f"<InitiateMultipartUploadResult>{told}</InitiateMultipartUploadResult>".encode())
+            xml = f"<Bucket>{self.bucket}</Bucket><Key>{escape(key)}</Key><UploadId>{name}</UploadId>"
+            self._answer("200 OK", f"<InitiateMultipartUploadResult>{xml}</InitiateMultipartUploadResult>".encode())
         elif self.command == "PUT":
             self.parts[query["uploadId"][0]][int(query["partNumber"][0])] = data
             self._answer("200 OK", b"", data)
@@ -60,8 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             parts = self.parts.pop(query["uploadId"][0])
             self.objects[key] = b"".join(parts[number] for number in sorted(parts))
-            told = f"<Key>{escape(key)}</Key><ETag>{_tag(self.objects[key])}</ETag>"
-            self._answer("200 OK", f"<CompleteMultipartUploadResult>{told}</CompleteMultipartUploadResult>".encode())
+            xml = f"<Key>{escape(key)}</Key><ETag>{_tag(self.objects[key])}</ETag>"
+            self._answer("200 OK", f"<CompleteMultipartUploadResult>{xml}</CompleteMultipartUploadResult>".encode())
 
     def _object(self, key: str, data: bytes, query: dict[str, list[str]]) -> None:
         there = self.objects.get(key)
@@ -92,8 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
         )
         more = len(left) > len(page)
         token = f"<NextContinuationToken>{escape(page[-1][0])}</NextContinuationToken>" if more else ""
-        told = f"<Name>{self.bucket}</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
-        self._answer("200 OK", f"<ListBucketResult>{told}{keys}</ListBucketResult>".encode())
+        xml = f"<Name>{self.bucket}</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
+        self._answer("200 OK", f"<ListBucketResult>{xml}{keys}</ListBucketResult>".encode())
 
     def _refuse(self, status: str, code: str, message: str) -> None:
         self._answer(status, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())
@@ -122,8 +122,8 @@ class _Server(ThreadingHTTPServer):
 
 def main(bucket: str) -> None:
     """Serve until killed, and print the port."""
-    told = {"bucket": bucket, "objects": {}, "parts": {}, "lock": threading.Lock()}
-    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), told))
+    attributes = {"bucket": bucket, "objects": {}, "parts": {}, "lock": threading.Lock()}
+    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), attributes))
     sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()
     server.serve_forever()

@@ -37,19 +37,19 @@ class Raw:
 
 def whole(status: str, body: bytes = b"", **headers: str) -> Answer:
     """Return a valid HTTP response."""
-    told = {"Content-Length": str(len(body)), "Connection": "close", **headers}
-    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
+    fields = {"Content-Length": str(len(body)), "Connection": "close", **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items())
     return Answer(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)
 
 
 def ranged(data: bytes, headers: Mapping[str, str]) -> Answer:
     """Return an object or the requested range of it."""
-    told = {"ETag": '"1"', "Last_Modified": "Sat, 21 Nov 2026 12:00:00 GMT"}
+    fields = {"ETag": '"1"', "Last_Modified": "Sat, 21 Nov 2026 12:00:00 GMT"}
     if match := re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", "")):
         begin, end = int(match[1]), int(match[2] or len(data) - 1)
         part = data[begin : end + 1]
-        return whole("206 Partial Content", part, Content_Range=f"bytes {begin}-{end}/{len(data)}", **told)
-    return whole("200 OK", data, **told)
+        return whole("206 Partial Content", part, Content_Range=f"bytes {begin}-{end}/{len(data)}", **fields)
+    return whole("200 OK", data, **fields)
 
 
 class _Handler(socketserver.StreamRequestHandler):

@@ -75,14 +75,14 @@ class Faulty:
         return _json({}, start)
 
     def _told(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        told = {"requests": self._count, "failed": self._failed}
+        counts = {"requests": self._count, "failed": self._failed}
         self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
         self._count = self._failed = 0
-        return _json(told, start)
+        return _json(counts, start)
 
 
-def _json(told: dict[str, int], start: Callable[..., Any]) -> Iterable[bytes]:
-    body = json.dumps(told).encode()
+def _json(counts: dict[str, int], start: Callable[..., Any]) -> Iterable[bytes]:
+    body = json.dumps(counts).encode()
     start("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]
 

@@ -178,11 +178,11 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     rebuild_catalog(FolderBucket(store))
     now[0] += 61
     file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
-    told = file.read_bytes()
+    saved = file.read_bytes()
     make_unreadable(file)
     assert collection.records() is before
     file.unlink()
-    file.write_bytes(told)
+    file.write_bytes(saved)
     assert collection.records() is before  # it is not asked for again and again
     now[0] += 61
     assert collection.records() is not before
@@ -227,7 +227,7 @@ def test_unreadable_site_does_not_affect_others(store: Path) -> None:
 
 def test_health_reports_unreachable_store(store: Path) -> None:
     head = store / ".fleet/catalogue/head.json"
-    told = head.read_bytes()
+    saved = head.read_bytes()
 
     def is_told(http: TestClient, status: str) -> bool:
         until = time.monotonic() + 20
@@ -244,7 +244,7 @@ def test_health_reports_unreachable_store(store: Path) -> None:
         make_unreadable(head)
         assert is_told(http, "stale")
         head.unlink()
-        head.write_bytes(told)
+        head.write_bytes(saved)
         assert is_told(http, "ok")
 
 
@@ -256,9 +256,9 @@ def test_failed_site_is_listed_as_failed(store: Path) -> None:
     rebuild_catalog(bucket)
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         for path in ("/v1/sites", "/v1/sites?q=pumps", "/v1/sites?q=boats:+hull"):
-            told = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
-            assert told.pop("boats") == "failed"
-            assert set(told.values()) <= {"done"}
+            states = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
+            assert states.pop("boats") == "failed"
+            assert set(states.values()) <= {"done"}
 
 
 def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
@@ -290,9 +290,9 @@ def test_uncrawled_site_error_hides_reason_over_http(store: Path, tool: str, arg
     assert "gone could not be crawled yet: https://" in near
     assert "cannot be had honest (crawled; tried again after " in near
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
-        told = call_tool(http, tool, arguments)
-    assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in told
-    assert not re.search("home|pass|example|store", told)
+        text = call_tool(http, tool, arguments)
+    assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in text
+    assert not re.search("home|pass|example|store", text)
     add_uncrawled_site(store, 9e8)
     near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert "cannot be had honest (crawled; tried again by the next crawl" in near
@@ -385,9 +385,9 @@ def test_http_errors_do_not_show_files(
         file.write_bytes(b"{")
     app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app) as http:
-        told = call_tool(http, tool, arguments)
-    assert NOTHING_MORE in told
-    assert not re.search(r"manifest|broken|catalogue|\.\.|store", told)
+        text = call_tool(http, tool, arguments)
+    assert NOTHING_MORE in text
+    assert not re.search(r"manifest|broken|catalogue|\.\.|store", text)
     assert str(store) in caplog.text
     near = render(StoreNavigator(Collection(store)).call(tool, arguments))
     assert str(store) in near
@@ -397,8 +397,8 @@ def call_tool(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
     """Call a tool by MCP over HTTP, and return its text."""
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     accepted = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-    told = http.post("/mcp", json=asked, headers=accepted).raise_for_status().json()
-    return "".join(one["text"] for one in told["result"]["content"] if one["type"] == "text")
+    reply = http.post("/mcp", json=asked, headers=accepted).raise_for_status().json()
+    return "".join(one["text"] for one in reply["result"]["content"] if one["type"] == "text")
 
 
 def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:

@@ -104,10 +104,10 @@ def test_results_contain_age_of_site(docks: Path) -> None:
     (record,) = json.loads(run("sites", docks, "ships", "--limit", 1, "--json").stdout)
     expected = ("ships", record["crawled"])
     for command in (["expand", docks, "ships:#pumps"], ["search", docks, "ships: pumps"]):
-        told = json.loads(run(*command, "--json").stdout)[0]
-        assert (told["site"], told["crawled"]) == expected
-    told = json.loads(run("outline", docks, "https://a.example/docs/#pumps", "--json").stdout)
-    assert (told["site"], told["crawled"]) == expected
+        result = json.loads(run(*command, "--json").stdout)[0]
+        assert (result["site"], result["crawled"]) == expected
+    result = json.loads(run("outline", docks, "https://a.example/docs/#pumps", "--json").stdout)
+    assert (result["site"], result["crawled"]) == expected
     for command in (["expand", docks / "ships", "#pumps"], ["outline", docks / "ships"]):
         assert "crawled" not in run(*command).stdout
         assert "crawled" not in run(*command, "--json").stdout
@@ -136,20 +136,20 @@ def test_unknown_address_has_hint(docks: Path, command: list[str], said: str) ->
     assert done.stderr.startswith(f"roaming: {docks}: {said.format(docks)}")
 
 
-def ids_in(told: Any) -> list[str]:
-    if isinstance(told, dict):
-        own = [value for name, value in told.items() if name in ("id", "section") and value]
-        return own + [id_ for value in told.values() for id_ in ids_in(value)]
-    return [id_ for one in told for id_ in ids_in(one)] if isinstance(told, list) else []
+def ids_in(data: Any) -> list[str]:
+    if isinstance(data, dict):
+        own = [value for name, value in data.items() if name in ("id", "section") and value]
+        return own + [id_ for value in data.values() for id_ in ids_in(value)]
+    return [id_ for one in data for id_ in ids_in(one)] if isinstance(data, list) else []
 
 
 @pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
 def test_ids_in_json_are_namespaced(shelf: Path, question: str) -> None:
-    told = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
-    named = ids_in(told)
+    result = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
+    named = ids_in(result)
     assert len(named) > 1
     assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in named), named
-    assert told["site"] == "trains"
+    assert result["site"] == "trains"
 
 
 def test_question_about_no_site_exits_with_3(shelf: Path) -> None:
@@ -158,8 +158,8 @@ def test_question_about_no_site_exits_with_3(shelf: Path) -> None:
     assert "no site matches the question" in done.stderr
     done = run("ask", shelf, "xylophone?", "--json")
     assert done.exit_code == 3
-    told = json.loads(done.stdout)
-    assert (told["text"], told["state"]) == ("", "not_found")
+    result = json.loads(done.stdout)
+    assert (result["text"], result["state"]) == ("", "not_found")
 
 
 def asked_in_turn(*command: object) -> list[str]:
@@ -182,9 +182,9 @@ def test_page_is_passed_to_its_site_only(docks: Path, tmp_path: Path, page: str)
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
         run("ask", docks, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
-        told = read_trace(trace)[0].page
-        place = open_library(docks / site).sections.resolve(told) if told else None
-        assert (place.id if place else told) == (pumps if known else None)
+        recorded = read_trace(trace)[0].page
+        place = open_library(docks / site).sections.resolve(recorded) if recorded else None
+        assert (place.id if place else recorded) == (pumps if known else None)
 
 
 def test_page_of_no_site_is_ignored_with_warning(docks: Path) -> None:

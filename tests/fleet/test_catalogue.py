@@ -41,7 +41,7 @@ def _catalogue(root: Path) -> Iterator[tuple[str, object]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
-    kept, anew = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "anew")
+    kept, rebuilt = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "rebuilt")
     records: dict[str, SiteRecord] = {}
     for size in (3, 60, 200, 700, 150):
         changed = [f"site{at}" for at in range(size) if f"site{at}" not in records or draw.random() < 0.1]
@@ -55,11 +55,11 @@ def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
         built = rebuild_catalog(kept)
         assert (built.sites, built.read, built.gone) == (size, len(changed), len(gone))
     for record in records.values():
-        write_record(anew, record)
-    rebuild_catalog(anew)
-    assert _answers(kept) == _answers(anew)
+        write_record(rebuilt, record)
+    rebuild_catalog(rebuilt)
+    assert _answers(kept) == _answers(rebuilt)
     old = dict(_catalogue(kept.root))
-    assert all(old[name] == data for name, data in _catalogue(anew.root) if name == "head.json")
+    assert all(old[name] == data for name, data in _catalogue(rebuilt.root) if name == "head.json")
     assert rebuild_catalog(kept).read == 0
 
 

@@ -36,9 +36,9 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_links")
 def test_store_works_without_hard_links(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
     command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *haste)
-    for told in ("  new          2\n", "  fresh        2\n"):
+    for line in ("  new          2\n", "  fresh        2\n"):
         done = roaming(*command)
-        assert (done.exit_code, told in done.stdout) == (0, True), done.output
+        assert (done.exit_code, line in done.stdout) == (0, True), done.output
     assert (tmp_path / "store/.fleet/store.json").read_bytes() == b'{"version": 1}'
     assert not list((tmp_path / "store").rglob(".roaming-*"))
 

@@ -54,8 +54,8 @@ def test_drop_removes_site_from_bucket(
 ) -> None:
     _crawl(roaming, sites, haste, s3.where, tmp_path / "sites.txt")
     assert _paths(s3.where, "site-001")
-    told = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
-    assert json.loads(told.stdout) == {"dropped": ["site-001", "site-002"]}
+    output = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
+    assert json.loads(output.stdout) == {"dropped": ["site-001", "site-002"]}
     assert not _paths(s3.where, "site-001")
     assert len(_paths(s3.where, "site-000")) > 3
 
@@ -103,8 +103,8 @@ def test_moved_site_is_dropped_and_crawled_at_new_url(
     assert one(0, "--refresh").exit_code == 3
     s3.faults()
     sites.down.add("127.0.1.1/a")
-    told = one(1)
-    assert "drop it first" in told.stderr
+    output = one(1)
+    assert "drop it first" in output.stderr
     assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
     done = one(1, *more)
     assert done.exit_code == 0, done.stdout

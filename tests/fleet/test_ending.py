@@ -65,7 +65,7 @@ def _find_remaining(session: int) -> list[str]:
         found = [
             stat.parent.name
             for stat in Path("/proc").glob("[0-9]*/stat")
-            if (told := _stat(stat)) and told[3] == str(session) and told[0] != "Z"
+            if (fields := _stat(stat)) and fields[3] == str(session) and fields[0] != "Z"
         ]
         if not found:
             return []

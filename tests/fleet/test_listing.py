@@ -27,7 +27,7 @@ def test_sites_file_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ is listed in line 1 already"),
         ("https://a.example/ one\nhttps://b.example/ one\n", ":2: the name one is used in line 1 already"),
@@ -48,12 +48,12 @@ def test_sites_file_lines(tmp_path: Path) -> None:
         ("file://[::1/docs\n", ":1: file://[::1/docs: cannot be accessed (Invalid IPv6 URL)"),
     ],
 )
-def test_sites_file_error_contains_line_number(text: str, told: str, tmp_path: Path) -> None:
+def test_sites_file_error_contains_line_number(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "sites.txt"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
         read_sites_file(file)
-    assert str(error.value).startswith(f"{file}{told}")
+    assert str(error.value).startswith(f"{file}{message}")
     assert "secret" not in str(error.value)
 
 
@@ -105,14 +105,14 @@ def test_group_by_host_uses_homes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("file:", "'file:': names nothing; give a URL"),
         ("~nobody-here/docs", "~nobody-here/docs: cannot be accessed (Could not determine home directory)"),
         ("ftp://bob:secret@a.example/", "ftp://a.example/: unsupported URL scheme"),
     ],
 )
-def test_crawl_reports_same_errors_as_sites_file(given: str, told: str, tmp_path: Path, roaming: Any) -> None:
+def test_crawl_reports_same_errors_as_sites_file(given: str, message: str, tmp_path: Path, roaming: Any) -> None:
     done = roaming("crawl", given, "-o", tmp_path / "site")
     assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith(f"roaming: {told}")
+    assert done.stderr.startswith(f"roaming: {message}")

@@ -149,7 +149,7 @@ def test_failed_site_keeps_copy_and_pauses(
 
 
 @pytest.mark.parametrize(
-    ("at", "name", "told"),
+    ("at", "name", "message"),
     [
         (
             9,
@@ -160,7 +160,7 @@ def test_failed_site_keeps_copy_and_pauses(
     ],
 )
 def test_conflicting_names_are_refused(
-    at: int, name: str, told: str, crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
+    at: int, name: str, message: str, crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
 ) -> None:
     crawl()
     sites.asked.clear()
@@ -169,11 +169,11 @@ def test_conflicting_names_are_refused(
     command = ("crawl", "--many", tmp_path / "other.txt", "-o", store, *haste)
     done = roaming(*command)
     assert done.exit_code == 1
-    told = told.replace("{old}", sites.url(0)).replace("{new}", sites.url(at))
-    told = told.replace("{drop}", f"roaming sites {store} --drop")
-    assert done.stderr == f"roaming: {store}: {told}\n"
+    message = message.replace("{old}", sites.url(0)).replace("{new}", sites.url(at))
+    message = message.replace("{drop}", f"roaming sites {store} --drop")
+    assert done.stderr == f"roaming: {store}: {message}\n"
     assert not sites.asked
-    assert roaming(*told.partition("roaming ")[2].split()).exit_code == 0
+    assert roaming(*message.partition("roaming ")[2].split()).exit_code == 0
     assert _report(roaming(*command, "--json"))["new"] == 1
     kept = {site["key"]: site["url"] for site in json.loads(roaming("sites", store, "--json").stdout)}
     assert kept[name] == sites.url(at)
@@ -186,12 +186,12 @@ def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp
     sites.edition["127.0.1.1/b"] = 1
     sites.down = {"127.0.1.2/a"}
     last = crawl("--refresh")["run"]
-    told = json.loads((runs / f"{last}.json").read_text())
+    first = json.loads((runs / f"{last}.json").read_text())
     (runs / f"{last}.json").unlink()
     crawl()
     again = json.loads((runs / f"{last}.json").read_text())
     same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
-    assert {name: again[name] for name in same} == {name: told[name] for name in same}
+    assert {name: again[name] for name in same} == {name: first[name] for name in same}
     assert again["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
 
 
@@ -313,7 +313,7 @@ def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
     assert "in use by another process" in records[0].error
     assert read_record(bucket, "one") is None
     again = [run_job(site, plan) for site in (one, two)]
-    assert [record.result for record in again] == ["new", "new"]  # the second is what was told before
+    assert [record.result for record in again] == ["new", "new"]  # the second result is from the earlier run
     taken = run_job(SiteSpec(sites.url(3), "one"), plan)  # a list that differs, at the same time
     assert (taken.result, "give" in taken.error) == ("busy", True)
     kept = read_record(bucket, "one")

@@ -157,15 +157,15 @@ def test_expired_credentials_stop_run(many: Any, s3: Any, tmp_path: Path, publis
 
 
 def test_bucket_errors_have_hint(s3: Any, roaming: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = roaming("outline", "s3://nowhere/site").stderr
-    assert "s3://nowhere/site: there is no bucket s3://nowhere; create it" in told
+    stderr = roaming("outline", "s3://nowhere/site").stderr
+    assert "s3://nowhere/site: there is no bucket s3://nowhere; create it" in stderr
     assert "publishes no roaming/manifest.json" in roaming("outline", f"{s3.where}/none").stderr
     assert "no sites in it" in roaming("sites", f"{s3.where}/none").stderr
     s3.faults(after=0)
     assert "the credentials have expired" in roaming("outline", f"{s3.where}/site").stderr
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    told = roaming("search", s3.where, "words").stderr
-    assert "no credentials in the environment; set AWS_ACCESS_KEY_ID" in told
+    stderr = roaming("search", s3.where, "words").stderr
+    assert "no credentials in the environment; set AWS_ACCESS_KEY_ID" in stderr
     assert "names no bucket" in roaming("outline", "s3://").stderr
     with pytest.raises(BucketError, match="GOOGLE_APPLICATION_CREDENTIALS"):
         open_bucket("gs://shelf")

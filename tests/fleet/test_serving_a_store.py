@@ -67,9 +67,9 @@ def test_list_sites_is_paginated(http: httpx2.Client) -> None:
     keys: list[str] = []
     after = ""
     while after is not None:
-        told = http.get("/v1/sites", params={"after": after, "limit": 2}).raise_for_status().json()
-        keys += [site["site"] for site in told["sites"]]
-        after = told["next"]
+        reply = http.get("/v1/sites", params={"after": after, "limit": 2}).raise_for_status().json()
+        keys += [site["site"] for site in reply["sites"]]
+        after = reply["next"]
     assert keys == sorted(SITES)
     trains = next(site for site in http.get("/v1/sites").json()["sites"] if site["site"] == "trains")
     assert (trains["title"], trains["pages"], trains["sections"], trains["state"]) == ("Trains", 2, 5, "done")
@@ -77,13 +77,13 @@ def test_list_sites_is_paginated(http: httpx2.Client) -> None:
 
 
 def test_list_sites_by_words(http: httpx2.Client) -> None:
-    told = http.get("/v1/sites", params={"q": "brakes of trains"}).json()
-    assert told["sites"][0]["site"] == "trains"
+    reply = http.get("/v1/sites", params={"q": "brakes of trains"}).json()
+    assert reply["sites"][0]["site"] == "trains"
 
 
 def test_search_result_can_be_read(http: httpx2.Client) -> None:
-    told = http.get("/v1/search", params={"q": "how long does a refund take"}).json()
-    hit = told["hits"][0]
+    reply = http.get("/v1/search", params={"q": "how long does a refund take"}).json()
+    hit = reply["hits"][0]
     assert hit["site"] == "trains"
     opened = http.get(f"/v1/sections/{hit['id']}").json()
     assert "9 days" in opened["text"]
@@ -111,11 +111,11 @@ def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
     part, parts = 1, 1
     while part <= parts:
         text = http.get(f"/v1/sections/{page}", params={"part": part}, headers={"Accept": "text/markdown"}).text
-        told = http.get(f"/v1/sections/{page}", params={"part": part}).json()
+        reply = http.get(f"/v1/sections/{page}", params={"part": part}).json()
         assert text.startswith(f"{LONG_NAME} (crawled {TODAY}) › ")
-        assert told["text"] in text
+        assert reply["text"] in text
         assert len(text) <= MAX_EXPANSION_CHARS
-        parts, part = told["parts"], part + 1
+        parts, part = reply["parts"], part + 1
     assert parts > 2
 
 
@@ -183,15 +183,15 @@ async def test_mcp_over_http_offers_tools(http: httpx2.Client, anyio_backend: st
     ],
 )
 def test_responses_match_openapi_schemas(http: httpx2.Client, path: str, name: str) -> None:
-    told = http.get("/openapi.json").json()
-    assert {(method.upper(), at) for at, methods in told["paths"].items() for method in methods} == {
+    reply = http.get("/openapi.json").json()
+    assert {(method.upper(), at) for at, methods in reply["paths"].items() for method in methods} == {
         (one.method, one.path) for one in STORE_OPERATIONS
     }
     pumps = http.get("/v1/search", params={"q": "pumps"}).json()["hits"][0]["id"]
     given_ = http.get(path.format(pumps=pumps)).json()
-    schema = json.dumps({**told["components"]["schemas"][name], "$defs": told["components"]["schemas"]})
+    schema = json.dumps({**reply["components"]["schemas"][name], "$defs": reply["components"]["schemas"]})
     jsonschema.validate(given_, json.loads(schema.replace("#/components/schemas/", "#/$defs/")))
-    assert set(given_) <= set(told["components"]["schemas"][name]["properties"])
+    assert set(given_) <= set(reply["components"]["schemas"][name]["properties"])
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

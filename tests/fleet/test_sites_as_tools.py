@@ -125,8 +125,8 @@ def test_outline_leads_from_sites_to_section(walk: StoreNavigator) -> None:
     branch = _text(walk.read_outline(_ids(outline)["Tickets"]))
     assert branch.count("trains:") == 3 - 1
     address = walk.expand_sections([_ids(outline)["Tickets"]]).sections[0].url
-    for told in (branch, _text(walk.read_outline(address)), _text(walk.read_outline(f"{_ids(outline)['Brakes']}+"))):
-        assert told.startswith(f"trains (crawled {TODAY})\n")
+    for shown in (branch, _text(walk.read_outline(address)), _text(walk.read_outline(f"{_ids(outline)['Brakes']}+"))):
+        assert shown.startswith(f"trains (crawled {TODAY})\n")
 
 
 def test_search_finds_site_and_section(walk: StoreNavigator) -> None:

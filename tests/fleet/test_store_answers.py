@@ -49,8 +49,8 @@ def _environ(scheme: str, port: int, folder: Path) -> dict[str, str]:
         ids = {"AZURE_STORAGE_ACCOUNT_NAME": "shelves", "AZURE_STORAGE_ACCOUNT_KEY": SECRET}
         return {**ids, "AZURE_STORAGE_ENDPOINT": f"{url}/shelves"}
     account = folder / "account.json"
-    told = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
-    account.write_text(json.dumps(told))
+    key_data = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    account.write_text(json.dumps(key_data))
     return {"GOOGLE_SERVICE_ACCOUNT": str(account)}
 
 
@@ -75,8 +75,8 @@ def test_error_response_matches_golden_message(file: Path, store: Callable[..., 
                 continue  # tries for longer: below
             with pytest.raises(BucketError) as raised:
                 do()
-            told = line.format(where=f"{scheme}://shelf/docs", bucket=f"{scheme}://shelf", path=PATH)
-            assert (name, str(raised.value)) == (name, told)
+            message = line.format(where=f"{scheme}://shelf/docs", bucket=f"{scheme}://shelf", path=PATH)
+            assert (name, str(raised.value)) == (name, message)
             assert raised.value.lasting == ("cannot access" not in line)
     assert "SECRET" not in line
 
@@ -126,8 +126,8 @@ def _page(names: Sequence[str], *, more: bool) -> Answer:
         for name in names
     )
     token = f"<NextContinuationToken>{names[-1]}</NextContinuationToken>" if more else ""
-    told = f"<Name>shelf</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
-    return whole("200 OK", f"<ListBucketResult>{told}{keys}</ListBucketResult>".encode())
+    head = f"<Name>shelf</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
+    return whole("200 OK", f"<ListBucketResult>{head}{keys}</ListBucketResult>".encode())
 
 
 def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> None:
@@ -147,14 +147,14 @@ def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> N
 
 
 def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
-    for second, told in (
+    for second, message in (
         (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"permission denied \(AccessDenied\)"),
         (whole("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
     ):
         answers = {True: _page("ab", more=True), False: second}
         with serving(lambda first, headers, answers=answers: answers["token" not in first]) as raw:
             bucket = store("s3", raw)
-            with pytest.raises(BucketError, match=told):
+            with pytest.raises(BucketError, match=message):
                 list(bucket.list(""))
 
 
@@ -162,17 +162,17 @@ def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypa
     with serving(lambda first, headers: whole("200 OK")) as raw:
         pass
     for scheme in ("s3", "gs", "az"):
-        told = rf"^{scheme}://shelf/docs: cannot access {PATH} \(connection refused\)"
-        with pytest.raises(BucketError, match=told):
+        message = rf"^{scheme}://shelf/docs: cannot access {PATH} \(connection refused\)"
+        with pytest.raises(BucketError, match=message):
             store(scheme, raw).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://no-such-host.invalid")
     with pytest.raises(BucketError, match="no such host"):
         ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "key:secret@127.0.0.1:9000")
-    told = "s3://shelf/docs: AWS_ENDPOINT_URL is not a URL; begin it with https:// or http://"
+    message = "s3://shelf/docs: AWS_ENDPOINT_URL is not a URL; begin it with https:// or http://"
     with pytest.raises(BucketError) as raised:
         ObjectBucket.from_url("s3://shelf/docs")
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
 def _lose_first_response(lost: Answer, then: Answer, there: bytes) -> Answering:

@@ -52,9 +52,9 @@ def test_missing_bucket_and_wrong_key_are_reported(
     scheme = store.where.partition(":")[0]
     listing = sites.listing(tmp_path / "sites.txt", 1)
     nowhere = f"{scheme}://nowhere/docs"
-    told = f"roaming: {nowhere}: there is no bucket {scheme}://nowhere; create it, or give another\n"
+    message = f"roaming: {nowhere}: there is no bucket {scheme}://nowhere; create it, or give another\n"
     for command in (("sites", nowhere), ("crawl", "--many", listing, "-o", nowhere, *haste)):
-        assert roaming(*command).stderr == told
+        assert roaming(*command).stderr == message
     with pytest.raises(BucketError, match="there is no bucket"):
         open_bucket(nowhere).delete(["a", "b"])
     if scheme == "s3":
@@ -133,7 +133,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
     assert not bucket.create("a", b"2")
     assert [kept.path for kept in bucket.list("")] == ["a"]
     bucket.delete(["a", "never"])
-    for until, may, told in (
+    for until, may, message in (
         ("2026-01-01T00:00:00Z", "racwdl", "the credentials have expired; renew them and try again"),
         ("2099-01-01T00:00:00Z", "r", r"permission denied \(.*\); allow them to list, read and write"),
     ):
@@ -145,7 +145,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
             lambda bucket=bucket: list(bucket.list("")),
             lambda bucket=bucket: bucket.delete(["a"]),
         ):
-            with pytest.raises(BucketError, match=told) as raised:
+            with pytest.raises(BucketError, match=message) as raised:
                 do()
             assert "sig=" not in str(raised.value)
             assert raised.value.lasting
@@ -163,7 +163,7 @@ def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "message"),
     [
         ("s3://", "s3://: names no bucket; give s3://BUCKET/PREFIX"),
         ("S3:///docs", "S3:///docs: names no bucket; give s3://BUCKET/PREFIX"),
@@ -178,10 +178,10 @@ def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPa
         ("file:///srv/docs", "file:///srv/docs: file:// is no kind of store"),
     ],
 )
-def test_invalid_bucket_url_is_refused(where: str, told: str) -> None:
+def test_invalid_bucket_url_is_refused(where: str, message: str) -> None:
     with pytest.raises(BucketError) as raised:
         open_bucket(where)
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(message)
     assert "SECRET" not in str(raised.value)
 
 

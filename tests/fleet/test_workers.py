@@ -85,11 +85,11 @@ def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, haste: tuple[str, 
             dask.scheduler.kill()
             said = [line for line in running.stderr.read().splitlines() if not line.startswith("  new ")]
     assert running.returncode == 1
-    told = f"roaming: --engine dask: the scheduler at {dask.address} is gone; start it and give the same command"
-    assert said == [told]
+    message = f"roaming: --engine dask: the scheduler at {dask.address} is gone; start it and give the same command"
+    assert said == [message]
     listed = json.loads(roaming("sites", store, "--json").stdout)
     assert 0 < len(listed) < 12
-    assert [report["stopped"] for report in _reports(store)] == [told.removeprefix("roaming: ")]
+    assert [report["stopped"] for report in _reports(store)] == [message.removeprefix("roaming: ")]
     sites.delay = 0
     done = roaming("crawl", "--many", listing, "-o", store, *haste, "--json")
     last = json.loads(done.stdout.splitlines()[-1])
@@ -126,7 +126,7 @@ def _reports(store: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("engine", "told"),
+    ("engine", "message"),
     [
         ("ray", "--engine ray: give dask"),
         ("dask=localhost", "--engine dask=localhost: give dask, or dask=tcp://"),
@@ -137,8 +137,8 @@ def _reports(store: Path) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_invalid_engine_is_refused(engine: str, told: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
+def test_invalid_engine_is_refused(engine: str, message: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 2)
     done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
-    assert (done.exit_code, told in done.stderr) == (1, True), done.stderr
+    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
     assert not sites.asked
