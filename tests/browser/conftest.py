@@ -1,4 +1,4 @@
-"""A real browser, and sites served to it: nothing leaves the machine, and nothing may be wrong on a page."""
+"""Chromium and local web servers. Requests to other hosts and errors on a page fail the test."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     Serve = Callable[[Path], str]
 
 ARGUMENTS = (
-    "--no-sandbox",  # root in a container has none
+    "--no-sandbox",  # required for root in a container
     "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the browser's own traffic too
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # also for the browser itself
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what stands here as `browser`."""
+    """Mark all tests of this folder as `browser`."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("browser")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one line what was not tested."""
+    """Report the number of skipped tests."""
     skipped = [report for report in terminalreporter.stats.get("skipped", ()) if _MISSING in str(report.longrepr)]
     if skipped:
         terminalreporter.write_line(f"{len(skipped)} browser tests skipped: {_MISSING}")
 
 
-_MISSING = "no Chromium: apt-get install chromium, or name one in CHROMIUM"
+_MISSING = "Chromium not found: apt-get install chromium, or set CHROMIUM"
 
 
-# Of a module, not of the session: while playwright runs, asyncio takes its loop for running, and others have their own.
+# Not for the session: while Playwright runs, its event loop prevents other tests from running their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Give Chromium; where there is none, what needs it is skipped."""
-    from playwright import sync_api  # only for those who need a browser
+    """Chromium; tests are skipped without it."""
+    from playwright import sync_api  # not needed by other tests
 
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
@@ -62,46 +62,51 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def tolerated() -> str:
-    """Give a pattern of faults that are known and somebody else's; a module that has some gives its own."""
+    """A pattern of known errors of other software; modules override it."""
     return r"(?!)"
 
 
 @pytest.fixture
 def page(browser: Browser, tolerated: str) -> Iterator[Page]:
-    """Give a page that reaches 127.0.0.1 only. An error on it, a file that is missing too, fails the test."""
+    """A page that can reach only 127.0.0.1. Errors and missing files fail the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     opened = context.new_page()
     opened.set_default_timeout(5_000)
-    faults: list[str] = []
+    errors: list[str] = []
 
     def local_only(route: Route) -> None:
         if urlsplit(route.request.url).hostname == "127.0.0.1":
             route.continue_()
         else:
-            faults.append(f"asked for {route.request.url}")
+            errors.append(f"request to {route.request.url}")
             route.abort()
 
     context.route("**/*", local_only)
-    opened.on("console", lambda said: faults.append(_said(said)) if said.type in ("error", "warning") else None)
-    opened.on("response", lambda got: faults.append(f"{got.url}: {got.status}") if got.status >= 400 else None)
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("requestfailed", lambda request: faults.extend(_failed(request)))
+    opened.on(
+        "console", lambda message: errors.append(_format(message)) if message.type in ("error", "warning") else None
+    )
+    opened.on(
+        "response",
+        lambda response: errors.append(f"{response.url}: {response.status}") if response.status >= 400 else None,
+    )
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("requestfailed", lambda request: errors.extend(_failed(request)))
     yield opened
     context.close()
-    assert [fault for fault in faults if not re.search(tolerated, fault)] == []
+    assert [error for error in errors if not re.search(tolerated, error)] == []
 
 
 def _failed(request: Request) -> Iterator[str]:
-    if request.failure != "net::ERR_ABORTED":  # a page that was asked for ahead, and then not wanted
+    if request.failure != "net::ERR_ABORTED":  # a cancelled prefetch
         yield f"{request.url}: {request.failure}"
 
 
-def _said(message: ConsoleMessage) -> str:
+def _format(message: ConsoleMessage) -> str:
     return f"{message.location['url']}: {message.text}"
 
 
 class _Server(ThreadingHTTPServer):
-    """Takes it in silence when the browser hangs up."""
+    """Ignores disconnects of the browser."""
 
     daemon_threads = True
 
@@ -111,13 +116,13 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder below `/docs/`, and says nothing."""
+    """Serves a folder below `/docs/` without logging."""
 
-    below = "/docs/"
+    prefix = "/docs/"
 
     def translate_path(self, path: str) -> str:
-        outside = not path.startswith(self.below)
-        return super().translate_path("/nowhere/" if outside else path.removeprefix(self.below[:-1]))
+        outside = not path.startswith(self.prefix)
+        return super().translate_path("/nowhere/" if outside else path.removeprefix(self.prefix[:-1]))
 
     def log_message(self, *_: object) -> None:
         pass
@@ -125,17 +130,17 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Serve]:
-    """Serves folders below a sub-path, each on a port of its own, and gives the address. It may be filled later."""
+    """Serves folders below a sub-path on separate ports, and returns the URL. Files may be added later."""
     servers: list[tuple[ThreadingHTTPServer, Thread]] = []
 
-    def started(folder: Path) -> str:
+    def start(folder: Path) -> str:
         server = _Server(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         servers.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}{_Quiet.below}"
+        return f"http://127.0.0.1:{server.server_port}{_Quiet.prefix}"
 
-    yield started
+    yield start
     for server, thread in servers:
         server.shutdown()
         thread.join()

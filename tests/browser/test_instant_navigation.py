@@ -1,4 +1,4 @@
-"""Material's instant navigation, in a real browser: what we add to pages is never seen, and never stale."""
+"""Links of the plugin with Material's instant navigation: invisible and up to date."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def boxes(page: Page) -> list[list[float]]:
     )
 
 
-def test_pointers_belong_to_the_page_that_is_shown(page: Page, sites: Sites) -> None:
-    """However a reader came to a page, by links or by going back, its pointers lead to its own Markdown."""
+def test_links_are_those_of_the_current_page(page: Page, sites: Sites) -> None:
+    """After following links and after going back."""
     url = sites.ours
     page.goto(url)
     page.evaluate("window.loadedOnce = true")
@@ -109,15 +109,13 @@ def test_pointers_belong_to_the_page_that_is_shown(page: Page, sites: Sites) -> 
     assert page.evaluate("window.loadedOnce") is True
 
 
-def test_pointers_lead_to_files_that_are_there(page: Page, sites: Sites) -> None:
-    """Every address in head and sentence answers."""
+def test_link_targets_exist(page: Page, sites: Sites) -> None:
     page.goto(f"{sites.ours}guide/gauges/")
     for address in pointers(page)["head"]:
         assert page.request.get(address).ok
 
 
-def test_the_sites_search_finds_nothing_of_ours(page: Page, sites: Sites) -> None:
-    """A reader who searches finds what the pages say, and never the sentence for agents."""
+def test_search_does_not_find_the_sentence(page: Page, sites: Sites) -> None:
     page.goto(sites.ours)
     page.click(".md-search__input")
     searches = {"hush": "1 matching document", "llms": "No", "gauge": "2 matching documents", "agents": "No"}
@@ -129,8 +127,7 @@ def test_the_sites_search_finds_nothing_of_ours(page: Page, sites: Sites) -> Non
 
 
 @pytest.mark.parametrize("path", ["", "guide/install/", "guide/gauges/"])
-def test_a_page_looks_as_it_does_without_us(page: Page, sites: Sites, path: str) -> None:
-    """Everything stands where it stood, and not one pixel differs."""
+def test_page_is_pixel_identical_without_plugin(page: Page, sites: Sites, path: str) -> None:
     seen = []
     for url in (sites.plain, sites.ours):
         page.goto(url + path)
@@ -140,8 +137,7 @@ def test_a_page_looks_as_it_does_without_us(page: Page, sites: Sites, path: str)
     assert seen[0] == seen[1]
 
 
-def test_the_tab_key_passes_our_links_by(page: Page, sites: Sites) -> None:
-    """Who walks a page by keyboard meets the same stops as without us."""
+def test_tab_key_skips_links(page: Page, sites: Sites) -> None:
     stops = []
     for url in (sites.plain, sites.ours):
         page.goto(f"{url}guide/gauges/")

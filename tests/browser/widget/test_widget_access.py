@@ -1,4 +1,4 @@
-"""Readers who use a keyboard, a screen reader, an input method or large letters."""
+"""Keyboard, screen reader, input method, zoom."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def growing(url: str, *texts: str) -> bytes:
     return HOLD.join(stream(*each).removesuffix(b"data: [DONE]\n\n") for each in parts)
 
 
-def test_a_focus_survives_the_writing(page: Page, stage: Stage, widget: Widget) -> None:
-    """On a row of the trail it stays while text comes and the row is cited; so does a selection in a finished block."""
+def test_focus_and_selection_survive_streaming(page: Page, stage: Stage, widget: Widget) -> None:
     texts = ("First block.\n\n", "Second [^2ebf9271] ", "grows ", "on.")
     reply = stage.plays(Reply(growing(stage.url, *texts), hold=HOLD, every=True))
     page.goto(stage.page())
@@ -61,8 +60,7 @@ def test_a_focus_survives_the_writing(page: Page, stage: Stage, widget: Widget) 
     assert page.evaluate(f"block === {ROOT}.querySelector('.answer > p')")
 
 
-def test_everything_is_announced_once(page: Page, stage: Stage, widget: Widget) -> None:
-    """Phases, the end, and an error each time that it happens: an alert does not outlive its turn."""
+def test_phases_results_and_errors_are_announced_once(page: Page, stage: Stage, widget: Widget) -> None:
     refused = Reply(b'{"code": "rate", "retry_after": 1}', status=429)
     stage.plays(recorded("error"), recorded("error"), refused, recorded("answered"))
     page.goto(stage.page())
@@ -89,8 +87,7 @@ def test_everything_is_announced_once(page: Page, stage: Stage, widget: Widget) 
     assert widget.alert.inner_text() == ""
 
 
-def test_answers_have_their_structure(page: Page, stage: Stage, widget: Widget, axe: str) -> None:
-    """Cells that are empty keep their place, lists are whole though they grew, and code is no landmark."""
+def test_answers_have_semantic_structure(page: Page, stage: Stage, widget: Widget, axe: str) -> None:
     listed = "1. one\n\n2. two\n\n3. three\n\n"
     table = "| | A | B |\n|-|-|-|\n| x | | 2 |\n\n"
     parts = [*listed, table, "```\na\n```\n\nand\n\n```\nb\n```\n"]
@@ -112,8 +109,8 @@ def test_answers_have_their_structure(page: Page, stage: Stage, widget: Widget, 
     assert violations(page) == []
 
 
-def test_the_focus_is_the_readers(page: Page, stage: Stage, widget: Widget) -> None:
-    """A panel that is open at first takes none, and covers no small screen; closing moves only a focus inside of it."""
+def test_focus_moves_only_on_user_action(page: Page, stage: Stage, widget: Widget) -> None:
+    """A panel that is open initially takes no focus, and does not cover a small screen."""
     page.goto(stage.page('endpoint="/" open'))
     widget.panel.wait_for()
     assert page.evaluate("document.activeElement.localName") == "body"
@@ -134,8 +131,7 @@ def test_the_focus_is_the_readers(page: Page, stage: Stage, widget: Widget) -> N
     assert widget.panel.evaluate("panel => panel.matches(':modal')")
 
 
-def test_whatever_closes_dialogs_closes_it(page: Page, stage: Stage, widget: Widget) -> None:
-    """A gesture of the system too, which tells of it once; while an answer is written it stops that first."""
+def test_system_close_request_stops_answer_then_closes_panel(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     stage.plays(Reply(growing(stage.url, "Yes."), hold=HOLD))
     page.goto(stage.page())
@@ -155,8 +151,7 @@ def test_whatever_closes_dialogs_closes_it(page: Page, stage: Stage, widget: Wid
     assert widget.focused() == "opener"
 
 
-def test_escape_that_ends_a_word_does_not_close(page: Page, stage: Stage, widget: Widget) -> None:
-    """It belongs to the input method that is composing."""
+def test_escape_during_composition_does_not_close(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page())
     widget.open()
     widget.input.evaluate(
@@ -166,8 +161,7 @@ def test_escape_that_ends_a_word_does_not_close(page: Page, stage: Stage, widget
     assert widget.panel.is_visible()
 
 
-def test_the_panel_can_be_walked(page: Page, stage: Stage, widget: Widget) -> None:
-    """By Tab, in the order in which it is read; each stop has a name."""
+def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     page.goto(stage.page('endpoint="/" feedback="on"'))
     turn = widget.open().ask(QUESTION)
@@ -188,8 +182,7 @@ def test_the_panel_can_be_walked(page: Page, stage: Stage, widget: Widget) -> No
     ]
 
 
-def test_large_letters_leave_room(page: Page, stage: Stage, widget: Widget) -> None:
-    """Of a screen of 1280 by 1024 that is magnified four times, the conversation has the most part; paper has none."""
+def test_zoomed_page_leaves_room_for_conversation(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 320, "height": 256})
     stage.plays(recorded("answered"))
     page.goto(stage.page())

@@ -1,4 +1,4 @@
-"""A reader asks: every way in which an answer comes, ends, or does not come."""
+"""Questions and answers: progress, results, failures, actions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def tolerated() -> str:
     return r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
 
 
-def test_an_answer_comes_with_sources(page: Page, stage: Stage, widget: Widget) -> None:
-    """The reader sees the answer, each citation leads to its section, and the trail says where was looked."""
+def test_answer_shows_citations_sources_and_trail(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
@@ -42,8 +41,7 @@ def test_an_answer_comes_with_sources(page: Page, stage: Stage, widget: Widget) 
     assert (sent["path"], sent["question"], sent["page"], sent["turns"]) == ("/v1/ask", QUESTION, "settings/", [])
 
 
-def test_a_stream_may_be_cut_anywhere(page: Page, stage: Stage, widget: Widget) -> None:
-    """Pieces of one byte, inside of characters and line ends too, make the same answer."""
+def test_stream_in_single_bytes_gives_same_answer(page: Page, stage: Stage, widget: Widget) -> None:
     body = answer("Ein 🫖 heißt „Kessel“ [^2ebf9271].", **{"2ebf9271": stage.url}).replace(b"\n", b"\r\n")
     stage.plays(Reply(body, piece=1), Reply(body, piece=7))
     page.goto(stage.page())
@@ -53,8 +51,7 @@ def test_a_stream_may_be_cut_anywhere(page: Page, stage: Stage, widget: Widget) 
         assert turn.locator(".answer").inner_text() == "Ein 🫖 heißt „Kessel“[1]."
 
 
-def test_a_parser_takes_every_split(page: Page, stage: Stage) -> None:
-    """Cut in two at every byte, with all three line ends, a stream gives the same events."""
+def test_event_parser_accepts_all_splits_and_line_ends(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     wrong = page.evaluate(
         """async () => {
@@ -79,8 +76,7 @@ def test_a_parser_takes_every_split(page: Page, stage: Stage) -> None:
     assert wrong == []
 
 
-def test_a_reader_is_told_what_goes_on(page: Page, stage: Stage, widget: Widget) -> None:
-    """While sections are opened each is named, shown with its breadcrumb, and after a while patience is asked for."""
+def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, widget: Widget) -> None:
     page.clock.install()
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
     page.goto(stage.page())
@@ -102,8 +98,7 @@ def test_a_reader_is_told_what_goes_on(page: Page, stage: Stage, widget: Widget)
     assert "8642" in widget.ended().inner_text()
 
 
-def test_a_section_that_stood_open_is_read(page: Page, stage: Stage, widget: Widget) -> None:
-    """It came with the one around it: nothing tells of its reading but the end of the call."""
+def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stage, widget: Widget) -> None:
     lines = recorded("answered").split(b"\n\n")
     silent = [line for line in lines if not (b"5f4feca3" in line and (b'"read"' in line or b'"cited"' in line))]
     stage.plays(b"\n\n".join(silent))
@@ -123,8 +118,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("state", ENDS)
-def test_every_end_is_said(page: Page, stage: Stage, widget: Widget, state: str) -> None:
-    """What happened stands in the turn and is announced: as an alert where something went wrong."""
+def test_all_results_are_shown_and_announced(page: Page, stage: Stage, widget: Widget, state: str) -> None:
     stage.plays(recorded(state))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
@@ -134,8 +128,7 @@ def test_every_end_is_said(page: Page, stage: Stage, widget: Widget, state: str)
     assert widget.input.input_value() == (QUESTION if state == "error" else "")
 
 
-def test_what_was_not_found_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
-    """The nearest sections are linked, and one click lists what the outline finds."""
+def test_not_found_offers_nearest_sections_and_search(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("not_found"))
     page.goto(stage.page())
     turn = widget.open().ask("Does it whistle on Kubernetes?")
@@ -145,8 +138,7 @@ def test_what_was_not_found_can_be_searched(page: Page, stage: Stage, widget: Wi
     assert "whistle" in widget.hits.first.inner_text()
 
 
-def test_partial_answers_go_on(page: Page, stage: Stage, widget: Widget) -> None:
-    """Continue asks once more, with what was opened before in memory."""
+def test_continue_resends_question_with_conversation(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("partial"), recorded("answered"))
     page.goto(stage.page())
     widget.open().ask(QUESTION).get_by_role("button", name="Continue").click()
@@ -154,8 +146,7 @@ def test_partial_answers_go_on(page: Page, stage: Stage, widget: Widget) -> None
     assert stage.asked[1]["turns"] == ["<signed>"]
 
 
-def test_a_reader_stops_an_answer(page: Page, stage: Stage, widget: Widget) -> None:
-    """Escape stops, and the question is back in the input; a second Escape closes."""
+def test_escape_stops_answer_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
     page.goto(stage.page())
     widget.open()
@@ -169,8 +160,7 @@ def test_a_reader_stops_an_answer(page: Page, stage: Stage, widget: Widget) -> N
     assert not widget.panel.is_visible()
 
 
-def test_a_question_waits_for_its_turn(page: Page, stage: Stage, widget: Widget) -> None:
-    """What is asked while an answer is written stands below it, can be taken back, and is sent when it has ended."""
+def test_question_during_answer_is_queued(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
     stage.replies.append(Reply(recorded("follow_up")))
     page.goto(stage.page())
@@ -196,8 +186,7 @@ def test_a_question_waits_for_its_turn(page: Page, stage: Stage, widget: Widget)
     assert [(asked["question"], asked["turns"]) for asked in stage.asked[1:]] == [("And its log?", ["<signed>"])]
 
 
-def test_no_question_is_lost_with_an_answer(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where the answer is stopped, its question comes back with the one that waited."""
+def test_stopped_answer_restores_queued_question_too(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
     page.goto(stage.page())
     widget.open()
@@ -212,8 +201,7 @@ def test_no_question_is_lost_with_an_answer(page: Page, stage: Stage, widget: Wi
     assert len(stage.asked) == 1
 
 
-def test_a_lost_connection_is_said(page: Page, stage: Stage, widget: Widget) -> None:
-    """What has come stays, and the question is back in the input."""
+def test_lost_connection_keeps_text_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
     body = recorded("answered")
     stage.plays(Reply(body, drop=body.index(b'"text-end"')))
     page.goto(stage.page())
@@ -223,8 +211,7 @@ def test_a_lost_connection_is_said(page: Page, stage: Stage, widget: Widget) -> 
     assert widget.input.input_value() == QUESTION
 
 
-def test_too_many_questions_count_down(page: Page, stage: Stage, widget: Widget) -> None:
-    """The reader sees when to ask again; until then nothing is sent, then it works."""
+def test_rate_limit_shows_countdown_and_disables_sending(page: Page, stage: Stage, widget: Widget) -> None:
     page.clock.install()
     body = json.dumps({"code": "rate", "retry_after": 99}).encode()
     stage.plays(Reply(body, status=429, headers={"retry-after": "12"}), recorded("answered"))
@@ -244,16 +231,14 @@ def test_too_many_questions_count_down(page: Page, stage: Stage, widget: Widget)
     widget.turns.nth(1).locator("text=Ask again").wait_for()
 
 
-def test_a_spent_budget_is_said(page: Page, stage: Stage, widget: Widget) -> None:
-    """It is no matter of seconds: hours are named."""
+def test_spent_budget_shows_hours(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(b'{"code": "money", "retry_after": 7200}', status=429))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
     expect(turn).to_contain_text("Today's budget for answers is spent. You can ask again in 2 h.")
 
 
-def test_an_endpoint_that_is_down_gives_way_to_the_outline(page: Page, stage: Stage, widget: Widget) -> None:
-    """The question is searched for in the outline, and the reader is told why."""
+def test_unavailable_endpoint_falls_back_to_search(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(b"{}", status=503))
     page.goto(stage.page())
     widget.open()
@@ -265,8 +250,7 @@ def test_an_endpoint_that_is_down_gives_way_to_the_outline(page: Page, stage: St
     assert widget.turns.count() == 0
 
 
-def test_where_only_answers_will_do_a_failure_is_said(page: Page, stage: Stage, widget: Widget) -> None:
-    """With mode=endpoint no outline is loaded."""
+def test_mode_endpoint_reports_failure_without_search(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(b"{}", status=503), Reply(b"{}", status=422))
     page.goto(stage.page('endpoint="/" mode="endpoint"'))
     assert "could not be finished" in widget.open().ask(QUESTION).inner_text()
@@ -277,7 +261,6 @@ def test_where_only_answers_will_do_a_failure_is_said(page: Page, stage: Stage, 
 
 
 def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
-    """By a line and by words, wherever Markdown's signs stand in between."""
     text = "It **listens** on `8642` [^2ebf9271], and has *wings*."
     bare = text.replace("[^2ebf9271]", "")
     spans = [
@@ -294,8 +277,7 @@ def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) 
     assert "Dotted: 2 ×" in turn.inner_text()
 
 
-def test_follow_ups_and_reset(page: Page, stage: Stage, widget: Widget) -> None:
-    """Signed turns go along, the page of the reader too; starting over forgets both."""
+def test_follow_up_sends_turns_and_reset_deletes_them(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"), recorded("follow_up"), recorded("answered"))
     page.goto(stage.page())
     widget.open().ask(QUESTION)
@@ -309,8 +291,7 @@ def test_follow_ups_and_reset(page: Page, stage: Stage, widget: Widget) -> None:
     assert stage.asked[2]["turns"] == []
 
 
-def test_turns_outlive_the_page(page: Page, stage: Stage, widget: Widget) -> None:
-    """On the next page they stand as they were, and their memory goes along; with persist=off they do not."""
+def test_turns_are_restored_on_next_page_unless_persist_is_off(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"), recorded("follow_up"))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
@@ -329,8 +310,7 @@ def test_turns_outlive_the_page(page: Page, stage: Stage, widget: Widget) -> Non
     assert widget.turns.count() == 0
 
 
-def test_opinions_are_sent_where_they_are_wanted(page: Page, stage: Stage, widget: Widget) -> None:
-    """With the signed turn and nothing else; without feedback="on" there are no thumbs."""
+def test_feedback_sends_signed_turn_only_if_enabled(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"), recorded("answered"))
     page.goto(stage.page('endpoint="/" feedback="on"'))
     thumb = widget.open().ask(QUESTION).get_by_role("button", name="Helpful", exact=True)
@@ -344,8 +324,7 @@ def test_opinions_are_sent_where_they_are_wanted(page: Page, stage: Stage, widge
     assert widget.open().ask(QUESTION).get_by_role("button", name="Helpful").count() == 0
 
 
-def test_everything_is_told_as_events(page: Page, stage: Stage, widget: Widget) -> None:
-    """A theme hears of every section, with breadcrumb and address; `request` may be overridden."""
+def test_events_are_dispatched_and_request_can_be_overridden(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     page.evaluate(
@@ -373,16 +352,14 @@ def test_everything_is_told_as_events(page: Page, stage: Stage, widget: Widget) 
     assert stage.asked[0]["extra"] == 1
 
 
-def test_a_link_with_a_question_fills_it_in(page: Page, stage: Stage, widget: Widget) -> None:
-    """`?ask=` opens the panel and sends nothing."""
+def test_ask_parameter_fills_input_without_sending(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page() + "?ask=Which%20port%3F")
     widget.panel.wait_for()
     assert widget.input.input_value() == "Which port?"
     assert stage.asked == []
 
 
-def test_answers_copy_as_markdown(page: Page, stage: Stage, widget: Widget) -> None:
-    """With numbered sources and their addresses."""
+def test_copy_writes_markdown_with_numbered_sources(page: Page, stage: Stage, widget: Widget) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stage.plays(recorded("answered"))
     page.goto(stage.page())
@@ -394,8 +371,7 @@ def test_answers_copy_as_markdown(page: Page, stage: Stage, widget: Widget) -> N
     assert widget.status.inner_text() == "Copied"
 
 
-def test_a_question_is_passed_on_as_a_link(page: Page, stage: Stage, widget: Widget) -> None:
-    """It leads to the page with the question in the input, and asks nothing by itself."""
+def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stage.plays(recorded("answered"))
     page.goto(stage.page())
@@ -407,8 +383,7 @@ def test_a_question_is_passed_on_as_a_link(page: Page, stage: Stage, widget: Wid
     assert len(stage.asked) == 1
 
 
-def test_asking_again_sends_the_same(page: Page, stage: Stage, widget: Widget) -> None:
-    """The same question, as a turn of its own."""
+def test_ask_again_sends_same_question_as_new_turn(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"), recorded("answered"))
     page.goto(stage.page())
     widget.open().ask(QUESTION).get_by_role("button", name="Ask again").click()
@@ -416,8 +391,8 @@ def test_asking_again_sends_the_same(page: Page, stage: Stage, widget: Widget) -
     assert [asked["question"] for asked in stage.asked] == [QUESTION, QUESTION]
 
 
-def test_a_turn_reads_from_top_to_bottom(page: Page, stage: Stage, widget: Widget) -> None:
-    """Question, trail, answer, sources, actions, and what it cost."""
+def test_turn_has_reading_order(page: Page, stage: Stage, widget: Widget) -> None:
+    """Question, trail, answer, sources, actions, cost."""
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)

@@ -1,4 +1,4 @@
-"""The widget before the real endpoint, which serves the site as well; only the model follows a script."""
+"""The widget with the real endpoint and a scripted model."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def running(serving: AppConfig) -> Iterator[str]:
     thread.join(10)
 
 
-def test_the_real_endpoint_is_understood(page: Page, stage: Stage, widget: Widget) -> None:
-    """A question, the sections that were opened, the cited answer, and a follow-up that remembers."""
+def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
+    """A question, opened sections, a cited answer, and a follow-up."""
     library = open_library(str(stage.folder))
     section = next(place for place in library.sections if place.section.title == "Server")
     opens = [ToolCall("1", "expand_sections", {"ids": [section.id]}), Stop("tools")]

@@ -1,4 +1,4 @@
-"""Whatever an endpoint, a host, a browser or haste does wrong: no error, no freeze, and no question is lost."""
+"""Faulty endpoints, hosts, browsers and timing: no errors, no freezes, no lost questions."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ ODD: Mapping[str, list[Any]] = {
 }
 
 
-def test_senseless_streams_give_the_question_back(page: Page, stage: Stage, widget: Widget) -> None:
-    """The turn ends, it is told that it went wrong, and what was asked stands in the input."""
+def test_invalid_stream_ends_turn_with_error_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page('endpoint="/" mode="endpoint"'))
     widget.open()
     for name, parts in SENSELESS.items():
@@ -85,8 +84,7 @@ def test_senseless_streams_give_the_question_back(page: Page, stage: Stage, widg
         widget.panel.get_by_role("button", name="Start over").click()
 
 
-def test_odd_streams_are_answers(page: Page, stage: Stage, widget: Widget) -> None:
-    """What can be understood is shown, with all that can be done with it."""
+def test_unusual_stream_is_shown(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page())
     widget.open()
     for name, parts in ODD.items():
@@ -110,16 +108,16 @@ def test_odd_streams_are_answers(page: Page, stage: Stage, widget: Widget) -> No
         ("5400", b"[]", "in 90 min."),
     ],
 )
-def test_waiting_has_an_end(page: Page, stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str) -> None:
-    """However long an endpoint wants to be left alone: a day at most, and never a number of nothing."""
+def test_retry_after_is_limited_and_always_a_number(
+    page: Page, stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str
+) -> None:
     stage.plays(Reply(body, status=429, headers={"retry-after": retry_after}))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
     turn.locator(f"text=Too many questions just now. You can ask again {said}").wait_for()
 
 
-def test_a_question_is_sent_nowhere_else(page: Page, stage: Stage, widget: Widget) -> None:
-    """An endpoint that sends the browser to another host is down; the other one hears nothing."""
+def test_redirect_to_other_host_is_not_followed(page: Page, stage: Stage, widget: Widget) -> None:
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url) if "evil" in request.url else None)
     stage.plays(Reply(status=307, headers={"location": "https://evil.example/v1/ask", "content-length": "0"}))
@@ -132,16 +130,14 @@ def test_a_question_is_sent_nowhere_else(page: Page, stage: Stage, widget: Widge
     assert widget.input.input_value() == "port taken"
 
 
-def test_an_endpoint_may_hold_the_line(page: Page, stage: Stage, widget: Widget) -> None:
-    """What comes after the end of a stream is not waited for."""
+def test_data_after_end_of_stream_is_ignored(page: Page, stage: Stage, widget: Widget) -> None:
     body = answer("Yes.") + b": more\n\n"
     stage.plays(Reply(body, hold=b": more"))
     page.goto(stage.page())
     assert "Yes." in widget.open().ask(QUESTION).inner_text()
 
 
-def test_long_answers_do_not_freeze_the_page(page: Page, stage: Stage, widget: Widget) -> None:
-    """Thousands of pieces that come at once, as out of a cache, are shown within seconds."""
+def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page())
     widget.open()
     for block in ("- item with **bold** and `code` [^2ebf9271]\n", "word ", "[^2ebf9271] ", "**a", "[a", "> "):
@@ -156,8 +152,7 @@ def test_long_answers_do_not_freeze_the_page(page: Page, stage: Stage, widget: W
         widget.panel.get_by_role("button", name="Start over").click()
 
 
-def test_numbers_are_those_of_the_sources(page: Page, stage: Stage, widget: Widget) -> None:
-    """A citation of nothing takes a number, and no source has it; in what is copied neither."""
+def test_citation_of_unknown_section_takes_number_without_source(page: Page, stage: Stage, widget: Widget) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stage.plays(answer("One [^deadbeef], two [^2ebf9271].", **{"2ebf9271": stage.url}))
     page.goto(stage.page())
@@ -169,8 +164,7 @@ def test_numbers_are_those_of_the_sources(page: Page, stage: Stage, widget: Widg
     assert "\n[2] 2ebf9271: " in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_marks_count_as_scripts_do(page: Page, stage: Stage, widget: Widget) -> None:
-    """Signs of two halves before a mark, as 🫖, do not shift it."""
+def test_mark_offsets_count_utf_16_code_units(page: Page, stage: Stage, widget: Widget) -> None:
     text = "🫖🫖🫖 listens on `8642` 🫖."
     at = {word: len(text[: text.index(word)].encode("utf-16-le")) // 2 for word in ("listens", "8642")}
     spans = [{"kind": "word", "start": start, "end": start + len(word)} for word, start in at.items()]
@@ -185,8 +179,7 @@ def test_marks_count_as_scripts_do(page: Page, stage: Stage, widget: Widget) -> 
 # What hosts and browsers do wrong
 
 
-def test_a_frame_without_rights_will_do(page: Page, stage: Stage, widget: Widget) -> None:
-    """In a sandbox that forbids storage and an origin, questions are answered and sections found."""
+def test_sandboxed_frame_without_storage_works(page: Page, stage: Stage, widget: Widget) -> None:
 
     def shared(route: Route) -> None:
         got = route.fetch()
@@ -210,8 +203,7 @@ def test_a_frame_without_rights_will_do(page: Page, stage: Stage, widget: Widget
 
 
 @pytest.mark.parametrize("kept", ["{}", "5", "[null]", '[{"question": "?", "parts": [null]}]', '[{"parts": 5}]', "x"])
-def test_what_was_kept_may_be_anything(page: Page, stage: Stage, widget: Widget, kept: str) -> None:
-    """Turns that cannot be read are as if they had not been kept."""
+def test_invalid_stored_turns_are_ignored(page: Page, stage: Stage, widget: Widget, kept: str) -> None:
     page.goto(stage.page())
     page.evaluate("([key, kept]) => sessionStorage.setItem(key, kept)", [f"roaming:{stage.url}", kept])
     page.reload()
@@ -221,16 +213,14 @@ def test_what_was_kept_may_be_anything(page: Page, stage: Stage, widget: Widget,
     assert "8642" in widget.ask(QUESTION).inner_text()
 
 
-def test_a_full_store_keeps_the_answer_on_the_page(page: Page, stage: Stage, widget: Widget) -> None:
-    """It is shown and finished as ever."""
+def test_full_storage_does_not_affect_answer(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     page.evaluate("for (let size = 2 ** 22; size; size >>= 1) try { sessionStorage[size] = 'x'.repeat(size) } catch {}")
     widget.open().ask(QUESTION).get_by_role("button", name="Copy link").wait_for()
 
 
-def test_without_its_modules_it_says_so(page: Page, stage: Stage, widget: Widget) -> None:
-    """An answer stands without what is loaded later; the finder tells that the connection was lost."""
+def test_missing_modules_are_reported(page: Page, stage: Stage, widget: Widget) -> None:
     for name in ("done", "find"):
         (stage.folder / "roaming" / f"roaming-{name}.js").unlink()
     stage.plays(recorded("answered"), Reply(b"{}", status=429))
@@ -245,8 +235,7 @@ def test_without_its_modules_it_says_so(page: Page, stage: Stage, widget: Widget
     widget.panel.locator("text=The connection was lost.").wait_for()
 
 
-def test_copying_may_be_forbidden(page: Page, stage: Stage, widget: Widget) -> None:
-    """Then nothing says that it was copied, and nothing breaks."""
+def test_forbidden_clipboard_shows_no_confirmation(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     page.goto(stage.page())
     copy = widget.open().ask(QUESTION).get_by_role("button", name="Copy link")
@@ -256,8 +245,7 @@ def test_copying_may_be_forbidden(page: Page, stage: Stage, widget: Widget) -> N
     assert copy.inner_text() == "Copy link"
 
 
-def test_pages_whose_paths_look_like_addresses(page: Page, stage: Stage, widget: Widget) -> None:
-    """They are read below the site: whatever a manifest names, no other host is asked."""
+def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / "roaming" / "manifest.json"
     told = json.loads(path.read_text("utf-8"))
     (trouble,) = (page for page in told["pages"] if page["path"] == "trouble/")
@@ -281,8 +269,7 @@ def test_pages_whose_paths_look_like_addresses(page: Page, stage: Stage, widget:
     assert [url for url in asked if not url.startswith((stage.url, "data:"))] == []
 
 
-def test_every_word_can_be_looked_for(page: Page, stage: Stage, widget: Widget) -> None:
-    """Words that mean something to scripts too; and languages."""
+def test_property_names_of_objects_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / "roaming" / "manifest.json"
     told = json.loads(path.read_text("utf-8"))
     told["pages"][0]["sections"][0]["keywords"] = ["constructor", "__proto__", "toString"]
@@ -299,8 +286,7 @@ def test_every_word_can_be_looked_for(page: Page, stage: Stage, widget: Widget) 
 # Haste
 
 
-def test_drafts_stay(page: Page, stage: Stage, widget: Widget) -> None:
-    """What is being typed while a waiting question is sent stays in the input; several may wait."""
+def test_draft_stays_while_queued_question_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
     stage.replies.append(Reply(recorded("follow_up")))
     page.goto(stage.page())
@@ -316,8 +302,7 @@ def test_drafts_stay(page: Page, stage: Stage, widget: Widget) -> None:
     assert widget.input.input_value() == "And its d"
 
 
-def test_stopping_and_asking_at_once(page: Page, stage: Stage, widget: Widget) -> None:
-    """The second question is sent, and the first is back in the input."""
+def test_question_right_after_stop_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
     stage.replies.append(Reply(recorded("follow_up")))
     page.goto(stage.page())
@@ -329,8 +314,7 @@ def test_stopping_and_asking_at_once(page: Page, stage: Stage, widget: Widget) -
     assert widget.input.input_value() == QUESTION
 
 
-def test_starting_over_forgets_what_was_asked(page: Page, stage: Stage, widget: Widget) -> None:
-    """While an answer is written too: neither it nor its question comes back, and the next one is sent."""
+def test_reset_during_answer_discards_it(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
     page.goto(stage.page())
     widget.open()
@@ -343,8 +327,7 @@ def test_starting_over_forgets_what_was_asked(page: Page, stage: Stage, widget: 
     assert widget.alert.inner_text() == ""
 
 
-def test_a_turn_left_behind_is_kept(page: Page, stage: Stage, widget: Widget) -> None:
-    """Who follows a source while the answer is written finds the question again on the next page."""
+def test_unfinished_turn_is_restored_on_next_page(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER), recorded("answered"))
     page.goto(stage.page())
     stage.page(name="other.html")
@@ -365,8 +348,7 @@ def test_a_turn_left_behind_is_kept(page: Page, stage: Stage, widget: Widget) ->
     assert widget.turns.count() == 2
 
 
-def test_a_draft_outlives_an_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where it is down, the finder gets the question, and keeps what was being typed."""
+def test_draft_survives_fallback_to_search(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(b"{ }", status=503, hold=b" "))
     page.goto(stage.page())
     widget.open()
@@ -379,8 +361,7 @@ def test_a_draft_outlives_an_endpoint(page: Page, stage: Stage, widget: Widget) 
     assert widget.input.input_value() == "port\nwhistle"
 
 
-def test_scripts_need_not_wait(page: Page, stage: Stage, widget: Widget) -> None:
-    """What is called before the words of a language have come is done when they have."""
+def test_api_calls_before_initialization_are_executed_later(page: Page, stage: Stage, widget: Widget) -> None:
     for path, data in iter_widget_files("de"):
         (stage.folder / path).write_bytes(data)
     url = stage.page()
@@ -395,8 +376,7 @@ def test_scripts_need_not_wait(page: Page, stage: Stage, widget: Widget) -> None
     )
 
 
-def test_it_may_be_moved(page: Page, stage: Stage, widget: Widget) -> None:
-    """Taken off the page and put back it is as it was, on small screens modal again, and listens once."""
+def test_element_can_be_removed_and_inserted_again(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     stage.plays(recorded("answered"))
     page.goto(stage.page())
@@ -408,8 +388,7 @@ def test_it_may_be_moved(page: Page, stage: Stage, widget: Widget) -> None:
     assert not widget.panel.is_visible()
 
 
-def test_two_of_them_do_not_fight(page: Page, stage: Stage, widget: Widget) -> None:
-    """The shortcut is heard by one; each closes what it opened."""
+def test_two_elements_do_not_interfere(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(body="<roaming-ask></roaming-ask>"))
     for opened in (1, 0, 1):
         page.keyboard.press("Control+i")

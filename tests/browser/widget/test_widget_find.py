@@ -1,4 +1,4 @@
-"""Without an endpoint a reader finds sections all the same, in the browser and from the published files."""
+"""Search of sections in the browser without an endpoint."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 """Languages whose words the browser reads as `words.py` does: of the others it knows no stems."""
 
 
-def test_words_are_those_of_search(page: Page, stage: Stage) -> None:
-    """The shared vectors hold: terms of texts, words of questions."""
+def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
     told = page.evaluate(
         """async (vectors) => {
@@ -47,8 +46,7 @@ def test_words_are_those_of_search(page: Page, stage: Stage) -> None:
     assert checked > 4
 
 
-def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
-    """Every English word of the tests' texts is stemmed as the index does it."""
+def test_stemmer_matches_python_index(page: Page, stage: Stage) -> None:
     from mkdocs_roaming.text.tokenizer import extract_terms, split_words
 
     texts = "\n".join(path.read_text("utf-8") for path in sorted((TESTS / "golden").rglob("*.md")))
@@ -67,8 +65,7 @@ def test_stems_are_snowballs(page: Page, stage: Stage) -> None:
     assert [(w, f) for w, f in zip(all_words, found, strict=True) if f != extract_terms(w, "en")] == []
 
 
-def test_sections_are_found_by_other_forms(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
-    """In all languages of the shared vectors, a section is found by what finds it there."""
+def test_inflections_find_sections_in_all_languages(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
     page.goto(stage.page(""))
     wrong = page.evaluate(
         """async (vectors) => {
@@ -87,8 +84,7 @@ def test_sections_are_found_by_other_forms(page: Page, stage: Stage, make_site: 
     assert wrong == []
 
 
-def test_typing_lists_and_opens_sections(page: Page, stage: Stage, widget: Widget) -> None:
-    """Results come while the reader types, the best first; one opens in place, with its subsections and a link."""
+def test_results_appear_while_typing_and_open_in_place(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(""))
     widget.open()
     widget.input.press_sequentially("whistl")
@@ -108,8 +104,7 @@ def tolerated() -> str:
     return r"/trouble/|404"
 
 
-def test_what_is_found_is_counted_aloud(page: Page, stage: Stage, widget: Widget) -> None:
-    """When typing has paused, and once."""
+def test_number_of_results_is_announced_after_typing_pause(page: Page, stage: Stage, widget: Widget) -> None:
     page.clock.install()
     page.goto(stage.page(""))
     widget.open()
@@ -124,8 +119,7 @@ def test_what_is_found_is_counted_aloud(page: Page, stage: Stage, widget: Widget
     assert widget.status.inner_text() == "Nothing found. Try other words."
 
 
-def test_a_prompt_for_ones_own_ai(page: Page, stage: Stage, widget: Widget) -> None:
-    """It holds the question, llms.txt, and the sections that fit, by their addresses."""
+def test_prompt_has_question_llms_txt_and_sections(page: Page, stage: Stage, widget: Widget) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(stage.page(""))
     widget.open()
@@ -138,8 +132,7 @@ def test_a_prompt_for_ones_own_ai(page: Page, stage: Stage, widget: Widget) -> N
     assert "- Troubleshooting › The port is taken: https://docs.example/p/trouble/index.md" in prompt
 
 
-def test_a_section_opens_from_its_own_file(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where sections have files, one is loaded instead of its page; only the section is shown of it."""
+def test_section_is_loaded_from_section_file(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(""))
     (stage.folder / "trouble" / "index.md").unlink()
     widget.open()
@@ -154,8 +147,8 @@ def test_a_section_opens_from_its_own_file(page: Page, stage: Stage, widget: Wid
     assert "Troubleshooting" not in shown.inner_text()
 
 
-def test_without_files_a_section_is_a_slice(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where sections have none, as on large sites, their page is sliced; and nobody asks for a second file."""
+def test_section_is_sliced_from_page_without_section_files(page: Page, stage: Stage, widget: Widget) -> None:
+    """Section files are requested only once."""
     shutil.rmtree(stage.folder / "roaming" / "sections")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.removeprefix(stage.url)))
@@ -169,8 +162,7 @@ def test_without_files_a_section_is_a_slice(page: Page, stage: Stage, widget: Wi
     assert [path.split("/")[0] for path in asked if path.endswith(".md")] == ["roaming", "trouble", "trouble"]
 
 
-def test_a_changed_page_is_never_shown_wrong(page: Page, stage: Stage, widget: Widget) -> None:
-    """Where neither the section's file nor the page's Markdown is what the manifest tells of, nothing is shown."""
+def test_text_with_wrong_digest_is_not_shown(page: Page, stage: Stage, widget: Widget) -> None:
     for file in (*stage.folder.glob("roaming/sections/*.md"), stage.folder / "trouble" / "index.md"):
         file.write_text(file.read_text("utf-8").replace("Kettle", "Teapot"), "utf-8")
     page.goto(stage.page(""))
@@ -180,10 +172,9 @@ def test_a_changed_page_is_never_shown_wrong(page: Page, stage: Stage, widget: W
     widget.hits.first.locator("text=This cannot be read at the moment.").wait_for()
 
 
-def test_too_many_sections_ask_for_an_endpoint(
+def test_site_with_too_many_sections_is_not_indexed(
     page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any]
 ) -> None:
-    """Above 10,000 nothing is indexed, and the reader is told."""
     text = "# A\n\n" + "".join(f"## S{at}\n\n" for at in range(2_001))
     made = make_site([(f"p{at}/", text) for at in range(5)])
     (stage.folder / "roaming" / "manifest.json").write_text(dump_manifest(made.manifest), "utf-8")
@@ -193,8 +184,7 @@ def test_too_many_sections_ask_for_an_endpoint(
     widget.panel.locator("text=This site has 10010 sections: too many to search without an endpoint.").wait_for()
 
 
-def test_a_manifest_that_cannot_be_read_is_said(page: Page, stage: Stage, widget: Widget) -> None:
-    """Broken, missing, or of a later version."""
+def test_unreadable_manifest_is_reported(page: Page, stage: Stage, widget: Widget) -> None:
     (stage.folder / "roaming" / "manifest.json").write_text('{"version": 2}')
     page.goto(stage.page(""))
     widget.open()
@@ -202,8 +192,7 @@ def test_a_manifest_that_cannot_be_read_is_said(page: Page, stage: Stage, widget
     widget.panel.locator("text=This cannot be read at the moment.").wait_for()
 
 
-def test_stop_words_are_those_of_search() -> None:
-    """The words of each language that say little are the same in the browser."""
+def test_stop_words_match_python_package() -> None:
     folder = Path(__file__).parents[3] / "mkdocs_roaming" / "widget"
     for code in ("de", "es", "fr", "zh"):
         translations = json.loads((folder / f"ask.{code}.json").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""An answer is somebody else's text: whatever stands in it, the reader sees text and nothing else happens."""
+"""Hostile answers are shown as text."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
     )
 
 
-def test_a_hostile_answer_is_text(page: Page, stage: Stage, widget: Widget) -> None:
-    """No element, request or dialog comes of it, links lead to this site alone, and no text is turned round."""
+def test_hostile_answer_is_shown_as_text(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer(HOSTILE + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
@@ -69,8 +68,7 @@ def test_a_hostile_answer_is_text(page: Page, stage: Stage, widget: Widget) -> N
     assert dialogs == []
 
 
-def test_links_may_be_allowed(page: Page, stage: Stage, widget: Widget) -> None:
-    """By the beginnings of their addresses, whole hosts at least."""
+def test_allow_links_accepts_url_prefixes(page: Page, stage: Stage, widget: Widget) -> None:
     text = "[a](https://evil.example/docs/x) [b](https://evil.example/docsx) [c](https://ok.example.evil.example/)"
     stage.plays(answer(text + " [d](https://ok.example/) [^2ebf9271]", **{"2ebf9271": stage.url}))
     page.goto(stage.page('endpoint="/" allow-links="https://ok.example https://evil.example/docs"'))
@@ -82,8 +80,7 @@ def test_links_may_be_allowed(page: Page, stage: Stage, widget: Widget) -> None:
 @pytest.mark.parametrize(
     "name", ["answered", *(pytest.param(name, marks=pytest.mark.slow) for name in ("not_found", "error"))]
 )
-def test_the_strictest_policy_is_kept(page: Page, stage: Stage, widget: Widget, name: str) -> None:
-    """Without inline styles or scripts, and with trusted types, nothing is violated, in the finder neither."""
+def test_strict_content_security_policy_is_not_violated(page: Page, stage: Stage, widget: Widget, name: str) -> None:
     stage.csp = STRICT
     stage.plays(recorded(name))
     page.goto(stage.page())
@@ -115,16 +112,14 @@ def tolerated() -> str:
 CASES = json.loads((TESTS / "golden" / "widget" / "markdown.json").read_text("utf-8"))
 
 
-def test_markdown_is_shown(page: Page, stage: Stage) -> None:
-    """What models write looks as they mean it, however it arrives."""
+def test_markdown_is_rendered_as_expected_for_any_chunks(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     for case in CASES:
         for pieces in (1, len(case["markdown"])):
             assert rendered(page, case["markdown"], pieces) == case["html"], case["markdown"]
 
 
-def test_what_grows_is_not_mistaken(page: Page, stage: Stage) -> None:
-    """However a line's first signs arrive, blocks are the same: a star may become two, a number an item."""
+def test_blocks_are_independent_of_chunk_boundaries(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     for text in (
         "One\n**two** three",
@@ -138,8 +133,7 @@ def test_what_grows_is_not_mistaken(page: Page, stage: Stage) -> None:
     assert rendered(page, "One\n\n42", 8) == '<p dir="auto">One</p><p dir="auto">42</p>'
 
 
-def test_code_and_tables(page: Page, stage: Stage) -> None:
-    """A fence that is never closed stays code; whatever stands in cells is text; wide things scroll by keyboard."""
+def test_unclosed_code_tables_and_wide_content_are_rendered(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     html = rendered(page, "```py\nx = '<b>'\n\n# no heading")
     assert html.startswith('<pre part="code" dir="ltr" tabindex="0" role="group" aria-label="Code">')
@@ -149,8 +143,7 @@ def test_code_and_tables(page: Page, stage: Stage) -> None:
     assert '<tr><td><code dir="ltr">1</code></td><td>2</td></tr><tr><td>3</td><td></td></tr>' in html
 
 
-def test_what_never_ends_is_cut(page: Page, stage: Stage) -> None:
-    """Huge tables, deep quotes, endless emphasis: all is shown up to a limit, and within a second."""
+def test_huge_markdown_is_truncated_within_time_limit(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     table = "| a | b |\n| - | - |\n" + "| 1 | 2 |\n" * 5_000
     html = rendered(page, table)
@@ -170,8 +163,7 @@ def test_what_never_ends_is_cut(page: Page, stage: Stage) -> None:
     assert page.evaluate("performance.now() - begun") < 5_000
 
 
-def test_what_is_finished_stays(page: Page, stage: Stage) -> None:
-    """A selection in a paragraph survives what comes after it."""
+def test_selection_in_finished_block_survives(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     kept = page.evaluate(
         """async () => {

@@ -1,4 +1,4 @@
-"""The widget on sites of other generators, languages and versions, and for readers who set colours and motion."""
+"""The widget on sites of other generators, languages and versions, and with user preferences."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def indexed(stage: Stage, shape: str) -> Stage:
     return stage
 
 
-def test_on_a_sphinx_site(page: Page, empty: Stage, widget: Widget) -> None:
-    """No key that is typed leads to Sphinx's search or next page, and a source leads to its page; turns are kept."""
+def test_sphinx_shortcuts_and_navigation(page: Page, empty: Stage, widget: Widget) -> None:
     stage = indexed(empty, "sphinx")
     stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}gauges.html#more"}))
     page.goto(stage.url)
@@ -89,8 +88,7 @@ def test_on_a_sphinx_site(page: Page, empty: Stage, widget: Widget) -> None:
     assert widget.panel.locator("summary").inner_text() == "Opened 1 of 11 sections · 1 cited"
 
 
-def test_on_a_zensical_site(page: Page, empty: Stage, widget: Widget) -> None:
-    """A source is followed without loading anew; the panel stays, and belongs to the page that is shown."""
+def test_zensical_instant_navigation_keeps_panel(page: Page, empty: Stage, widget: Widget) -> None:
     stage = indexed(empty, "zensical")
     stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}gauges.html#more"}), recorded("answered"))
     page.goto(stage.url)
@@ -103,8 +101,7 @@ def test_on_a_zensical_site(page: Page, empty: Stage, widget: Widget) -> None:
     assert stage.asked[-1]["page"] == "gauges.html"
 
 
-def test_each_version_has_its_own(page: Page, empty: Stage, widget: Widget) -> None:
-    """Of versions side by side, as mike publishes them, each finds its own sections and keeps its own turns."""
+def test_versions_have_separate_sections_and_turns(page: Page, empty: Stage, widget: Widget) -> None:
     for version, text in (("1.0", "It floats."), ("2.0", "It sinks.")):
         stage = Stage(empty.folder / version)
         stage.url = f"{empty.url}{version}/"
@@ -125,8 +122,7 @@ def test_each_version_has_its_own(page: Page, empty: Stage, widget: Widget) -> N
         widget.hits.locator(f"text={text}").last.wait_for()
 
 
-def test_each_language_has_its_own(page: Page, empty: Stage, widget: Widget) -> None:
-    """With mkdocs-static-i18n the widget speaks the page's language, finds in it, and tells the endpoint."""
+def test_languages_have_own_strings_sections_and_lang_parameter(page: Page, empty: Stage, widget: Widget) -> None:
     sources = {
         "index.md": "# Ebb\n\n## Does it float?\n\nIt does.\n",
         "index.de.md": "# Ebbe\n\n## Schwimmt es?\n\nEs schwimmt obenauf.\n",
@@ -150,10 +146,9 @@ def test_each_language_has_its_own(page: Page, empty: Stage, widget: Widget) -> 
         assert found in widget.hits.first.inner_text()
 
 
-def test_sections_light_up_in_the_sidebar(page: Page, empty: Stage, widget: Widget) -> None:
-    """The example of the docs works as it stands: what was opened and cited is marked in Material's navigation."""
+def test_documented_script_highlights_opened_sections(page: Page, empty: Stage, widget: Widget) -> None:
     told = (Path(__file__).parents[3] / "docs/guides/widget.md").read_text("utf-8")
-    example = told[told.index("### Sections that light up") :]
+    example = told[told.index("### Highlight opened sections") :]
     docs = empty.folder.parent / "docs"
     docs.mkdir()
     for language, name in (("javascript", "light.js"), ("css", "light.css")):
@@ -176,8 +171,7 @@ def test_sections_light_up_in_the_sidebar(page: Page, empty: Stage, widget: Widg
 # Readers who set their own looks
 
 
-def test_forced_colors_keep_every_edge(page: Page, stage: Stage, widget: Widget) -> None:
-    """With colours that the system forces, buttons, panel and focus are still drawn."""
+def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: Widget) -> None:
     page.emulate_media(forced_colors="active")
     stage.plays(recorded("answered"))
     page.goto(stage.page())
@@ -194,8 +188,7 @@ def test_forced_colors_keep_every_edge(page: Page, stage: Stage, widget: Widget)
     assert widget.input.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
 
 
-def test_nothing_moves_for_those_who_said_so(page: Page, stage: Stage, widget: Widget) -> None:
-    """The dot beats while an answer is made, unless the reader wants less motion."""
+def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Widget) -> None:
     moving = "document.querySelector('roaming-ask').shadowRoot.getAnimations().length"
     for motion, count in (("reduce", 0), ("no-preference", 1)):
         page.emulate_media(reduced_motion=motion)
@@ -211,8 +204,7 @@ def test_nothing_moves_for_those_who_said_so(page: Page, stage: Stage, widget: W
         assert page.evaluate(moving) == 0
 
 
-def test_without_scripts_nothing_is_seen(browser: Browser, stage: Stage) -> None:
-    """The page is as it was: the widget takes no room and says nothing."""
+def test_page_without_javascript_is_unchanged(browser: Browser, stage: Stage) -> None:
     stage.page()
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -35,10 +35,9 @@ LOOKS = [
 
 
 @pytest.mark.parametrize(("site", "width"), LOOKS)
-def test_every_state_can_be_seen_and_used(
+def test_all_states_are_visible_and_accessible(
     page: Page, stage: Stage, widget: Widget, axe: str, tmp_path: Path, site: str, width: int
 ) -> None:
-    """Nothing is cut off, sticks out or is too small to be hit, and axe-core finds nothing."""
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if "dark" in site else "light")
     with ExitStack() as open_:

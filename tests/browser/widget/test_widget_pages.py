@@ -1,4 +1,4 @@
-"""The widget among the themes: built by the plugin, used by keyboard, and in nobody's way."""
+"""The widget in themes: shortcuts, focus, navigation, layout."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def tolerated() -> str:
     return r"asked for https://|fonts\.g|cdnjs|ERR_FAILED"
 
 
-def test_typing_stays_in_the_panel(page: Page, material: Stage, widget: Widget) -> None:
-    """No key that is typed there opens Material's search, changes the page, or leaves the panel."""
+def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, widget: Widget) -> None:
     page.goto(material.url)
     widget.open()
     printable = "".join(map(chr, range(33, 127)))
@@ -64,8 +63,7 @@ def test_typing_stays_in_the_panel(page: Page, material: Stage, widget: Widget) 
     assert page.evaluate("document.activeElement.localName") == "roaming-ask"
 
 
-def test_the_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
-    """Ctrl+I opens from anywhere and puts the focus back; the panel can be walked by Tab."""
+def test_shortcut_opens_panel_and_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
     page.goto(material.url)
     page.locator("article a").last.focus()
     page.keyboard.press("Control+i")
@@ -94,10 +92,9 @@ def test_the_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
         ("э", "Quote", "e", False),
     ],
 )
-def test_the_shortcut_is_found_on_every_keyboard(
+def test_shortcut_works_with_non_latin_layouts(
     page: Page, stage: Stage, widget: Widget, key: str, code: str, shortcut: str | None, opens: bool
 ) -> None:
-    """By its letter; where the keyboard types other letters than Latin ones, by the key that would give it."""
     page.goto(stage.page())
     page.locator("roaming-ask .opener").wait_for()
     heard = page.evaluate(
@@ -113,8 +110,7 @@ def test_the_shortcut_is_found_on_every_keyboard(
         widget.panel.wait_for()
 
 
-def test_composing_sends_nothing(page: Page, material: Stage, widget: Widget) -> None:
-    """Enter that ends a word of an input method is not Enter; with Shift it breaks the line."""
+def test_enter_during_composition_does_not_send(page: Page, material: Stage, widget: Widget) -> None:
     page.goto(material.url)
     widget.open()
     widget.input.fill("どこ")
@@ -127,8 +123,7 @@ def test_composing_sends_nothing(page: Page, material: Stage, widget: Widget) ->
     assert widget.turns.count() == 0
 
 
-def test_instant_navigation_keeps_the_turns(page: Page, material: Stage, widget: Widget) -> None:
-    """A source opens its page without loading anew; panel and turns stay, the rest is the new page's."""
+def test_instant_navigation_keeps_panel_and_turns(page: Page, material: Stage, widget: Widget) -> None:
     url = f"{material.url}guide/gauges/#read-a-gauge"
     material.plays(answer("Look at it [^2ebf9271].", **{"2ebf9271": url}), recorded("answered"))
     page.goto(material.url)
@@ -148,15 +143,13 @@ def test_instant_navigation_keeps_the_turns(page: Page, material: Stage, widget:
     assert widget.panel.locator(".suggest button").all_inner_texts() == ["Read a gauge"]
 
 
-def test_the_sites_search_finds_nothing_of_it(page: Page, material: Stage) -> None:
-    """What the widget says and suggests is in no index."""
+def test_search_index_does_not_contain_widget(page: Page, material: Stage) -> None:
     index = (material.folder / "search" / "search_index.json").read_text("utf-8")
     assert "roaming-ask" not in index
     assert "Ask these docs" not in index
 
 
-def test_a_small_screen_is_filled(page: Page, material: Stage, widget: Widget) -> None:
-    """Up to 48em the panel is modal and covers the page, nothing is cut at 320 pixels, and a source closes it."""
+def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 320, "height": 568})
     url = f"{material.url}guide/gauges/"
     material.plays(
@@ -176,8 +169,7 @@ def test_a_small_screen_is_filled(page: Page, material: Stage, widget: Widget) -
     page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')")
 
 
-def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) -> None:
-    """The widget says its words in the page's language, and what `strings` says as told there."""
+def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widget: Widget) -> None:
     from mkdocs_roaming.publish.widget import iter_widget_files
 
     for path, data in iter_widget_files("de-AT"):
@@ -196,8 +188,7 @@ def test_other_languages_are_spoken(page: Page, stage: Stage, widget: Widget) ->
     assert stage.asked[0]["lang"] == "de"
 
 
-def test_one_line_is_enough(page: Page, stage: Stage, widget: Widget) -> None:
-    """A page that names the script and nothing else gets the finder."""
+def test_script_alone_adds_finder(page: Page, stage: Stage, widget: Widget) -> None:
     html = '<!doctype html><title>Bare</title><link rel=icon href="data:,"><h1>Bare</h1>'
     html += '<script type=module src="roaming/roaming-ask.js"></script>'
     (stage.folder / "bare.html").write_text(html, "utf-8")
@@ -209,10 +200,9 @@ def test_one_line_is_enough(page: Page, stage: Stage, widget: Widget) -> None:
 
 
 @pytest.mark.parametrize(("direction", "wider", "narrower"), [("ltr", "Left", "Right"), ("rtl", "Right", "Left")])
-def test_the_panel_is_sized_by_keyboard(
+def test_panel_width_can_be_changed_by_keyboard(
     page: Page, stage: Stage, widget: Widget, direction: str, wider: str, narrower: str
 ) -> None:
-    """Its edge is a separator: arrows move it as they point, and how wide the panel is is told."""
     page.goto(stage.page())
     page.evaluate("direction => document.documentElement.dir = direction", direction)
     widget.open()
@@ -224,8 +214,7 @@ def test_the_panel_is_sized_by_keyboard(
         assert edge.get_attribute("aria-valuenow") == told
 
 
-def test_it_stands_at_the_end_of_the_line(page: Page, stage: Stage, widget: Widget) -> None:
-    """In a page that is written from right to left it stands on the left."""
+def test_panel_is_on_the_left_in_right_to_left_pages(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page())
     page.evaluate("document.documentElement.dir = 'rtl'")
     assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100
