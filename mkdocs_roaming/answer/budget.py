@@ -38,6 +38,7 @@ class Prices:
     currency: str = "USD"
 
     def __post_init__(self) -> None:
+        """Check the prices."""
         for price in (self.input, self.cache_read, self.cache_write, self.output):
             if not (isfinite(price) and price >= 0):
                 raise UsageError(f"a price for a million tokens must be 0 or more, not {price}")
@@ -76,6 +77,7 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        """Check the limits."""
         if min(self.rounds, self.open_chars, self.output_tokens) < 1 or not 0 < self.seconds <= _MAX_SECONDS:
             raise UsageError("a budget needs at least 1 round, 1 character, 1 token, and up to 86400 seconds")
         if self.cost is not None and not self.cost > 0:
@@ -143,6 +145,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
     """The answer stops here: a budget is spent, the model refuses, or something failed."""
 
     def __init__(self, state: Literal["budget", "refused", "error"], *, spent: str = "", error: str = "") -> None:
+        """Stop with a state, the limit that is spent, and the error."""
         self.state, self.spent, self.error = state, spent, error
 
     @classmethod

@@ -226,6 +226,7 @@ class AnswerText:
     """
 
     def __init__(self, conversation: Conversation) -> None:
+        """Start an answer in a conversation, which knows the sections that may be cited."""
         self.dropped = self.withheld = 0
         self._conversation = conversation
         self._gate = CitationGate(conversation.resolve_citation)

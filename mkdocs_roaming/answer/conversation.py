@@ -264,6 +264,7 @@ class ModelReply:
     """
 
     def __init__(self, model: Model, request: Request, deadline: Deadline) -> None:
+        """Prepare a request; `stream` sends it."""
         self.calls: list[ToolCall] = []
         self.stop = Stop()
         self._model, self._request, self._deadline = model, request, deadline

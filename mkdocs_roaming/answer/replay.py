@@ -125,6 +125,7 @@ class RecordingModel:
     """
 
     def __init__(self, model: Model) -> None:
+        """Wrap a model."""
         self.name = model.name
         self.replies: list[OpenRecord] = []
         self.outline_digest = ""

@@ -1,1 +1,1 @@
-"""Package."""
+"""Language models, and the model that quotes the documentation without one."""

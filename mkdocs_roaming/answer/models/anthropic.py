@@ -393,6 +393,7 @@ class ReplyReader:
     """
 
     def __init__(self) -> None:
+        """Start before the first event."""
         self.blocks: list[dict[str, Any]] = []
         self.reason: StopReason | None = None
         self.started = False

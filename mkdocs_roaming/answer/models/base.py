@@ -159,6 +159,7 @@ class Usage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     output: int = 0
 
     def __add__(self, other: Usage) -> Usage:
+        """Return the sum of two usages."""
         return Usage(
             self.input + other.input,
             self.cache_read + other.cache_read,
@@ -299,6 +300,7 @@ class CallIds:
     """Tool call ids of one request: unique and in plain characters, and the same for the same turns."""
 
     def __init__(self) -> None:
+        """Start without ids."""
         self._assigned: dict[str, str] = {}
         self._used: set[str] = set()
 

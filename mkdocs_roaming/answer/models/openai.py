@@ -346,6 +346,7 @@ class EventStreamParser:
     """Parses server-sent events as far as model servers use them: each line that begins with `data:` is an event."""
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        """Start before the first byte."""
         self._max_line_bytes = max_line_bytes
         self._rest = b""
 
@@ -402,6 +403,7 @@ class ReplyReader:
     """
 
     def __init__(self) -> None:
+        """Start before the first chunk."""
         self.reason: StopReason | None = None
         self.too_long = False
         self._calls: list[_PartialCall] = []

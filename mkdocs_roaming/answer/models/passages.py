@@ -85,6 +85,7 @@ class Quote:
     gaps: tuple[str, ...]
 
     def __str__(self) -> str:
+        """Return the quote as Markdown."""
         parts = [part.strip("\r\n") for part in self.slices]
         return "".join(gap + part for gap, part in zip(("", *self.gaps), parts, strict=True))
 
@@ -340,6 +341,7 @@ class TextTerms:
     """The terms of a text."""
 
     def __init__(self, text: str, language: str) -> None:
+        """Extract the terms."""
         self._terms = extract_terms(text, language)
         self.distinct = frozenset(self._terms)
 

@@ -32,6 +32,7 @@ class ScriptedModel:
     """Replays replies in order, and records the requests."""
 
     def __init__(self, replies: Iterable[Sequence[Part]], *, name: str = "scripted") -> None:
+        """Create a model with its replies."""
         self.name = name
         self.requests: list[Request] = []
         self._replies = [tuple(reply) for reply in replies]

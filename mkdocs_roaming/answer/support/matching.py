@@ -159,6 +159,7 @@ class StatementIndex:
     """All statements of the opened sections."""
 
     def __init__(self, texts: Sequence[str], language: str) -> None:
+        """Read the statements of all sections."""
         self.language = language
         self._texts = texts
         self._raw = "\n\n".join(texts)
