@@ -1,4 +1,4 @@
-"""A small library to answer from, and a way to have an answer's events as a list."""
+"""A small library, and a fixture that returns the events of an answer as a list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Ask = Callable[..., list[Event]]
 
 @pytest.fixture(scope="session")
 def library() -> Library:
-    """The docs of Kettle: five pages, eleven sections."""
+    """Return the documentation of Kettle: five pages, eleven sections."""
     return library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
 
 
@@ -40,13 +40,13 @@ def navigator(library: Library, search: Search) -> Navigator:
 
 @pytest.fixture(scope="session")
 def ids(library: Library) -> dict[str, str]:
-    """The ids of all sections by their titles."""
+    """Return the ids of all sections by title."""
     return {place.section.title: place.id for place in library.sections}
 
 
 @pytest.fixture
 def ask(library: Library, search: Search) -> Ask:
-    """Ask a question and give all that happened; the site is roamed though it is small."""
+    """Return a function that answers a question without reading the small site whole."""
 
     def ask(model: Model, question: str = "Which port is the default?", **given: Any) -> list[Event]:
         given.setdefault("whole_site_tokens", 0)

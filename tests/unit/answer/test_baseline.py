@@ -1,4 +1,4 @@
-"""The same question without the docs: labelled, uncited, and never answered offline."""
+"""Answers without the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer costs: prices are configured, sums are told, and a budget of money is kept."""
+"""Prices, and budgets with a maximum cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offline model: what it finds, what it quotes, and when it says that the docs do not answer."""
+"""The extractive model: search, quotes, and questions that the documentation does not answer."""
 
 from __future__ import annotations
 

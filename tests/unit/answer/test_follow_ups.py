@@ -1,4 +1,4 @@
-"""Follow-ups: what earlier answers opened stays open, what they cited longest; pages are fetched at once."""
+"""Follow-up questions, and parallel requests for pages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_follow_up_closes_cited_sections_last(ask: Ask, ids: dict[str, str]) -> 
 
 
 def test_follow_up_reopens_eight_sections_cited_first(ask: Ask, library: Library) -> None:
-    all_ids = [place.id for place in library.sections]
+    all_ids = [section.id for section in library.sections]
     first = all_ids[0]
     events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", f"B [^{first}].")])
     (call,) = [event for event in events if isinstance(event, ToolCalled)]
@@ -85,13 +85,13 @@ def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]
     ask(model, opened=[server, boiling], budget=Budget(open_chars=500))
     results = model.requests[0].turns[-1]
     assert isinstance(results, ToolTurn)
-    (told,) = results.results
-    assert isinstance(told.result, ExpandResult)
-    assert sorted(bool(expansion.text) for expansion in told.result.sections) == [False, True]
+    (result,) = results.results
+    assert isinstance(result.result, ExpandResult)
+    assert sorted(bool(expansion.text) for expansion in result.result.sections) == [False, True]
 
 
 class Slow(MemoryReader):
-    """A site far away: no page arrives before as many as `together` are asked for."""
+    """A remote site: no page arrives before `together` pages were requested."""
 
     is_remote = True
 
@@ -102,12 +102,12 @@ class Slow(MemoryReader):
 
     def file(self, path: str, cache_key: str = "") -> bytes:
         self.asked += 1
-        self._gate.wait(timeout=5)
+        self._gate.wait(timeout=60)
         return self._library.file(path)
 
 
 def test_sections_of_one_reply_are_fetched_in_parallel(ask: Ask, library: Library) -> None:
-    pages = list({place.page.path: place for place in library.sections}.values())[:3]
+    pages = list({section.page.path: section for section in library.sections}.values())[:3]
     reader = Slow(library, together=3)
 
     class Unhinted(Navigator):
@@ -120,5 +120,5 @@ def test_sections_of_one_reply_are_fetched_in_parallel(ask: Ask, library: Librar
         ToolCall("two", "expand_sections", {"ids": [pages[0].id, pages[1].id]}),
     ]
     events = ask(ScriptedModel([calls, [Text(f"Yes [^{pages[0].id}].")]]), navigator=navigator)
-    assert opened(events) == [pages[at].section.title for at in (2, 0, 1)]
+    assert opened(events) == [pages[index].section.title for index in (2, 0, 1)]
     assert reader.asked == 3

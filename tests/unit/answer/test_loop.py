@@ -1,4 +1,4 @@
-"""The roaming loop: how an answer comes about, how it ends, and what models are told."""
+"""The roaming loop: states, limits, tools, requests and cancellation."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def opens(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall
     return ToolCall(call, name, {"ids": list(ids)})
 
 
-# How an answer ends
+# States
 
 
 def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
@@ -153,7 +153,7 @@ def test_refusal_ends_as_refused(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (ValueError("bad\nthing"), "failing failed: ValueError: bad thing"),
         (UsageError("no key; set KETTLE_KEY"), "no key; set KETTLE_KEY"),
@@ -163,9 +163,9 @@ def test_refusal_ends_as_refused(ask: Ask) -> None:
     ],
 )
 @pytest.mark.parametrize("late", [False, True])
-def test_model_exception_ends_as_error_in_one_line(ask: Ask, error: Exception, said: str, late: bool) -> None:
+def test_model_exception_ends_as_error_in_one_line(ask: Ask, error: Exception, message: str, late: bool) -> None:
     events = ask(Failing(error, late=late))
-    assert (last(events).state, last(events).error) == ("error", said)
+    assert (last(events).state, last(events).error) == ("error", message)
     assert not of(TextReleased, events)
 
 
@@ -267,17 +267,17 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
                 raise LibraryError("https://kettle.example/: is gone")
             return super().text(place)
 
-    gone = Vanishing(library.manifest, library._reader)
+    vanishing = Vanishing(library.manifest, library._reader)
 
     class Leaving(ScriptedModel):
         async def reply(self, request: Request) -> AsyncIterator[Part]:
             async for part in super().reply(request):
                 yield part
             if len(self.requests) == 2:
-                gone.left = 0
+                vanishing.left = 0
 
     model = Leaving([[opens(server)], [Text(f"8642 [^{server}].")]])
-    result = summarize(ask(model, navigator=Navigator(gone)))
+    result = summarize(ask(model, navigator=Navigator(vanishing)))
     assert (result.state, result.support_skipped) == ("answered", "https://kettle.example/: is gone")
 
 
@@ -315,17 +315,17 @@ def test_endless_text_is_cut_off(ask: Ask) -> None:
 
     class Talker:
         name = "talker"
-        said = 0
+        texts = 0
 
         async def reply(self, request: Request) -> AsyncIterator[Part]:
             while True:
-                self.said += 1
+                self.texts += 1
                 yield Text("and on ")
 
     model = Talker()
     finished = last(ask(model, budget=Budget(output_tokens=100)))
     assert (finished.state, finished.spent) == ("budget", "output")
-    assert model.said < 200
+    assert model.texts < 200
 
 
 def test_slow_model_meets_deadline(ask: Ask, ids: dict[str, str]) -> None:
@@ -467,10 +467,10 @@ def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> N
     assert [event.section.title for event in of(SectionOpened, events)] == ["Server", "Logs"]
     (found,) = of(SectionsFound, events)
     assert found.sections[0].title == "It does not whistle"
-    said, results = model.requests[1].turns[-2:]
-    assert isinstance(said, AssistantTurn)
+    turn, results = model.requests[1].turns[-2:]
+    assert isinstance(turn, AssistantTurn)
     assert isinstance(results, ToolTurn)
-    assert list(said.calls) == calls == [result.call for result in results.results]
+    assert list(turn.calls) == calls == [result.call for result in results.results]
 
 
 def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
@@ -569,7 +569,7 @@ def test_calls_beyond_room_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
     assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Boiling"]
 
 
-# What models are told
+# Requests
 
 
 def test_rules_and_outline_are_equal_for_all_questions(ask: Ask) -> None:
@@ -606,10 +606,10 @@ def test_provider_state_is_returned_to_model(ask: Ask, ids: dict[str, str]) -> N
     keep = object()
     model = ScriptedModel([[Text("Let me see."), opens(ids["Server"]), Stop("tools", keep)], []])
     ask(model)
-    said = model.requests[1].turns[-2]
-    assert isinstance(said, AssistantTurn)
-    assert said.provider_state is keep
-    assert said.text == "Let me see."
+    turn = model.requests[1].turns[-2]
+    assert isinstance(turn, AssistantTurn)
+    assert turn.provider_state is keep
+    assert turn.text == "Let me see."
 
 
 def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
@@ -663,7 +663,7 @@ def test_forged_open_sections_open_nothing(ask: Ask) -> None:
     assert last(events).state == "not_found"
 
 
-# Leaving
+# Cancellation
 
 
 def test_cancelled_answer_closes_reply(navigator: Navigator) -> None:
@@ -693,7 +693,7 @@ def test_closed_answer_closes_reply(navigator: Navigator) -> None:
 
 
 class Waiting:
-    """A model that says one thing and then waits for ever."""
+    """A model that yields one part and then never continues."""
 
     name = "waiting"
     closed = False

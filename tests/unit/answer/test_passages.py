@@ -1,4 +1,4 @@
-"""What can be quoted of a section, and that a quote is what stands there."""
+"""Pieces of a section, and quotes of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules in the loop: what they pin is open before the model is first asked, and may be cited."""
+"""Sections that the site's rules open before the first round."""
 
 from __future__ import annotations
 
@@ -53,21 +53,23 @@ def of(kind: type[E], events: list[Event]) -> list[E]:
 
 
 @pytest.fixture
-def made(make_site: Callable[..., MadeSite]) -> MadeSite:
+def site_data(make_site: Callable[..., MadeSite]) -> MadeSite:
     return make_site(PAGES)
 
 
 @pytest.fixture
-def ids(made: MadeSite) -> dict[str, str]:
-    return {section.title: section.id for section in made.manifest.sections()}
+def ids(site_data: MadeSite) -> dict[str, str]:
+    return {section.title: section.id for section in site_data.manifest.sections()}
 
 
 @pytest.fixture
-def ruled(made: MadeSite) -> Ruled:
-    """Give the library with these rules."""
+def ruled(site_data: MadeSite) -> Ruled:
+    """Return the library with these rules."""
 
     def ruled(*rules: RuleEntry, mode: str = "each") -> Library:
-        return replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules, rules_mode=mode)).library()
+        return replace(
+            site_data, manifest=msgspec.structs.replace(site_data.manifest, rules=rules, rules_mode=mode)
+        ).library()
 
     return ruled
 
@@ -81,7 +83,7 @@ def ask(model: Model, navigator: Navigator, question: str, **given: Any) -> list
 
 
 def shown(request: Request) -> list[str]:
-    """Give the ids of what a request has open, call by call."""
+    """Return the ids of the open sections of a request, call by call."""
     results = [result for turn in request.turns if isinstance(turn, ToolTurn) for result in turn.results]
     return [one.id for result in results for one in getattr(result.result, "sections", ())]
 
@@ -96,8 +98,8 @@ def test_pinned_section_is_open_before_first_round(ruled: Ruled, ids: dict[str, 
     first_round = next(at for at, event in enumerate(events) if isinstance(event, RoundStarted))
     assert len(opened) == 2
     assert max(opened) < first_round
-    said = next(turn for turn in model.requests[0].turns if isinstance(turn, AssistantTurn))
-    assert [one.id for one in said.calls] == ["rules"]
+    turn = next(turn for turn in model.requests[0].turns if isinstance(turn, AssistantTurn))
+    assert [one.id for one in turn.calls] == ["rules"]
     assert shown(model.requests[0]) == [ids["Pressure"], ids["Notes"]]
     assert summarize(events).state == "answered"
     assert [event.section.id for event in of(SectionCited, events)] == [ids["Pressure"]]
@@ -154,9 +156,9 @@ def test_offline_model_prefers_pinned_section(make_site: Callable[..., MadeSite]
     meant = site.manifest.pages[4].id
     plain = summarize(ask(ExtractiveModel(), Navigator(site.library()), question))
     ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
-    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
+    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
     assert meant not in {one.id for one in plain.citations}
-    assert told.citations[0].id == told.trail[0].id == meant
+    assert result.citations[0].id == result.trail[0].id == meant
 
 
 def test_offline_model_counts_rule_words_as_title(
@@ -167,12 +169,12 @@ def test_offline_model_counts_rule_words_as_title(
     assert summarize(ask(ExtractiveModel(), Navigator(site.library()), question)).state == "not_found"
     opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
     ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
-    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
-    assert told.state == "answered"
-    assert [one.id for one in told.citations] == list(opens)
+    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
+    assert result.state == "answered"
+    assert [one.id for one in result.citations] == list(opens)
     always = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
-    told = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
-    assert told.state == "not_found"
+    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
+    assert result.state == "not_found"
 
 
 def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> None:
@@ -180,21 +182,27 @@ def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> Non
         RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Long"]), "sinking"),
         RuleEntry(RuleCondition(any=("lamp",), pages=(ids["Lamps"],)), (ids["Oil"],), "lamps"),
     )
-    told = explain_question(Navigator(library), "Why does my lamp sink?", "lamps/", whole_site_tokens=0)
+    explanation = explain_question(Navigator(library), "Why does my lamp sink?", "lamps/", whole_site_tokens=0)
     events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Why does my lamp sink?", page="lamps/")
-    assert told.firing.opens == tuple(event.section.id for event in of(SectionOpened, events))
-    assert [rule.name for rule in told.firing.fired] == ["sinking", "lamps"]
-    assert told.outline.sections == 8
-    assert told.hits[0].section.id in (ids["Colours"], ids["Lamps"])
-    assert told.hints[0].id == ids["Lamps"]
-    assert told.prompt.rules > told.prompt.question
-    assert told.prompt.total == sum(
-        (told.prompt.instructions, told.prompt.tools, told.prompt.outline, told.prompt.question, told.prompt.rules)
+    assert explanation.firing.opens == tuple(event.section.id for event in of(SectionOpened, events))
+    assert [rule.name for rule in explanation.firing.fired] == ["sinking", "lamps"]
+    assert explanation.outline.sections == 8
+    assert explanation.hits[0].section.id in (ids["Colours"], ids["Lamps"])
+    assert explanation.hints[0].id == ids["Lamps"]
+    assert explanation.prompt.rules > explanation.prompt.question
+    assert explanation.prompt.total == sum(
+        (
+            explanation.prompt.instructions,
+            explanation.prompt.tools,
+            explanation.prompt.outline,
+            explanation.prompt.question,
+            explanation.prompt.rules,
+        )
     )
     assert isinstance(events[-1], Finished)
 
 
 def test_explain_question_describes_small_site(make_site: Callable[..., MadeSite]) -> None:
-    told = explain_question(Navigator(make_site(PAGES[:3]).library()), "Why?")
-    assert (told.whole, told.prompt.tools, told.prompt.rules) == (True, 0, 0)
-    assert told.site_tokens < told.whole_site_tokens
+    explanation = explain_question(Navigator(make_site(PAGES[:3]).library()), "Why?")
+    assert (explanation.whole, explanation.prompt.tools, explanation.prompt.rules) == (True, 0, 0)
+    assert explanation.site_tokens < explanation.whole_site_tokens

@@ -1,4 +1,4 @@
-"""A small site is read whole: nothing is looked for, everything may be cited."""
+"""Small sites, which are read whole."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_small_site_is_in_prompt(ask: Ask, library: Library, ids: dict[str, str]
     assert [type(event) for event in events[:2]] == [SiteRead, RoundStarted]
     assert not [event for event in events if isinstance(event, OutlineRead)]
     (request,) = model.requests
-    said = request.outline
-    places = [place for place in library.sections if library.text(place)]
-    assert [section.id for section in request.site] == [place.id for place in places]
-    at = [said.index(f"<section {place.id}>") for place in places]
-    assert at == sorted(at)
-    assert all(library.text(place).strip() in said for place in places)
+    outline = request.outline
+    sections = [section for section in library.sections if library.text(section)]
+    assert [section.id for section in request.site] == [section.id for section in sections]
+    positions = [outline.index(f"<section {section.id}>") for section in sections]
+    assert positions == sorted(positions)
+    assert all(library.text(section).strip() in outline for section in sections)
     assert (request.tools, request.note) == ((), "")
     result = summarize(events)
     assert (result.state, result.rounds, result.whole_site, result.trail) == ("answered", 1, True, ())
@@ -91,7 +91,7 @@ def test_section_tags_in_text_are_escaped(ask: Ask) -> None:
 
 
 def test_sections_out_of_scope_are_not_in_prompt(ask: Ask, library: Library) -> None:
-    page = next(place.page for place in library.sections if place.section.title == "Settings")
+    page = next(section.page for section in library.sections if section.section.title == "Settings")
     navigator = Navigator(library, scope=Scope(pages=(page.path,)))
     model = ScriptedModel([[]])
     ask(model, navigator=navigator, whole_site_tokens=WHOLE)

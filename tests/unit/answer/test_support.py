@@ -1,4 +1,4 @@
-"""What supports an answer, and what in it is marked: sentence by sentence, whatever the answer is."""
+"""The support check: scores, sections and marks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DOCS = {
 
 
 def cut(found: Support, start: int, end: int) -> str:
-    """A slice of an answer as a browser takes it."""
+    """Return a slice by UTF-16 code units, as a browser does."""
     units = found.text.encode("utf-16-le", "surrogatepass")
     return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
 
 
-def told(found: Support) -> str:
+def format_marks(found: Support) -> str:
     lines: list[str] = []
     for sentence in found.sentences:
         lines.append(cut(found, sentence.start, sentence.end))
@@ -84,7 +84,7 @@ def test_check_support_marks_unsupported_text(file: Path) -> None:
     expected = texts.pop("answers")
     answers = re.sub(r"^    .*\n", "", expected, flags=re.MULTILINE)
     fences = re.findall(r"^```.*\n", answers, flags=re.MULTILINE)
-    found = told(
+    found = format_marks(
         check_support(re.sub(r"\n(?!$)", "\n\n", answers) if not fences else answers, texts, language=language)
     )
     assert found == re.sub(r"^```.*\n", "", expected, flags=re.MULTILINE).rstrip("\n")

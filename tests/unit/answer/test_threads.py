@@ -1,4 +1,4 @@
-"""Work in threads: what computes takes turns, what waits does not."""
+"""Worker threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def anyio_backend() -> str:
 
 
 async def most_at_once(*, waiting: bool) -> int:
-    """Give how many of five pieces of work went on at the same time at most."""
+    """Return how many of five functions ran at the same time."""
     lock, now, most = threading.Lock(), 0, 0
 
     def work() -> None:
@@ -48,7 +48,7 @@ async def test_run_in_thread_runs_waiting_functions_in_parallel() -> None:
 async def test_abandoned_function_does_not_block_others() -> None:
     go = threading.Event()
     with anyio.move_on_after(0.05):
-        await run_in_thread(lambda: go.wait(10), compute_limiter())
-    with anyio.fail_after(2):
+        await run_in_thread(lambda: go.wait(120), compute_limiter())
+    with anyio.fail_after(60):
         assert await run_in_thread(lambda: 7, compute_limiter()) == 7
     go.set()

@@ -1,4 +1,4 @@
-"""Traces: an answer kept whole, shown without the site, played again against it byte for byte."""
+"""Traces: content, files and replay."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 
 @pytest.fixture
 def record(library: Library, search: Search) -> Record:
-    """Answer a question and give the trace, and the events as they came."""
+    """Return a function that answers a question and returns the trace and the events."""
 
     def record(model: Model, question: str = "Which port is the default?", **given: Any) -> tuple[Trace, list[Event]]:
         given.setdefault("whole_site_tokens", 0)
@@ -71,18 +71,18 @@ def record(library: Library, search: Search) -> Record:
     return record
 
 
-def again(trace: Trace, library: Library) -> ReplayResult:
+def replay(trace: Trace, library: Library) -> ReplayResult:
     return anyio.run(replay_trace, trace, Navigator(library))
 
 
-def kept(trace: Trace) -> Trace:
-    """What comes back from a file."""
-    (found,) = load_traces(dump_traces([trace]), "t.json")
-    return found
+def round_trip(trace: Trace) -> Trace:
+    """Return a trace after writing and reading it."""
+    (result,) = load_traces(dump_traces([trace]), "t.json")
+    return result
 
 
 def roaming(ids: dict[str, str]) -> list[list[Part]]:
-    """Replies of a model that opens, is told of mistakes, cites natively, and is counted."""
+    """Return replies with all kinds of parts, valid and invalid calls."""
     server = ids["Server"]
     calls = [
         ToolCall("a", "expand_sections", {"ids": [server, "deadbeef"]}),
@@ -96,7 +96,7 @@ def roaming(ids: dict[str, str]) -> list[list[Part]]:
     ]
 
 
-# What a trace holds
+# Content
 
 
 def test_trace_contains_question_replies_events_and_answer(
@@ -108,8 +108,8 @@ def test_trace_contains_question_replies_events_and_answer(
     assert (trace.site, trace.url, trace.digest) == ("Kettle", "https://kettle.example/", library.manifest.digest)
     assert trace.outline.startswith("sha256:")
     assert trace.budget == budget
-    assert [list(told.parts) for told in trace.replies] == roaming_without_keep(ids)
-    assert [told.request[:7] for told in trace.replies] == ["sha256:", "sha256:"]
+    assert [list(reply.parts) for reply in trace.replies] == roaming_without_keep(ids)
+    assert [reply.request[:7] for reply in trace.replies] == ["sha256:", "sha256:"]
     assert list(trace.events) == events
     assert trace.answer == summarize(events)
     assert trace.answer.cost == pytest.approx(10 * 2 / 1e6)
@@ -123,9 +123,9 @@ def roaming_without_keep(ids: dict[str, str]) -> list[list[Part]]:
 
 def test_trace_survives_file_round_trip(record: Record, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
-    assert dump_traces([kept(trace)]) == dump_traces([trace])
-    assert kept(trace).events == trace.events
-    assert kept(trace).answer == trace.answer
+    assert dump_traces([round_trip(trace)]) == dump_traces([trace])
+    assert round_trip(trace).events == trace.events
+    assert round_trip(trace).answer == trace.answer
 
 
 def test_recording_same_answer_twice_gives_equal_bytes(record: Record, ids: dict[str, str]) -> None:
@@ -135,7 +135,7 @@ def test_recording_same_answer_twice_gives_equal_bytes(record: Record, ids: dict
     assert dump_traces([record(ExtractiveModel())[0]]) == dump_traces([record(ExtractiveModel())[0]])
 
 
-# Playing it again
+# Replay
 
 
 def cases(ids: dict[str, str]) -> dict[str, tuple[Callable[[], Model], dict[str, Any]]]:
@@ -151,7 +151,7 @@ def cases(ids: dict[str, str]) -> dict[str, tuple[Callable[[], Model], dict[str,
             lambda: ScriptedModel([[Text(f"Yes [^{logs}].")]]),
             {"opened": [server, logs], "history": history},
         ),
-        "nothing found": (lambda: ScriptedModel([[Text("No [^none].")]]), {}),
+        "nothing result": (lambda: ScriptedModel([[Text("No [^none].")]]), {}),
         "a refusal": (lambda: ScriptedModel([[Stop("refusal")]]), {}),
         "too many rounds": (lambda: ScriptedModel([[opens]] * 2), {"budget": Budget(rounds=2)}),
         "money": (
@@ -184,9 +184,9 @@ def test_replay_reproduces_trace_byte_for_byte(
 ) -> None:
     make, given = cases(ids)[case]
     trace, _ = record(make(), **given)
-    found = again(kept(trace), library)
-    assert found.differences == ()
-    assert dump_traces([found.trace]) == dump_traces([trace])
+    result = replay(round_trip(trace), library)
+    assert result.differences == ()
+    assert dump_traces([result.trace]) == dump_traces([trace])
 
 
 def test_recording_stores_sections_opened_before(library: Library, ids: dict[str, str]) -> None:
@@ -201,7 +201,7 @@ def test_recording_stores_sections_opened_before(library: Library, ids: dict[str
 
     anyio.run(listen)
     assert recording.trace().opened == (ids["Server"],)
-    assert again(kept(recording.trace()), library).differences == ()
+    assert replay(round_trip(recording.trace()), library).differences == ()
 
 
 @pytest.mark.parametrize("at", [0.0, 20.0, 40.0, 50.0])
@@ -217,9 +217,9 @@ def test_replay_repeats_recorded_time(record: Record, library: Library, ids: dic
     clock = Clock()
     trace, _ = record(Slow(roaming(ids)), clock=clock, budget=Budget(seconds=45))
     assert trace.answer.spent == ("seconds" if at >= 20 else "")
-    found = again(kept(trace), library)
-    assert found.differences == ()
-    assert dump_traces([found.trace]) == dump_traces([trace])
+    result = replay(round_trip(trace), library)
+    assert result.differences == ()
+    assert dump_traces([result.trace]) == dump_traces([trace])
 
 
 def test_replay_of_hanging_model_reproduces_timeout(record: Record, library: Library, ids: dict[str, str]) -> None:
@@ -239,8 +239,8 @@ def test_replay_of_hanging_model_reproduces_timeout(record: Record, library: Lib
     trace, _ = record(model, opened=[ids["Server"]], budget=Budget(seconds=0.2))
     assert model.closed
     assert (trace.answer.state, trace.answer.spent) == ("budget", "seconds")
-    found = again(kept(trace), library)
-    assert dump_traces([found.trace]) == dump_traces([trace])
+    result = replay(round_trip(trace), library)
+    assert dump_traces([result.trace]) == dump_traces([trace])
 
 
 class Clock:
@@ -253,19 +253,19 @@ class Clock:
 def test_replay_on_changed_site_reports_causes_first(record: Record, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     text = KETTLE.read_text("utf-8").replace("8642", "9753")
-    found = again(trace, library_from_markdown(text, name="Kettle", url="https://kettle.example/"))
-    assert found.differences[0].startswith("the site changed: its digest was sha256:")
-    assert any(line.startswith("request 1 was sha256:") or "request 2" in line for line in found.differences)
-    assert any(line.startswith("event 1 was OutlineRead") for line in found.differences)
+    result = replay(trace, library_from_markdown(text, name="Kettle", url="https://kettle.example/"))
+    assert result.differences[0].startswith("the site changed: its digest was sha256:")
+    assert any(line.startswith("request 1 was sha256:") or "request 2" in line for line in result.differences)
+    assert any(line.startswith("event 1 was OutlineRead") for line in result.differences)
 
 
 def test_replay_reports_forged_answer_text(record: Record, library: Library, ids: dict[str, str]) -> None:
     trace, _ = record(ScriptedModel(roaming(ids)))
     data = json.loads(dump_traces([trace]).replace("The port is 8642.[^", "The port is 9753.[^"))
     (forged,) = load_traces(json.dumps(data), "t.json")
-    found = again(forged, library)
-    assert any(line.startswith("event ") and "TextReleased" in line for line in found.differences)
-    assert any(line.startswith("line of the answer 1 was The port is 9753.") for line in found.differences)
+    result = replay(forged, library)
+    assert any(line.startswith("event ") and "TextReleased" in line for line in result.differences)
+    assert any(line.startswith("line of the answer 1 was The port is 9753.") for line in result.differences)
 
 
 def test_replay_names_other_forged_fields(record: Record, library: Library, ids: dict[str, str]) -> None:
@@ -273,7 +273,7 @@ def test_replay_names_other_forged_fields(record: Record, library: Library, ids:
     data = json.loads(dump_traces([trace]))
     data["answers"][0]["site"] = "Another"
     (forged,) = load_traces(json.dumps(data), "t.json")
-    assert again(forged, library).differences == ("different fields: site",)
+    assert replay(forged, library).differences == ("different fields: site",)
 
 
 def test_replay_reports_missing_reply(record: Record, library: Library, ids: dict[str, str]) -> None:
@@ -281,7 +281,7 @@ def test_replay_reports_missing_reply(record: Record, library: Library, ids: dic
     data = json.loads(dump_traces([trace]))
     del data["answers"][0]["replies"][1]
     (short,) = load_traces(json.dumps(data), "t.json")
-    assert any("asked 1 times, it is asked 2 times" in line for line in again(short, library).differences)
+    assert any("asked 1 times, it is asked 2 times" in line for line in replay(short, library).differences)
 
 
 def test_recording_survives_deeply_nested_arguments(record: Record, ids: dict[str, str]) -> None:
@@ -292,7 +292,7 @@ def test_recording_survives_deeply_nested_arguments(record: Record, ids: dict[st
     calls = [ToolCall("a", "expand_sections", deep), ToolCall("b", "expand_sections", {"ids": [server]})]
     trace, _ = record(ScriptedModel([calls, [Text(f"8642 [^{server}].")]]))
     assert trace.answer.state == "answered"
-    assert kept(trace).answer == trace.answer
+    assert round_trip(trace).answer == trace.answer
 
 
 LIBRARY = library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
@@ -347,9 +347,9 @@ def test_replay_reproduces_any_reply(
     trace = recording.trace()
     if not docs:
         assert not re.search(r"\[\^[0-9a-f]{8}\]", trace.answer.text)
-    found = again(kept(trace), LIBRARY)
-    assert found.differences == ()
-    assert dump_traces([found.trace]) == dump_traces([trace])
+    result = replay(round_trip(trace), LIBRARY)
+    assert result.differences == ()
+    assert dump_traces([result.trace]) == dump_traces([trace])
 
 
 # Files
@@ -379,10 +379,10 @@ def test_write_trace_follows_links_and_keeps_pipes(record: Record, tmp_path: Pat
     assert link.is_symlink()
     assert read_trace(file) == (trace,)
     with ThreadPoolExecutor(1) as reader:
-        heard = reader.submit(pipe.read_text, "utf-8")
+        received = reader.submit(pipe.read_text, "utf-8")
         check_writable(pipe)
         write_trace(pipe, [trace])
-        assert heard.result(timeout=10) == dump_traces([trace])
+        assert received.result(timeout=10) == dump_traces([trace])
     assert pipe.is_fifo()
 
 
@@ -461,7 +461,7 @@ def test_load_traces_ignores_unknown_fields(record: Record) -> None:
     assert load_traces(json.dumps({"format": "roaming-trace", "version": 1, "answers": [answer]}), "t") == (trace,)
 
 
-# Dataclasses as JSON
+# JSON
 
 
 texts = st.text(max_size=8)

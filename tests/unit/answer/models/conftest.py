@@ -1,4 +1,4 @@
-"""A provider on this machine, and models that ask it."""
+"""A local provider, and models that use it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLE = Path(__file__).parents[4] / "sample_site" / "docs"
 
 @pytest.fixture
 def api() -> Iterator[MessagesApi]:
-    """A provider without any replies yet; a request that it had to refuse fails the test."""
+    """Start a provider without replies; an invalid request fails the test."""
     with serving(MessagesApi(budget=700)) as api:
         yield api
     assert api.faults == []
@@ -33,31 +33,31 @@ def api() -> Iterator[MessagesApi]:
 
 @pytest.fixture
 def claude(api: MessagesApi) -> Make:
-    """Give the maker of a Claude that asks the local provider."""
+    """Return a factory of Claude models that use the local provider."""
     from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 
-    return lambda **given: AnthropicModel(**{"key": "test-key", "base_url": api.url, "retries": 0, **given})
+    return lambda **arguments: AnthropicModel(**{"key": "test-key", "base_url": api.url, "retries": 0, **arguments})
 
 
 @pytest.fixture
 def openai(api: MessagesApi) -> Make:
-    """Give the maker of an OpenAI-compatible model that asks the local provider."""
+    """Return a factory of OpenAI-compatible models that use the local provider."""
 
-    def make(**given: Any) -> Model:
-        return OpenAIModel(**{"model": "qwen3", "key": "test-key", "base_url": api.url, "retries": 0, **given})
+    def make(**arguments: Any) -> Model:
+        return OpenAIModel(**{"model": "qwen3", "key": "test-key", "base_url": api.url, "retries": 0, **arguments})
 
     return make
 
 
 @pytest.fixture(params=WIRES)
 def make(request: pytest.FixtureRequest) -> Make:
-    """Give the maker of each kind of model in turn."""
-    made: Make = request.getfixturevalue(request.param)
-    return made
+    """Return the factory of each kind of model in turn."""
+    factory: Make = request.getfixturevalue(request.param)
+    return factory
 
 
 @pytest.fixture(scope="session")
 def handbook() -> Library:
-    """The sample site's pages as one text: large enough to be roamed."""
+    """Return the pages of the sample site as one text, too large to be read whole."""
     pages = [path.read_text("utf-8") for path in sorted(SAMPLE.rglob("*.md"))]
     return library_from_markdown("\n\n".join(pages), name="Ebbkeeper", url="https://ebb.example/")

@@ -1,4 +1,4 @@
-"""What readers see when a provider misbehaves: an end with its reason, in time, and never a traceback."""
+"""Providers that misbehave: the answer ends in time with a reason, and never with a traceback."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_behavior_ends_in_expected_state(ask: Ask, api: MessagesApi, make: Make,
     model = make()
     wire = "claude" if model.name.startswith("claude") else "openai"
     case = {**case, **case.get(wire, {})}
-    seconds = SECONDS if case.get("spent") == "seconds" else PLENTY  # a slow machine must not change how it ends
+    seconds = SECONDS if case.get("spent") == "seconds" else PLENTY  # long enough for a slow machine
     begun = time.monotonic()
     events = ask(model, budget=Budget(seconds=seconds))
     took = time.monotonic() - begun
@@ -81,7 +81,7 @@ def test_behavior_ends_in_expected_state(ask: Ask, api: MessagesApi, make: Make,
     error = re.sub(r"in a minute", "in N seconds", error) if "until a date" in case["behaviour"] else error
     assert error == named(case.get("error", ""), api, model)
     assert "test-key" not in repr(events)
-    assert took < seconds + 10.0  # without a deadline for ever
+    assert took < seconds + 10.0  # endless without a deadline
     assert api.idle()
     assert any(exchange.left for exchange in api.exchanges) or not case.get("left")
     assert result.model == model.name
@@ -150,7 +150,7 @@ def test_retry_pauses_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
 
 
 class Pauses(list[float]):
-    """Notes what would have been waited for."""
+    """Records the pauses instead of waiting."""
 
     async def __call__(self, seconds: float) -> None:
         self.append(seconds)
@@ -184,21 +184,21 @@ def test_cancelled_answer_cancels_request(api: MessagesApi, make: Make, navigato
             while not api.exchanges:
                 await anyio.sleep(0.01)
             await anyio.sleep(0.1)
-            gone = time.monotonic()
+            left_at = time.monotonic()
             group.cancel_scope.cancel()
-        return gone
+        return left_at
 
-    gone = anyio.run(leave)
+    left_at = anyio.run(leave)
     assert api.idle()
     (exchange,) = api.exchanges
     assert exchange.left is not None
-    assert exchange.left - gone < 5.0
+    assert exchange.left - left_at < 5.0
 
 
 def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    said = f"The port is 8642 [^{server}].\n\nIts address is"
-    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Wait(60)])
+    text = f"The port is 8642 [^{server}].\n\nIts address is"
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(text), Wait(60)])
     model = make()
 
     async def leave() -> float:
@@ -208,11 +208,11 @@ def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: 
                     break
             return time.monotonic()
 
-    gone = anyio.run(leave)
+    left_at = anyio.run(leave)
     assert api.idle()
     left = api.exchanges[-1].left
     assert left is not None
-    assert left - gone < 5.0
+    assert left - left_at < 5.0
 
 
 def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbook: Library) -> None:
@@ -253,8 +253,8 @@ def test_model_works_in_several_event_loops(ask: Ask, api: MessagesApi, make: Ma
 
 def test_released_text_survives_failure(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    said = f"The port is 8642 [^{server}].\n\nIts address is 127."
-    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(said), Cut()])
+    text = f"The port is 8642 [^{server}].\n\nIts address is 127."
+    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(text), Cut()])
     result = summarize(ask(make()))
     assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
     assert "connection was lost" in result.error

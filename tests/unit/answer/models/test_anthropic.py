@@ -1,4 +1,4 @@
-"""Claude: what it is sent, what comes of what it streams, and what its cache reads."""
+"""The Anthropic model: requests, prompt cache, replies and errors."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ QUESTIONS = [
 ]
 
 
-def opens(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the wire's word
+def opens(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
     return Call("expand_sections", {"ids": list(ids)}, id)
 
 
 def reply(model: Model, request: Request | None = None) -> list[Part]:
-    """Give all parts of one reply."""
+    """Return all parts of one reply."""
 
     async def listen() -> list[Part]:
         asked = request or Request("The rules.", "The outline.", (UserTurn("Which port?"),), TOOLS)
@@ -56,15 +56,15 @@ def reply(model: Model, request: Request | None = None) -> list[Part]:
     return anyio.run(listen)
 
 
-# What it is sent
+# Requests
 
 
 def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     api.brain = Script([opens(ids["Settings"])], [Say("96.5 degrees."), Cite(ids["Boiling"])])
     result = summarize(ask(claude()))
     assert [section.title for section in result.citations] == ["Boiling"]
-    (told,) = api.requests[1]["messages"][-1]["content"]
-    *found, frame = told["content"]
+    (result,) = api.requests[1]["messages"][-1]["content"]
+    *found, frame = result["content"]
     assert [one["source"] for one in found] == [ids[title] for title in ("Settings", "Server", "Boiling", "Logs")]
     assert [one["title"] for one in found][:2] == ["Settings", "Settings › Server"]
     assert all(one["citations"] == {"enabled": True} for one in found)
@@ -91,9 +91,9 @@ def test_parallel_calls_are_answered_in_one_message(
     ]
     api.brain = Script([Say("Let me see."), *calls], [opens(ids["Steps"], id="a")], [])
     ask(claude())
-    said, results = api.requests[1]["messages"][-2:]
-    assert [block["type"] for block in said["content"]] == ["text", *["tool_use"] * 4]
-    named = [block["id"] for block in said["content"][1:]]
+    reply, results = api.requests[1]["messages"][-2:]
+    assert [block["type"] for block in reply["content"]] == ["text", *["tool_use"] * 4]
+    named = [block["id"] for block in reply["content"][1:]]
     assert [block["tool_use_id"] for block in results["content"]] == named
     assert named == ["a", "a_2", "b_1", "call"]
     assert api.requests[2]["messages"][-2]["content"][0]["id"] == "a_3"
@@ -155,9 +155,9 @@ def test_unusual_turns_are_sent_as_valid_blocks(api: MessagesApi, claude: Make) 
         UserTurn("Three?"),
     )
     assert reply(claude(), Request("R.", "O.", turns, TOOLS))[-1] == Stop("end", _any)
-    said = api.requests[0]["messages"][1]["content"]
-    assert [block["name"] for block in said] == ["rm_-rf__", "unknown", "_"]
-    assert [block["input"] for block in said] == [{"arguments": "not json"}, {"arguments": ["x"]}, {"a": 1}]
+    blocks = api.requests[0]["messages"][1]["content"]
+    assert [block["name"] for block in blocks] == ["rm_-rf__", "unknown", "_"]
+    assert [block["input"] for block in blocks] == [{"arguments": "not json"}, {"arguments": ["x"]}, {"a": 1}]
 
 
 class _Any:
@@ -190,7 +190,7 @@ def test_requests_match_sdk_types(ask: Ask, api: MessagesApi, claude: Make, ids:
 
 
 def _read(value: Any) -> None:
-    """Read what pydantic checks only as it is read."""
+    """Return a value with all lazy parts evaluated: pydantic validates them on access."""
     if isinstance(value, dict):
         value = value.values()
     if not isinstance(value, (str, int, float, type(None))):
@@ -198,7 +198,7 @@ def _read(value: Any) -> None:
             _read(one)
 
 
-# Its cache
+# Prompt cache
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(50, marks=pytest.mark.slow)])
@@ -233,8 +233,8 @@ def test_each_round_reads_cache_of_previous_round(ask: Ask, api: MessagesApi, cl
     first, second, third = (exchange.usage for exchange in api.exchanges)
     assert second["cache_read_input_tokens"] == first["cache_read_input_tokens"] + first["cache_creation_input_tokens"]
     assert third["cache_read_input_tokens"] == second["cache_read_input_tokens"] + second["cache_creation_input_tokens"]
-    told = [event.usage for event in events if isinstance(event, TokensUsed)]
-    assert sum(usage.cache_read for usage in told) == sum(
+    usages = [event.usage for event in events if isinstance(event, TokensUsed)]
+    assert sum(usage.cache_read for usage in usages) == sum(
         exchange.usage["cache_read_input_tokens"] for exchange in api.exchanges
     )
     assert summarize(events).usage.output > 0
@@ -327,7 +327,7 @@ def test_thinking_after_closed_sections_is_left_out(
     assert "citations" not in second[0]
 
 
-# What comes of what it streams
+# Replies
 
 
 @pytest.mark.parametrize("late", [True, False])
@@ -410,7 +410,7 @@ def test_usage_is_reported_incrementally(api: MessagesApi, claude: Make) -> None
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (Status(401, kind="authentication_error", message="invalid x-api-key"), "check ANTHROPIC_API_KEY"),
         (Status(403, kind="permission_error", message="no"), "choose another model, or check ANTHROPIC_API_KEY"),
@@ -427,11 +427,11 @@ def test_usage_is_reported_incrementally(api: MessagesApi, claude: Make) -> None
         (Status(200, body=b'{"type": "message"}'), "sent a response that is not from the Messages API"),
     ],
 )
-def test_errors_include_fix_in_one_line(api: MessagesApi, claude: Make, status: Status, said: str) -> None:
+def test_errors_include_fix_in_one_line(api: MessagesApi, claude: Make, status: Status, message: str) -> None:
     api.brain = Script([status])
     with pytest.raises(RoamingError) as caught:
         reply(claude())
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("claude-haiku-5-5: ")
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
@@ -445,9 +445,9 @@ def test_rejected_key_is_never_shown(api: MessagesApi, claude: Make, caplog: pyt
     model = claude(key=key)
     with pytest.raises(RoamingError) as caught:
         reply(model)
-    said = f"{caught.value!r} {caplog.text} {model!r} {vars(model)!r}"
-    assert "the key is not accepted" in said
-    assert key not in said
+    logged = f"{caught.value!r} {caplog.text} {model!r} {vars(model)!r}"
+    assert "the key is not accepted" in logged
+    assert key not in logged
 
 
 def test_unreachable_server_is_named(claude: Make) -> None:
@@ -477,9 +477,10 @@ def test_missing_package_error_names_extra() -> None:
         "try: AnthropicModel(key='x')\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert (
-        said.strip() == "UsageError claude-haiku-5-5 needs the anthropic package: pip install 'mkdocs-roaming[claude]'"
+        output.strip()
+        == "UsageError claude-haiku-5-5 needs the anthropic package: pip install 'mkdocs-roaming[claude]'"
     )
 
 
@@ -488,8 +489,8 @@ def test_package_is_imported_lazily() -> None:
         "import sys; import mkdocs_roaming.answer.models.anthropic, mkdocs_roaming.answer.models.registry\n"
         "print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.split() == ["False", "False"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["False", "False"]
 
 
 def test_call_with_invalid_types_becomes_strings() -> None:

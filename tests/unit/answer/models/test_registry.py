@@ -1,4 +1,4 @@
-"""Which model a name, the environment and the configuration stand for."""
+"""Selection of a model by option, environment and settings; and scripts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_create_model_uses_option_then_environment_then_config(
 
 
 @pytest.mark.parametrize(
-    ("name", "environ", "said"),
+    ("name", "environ", "message"),
     [
         ("gpt", {}, "unknown model 'gpt'; choose claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"),
         ("offline:x", {}, "the model offline has no variants; choose offline, not offline:x"),
@@ -67,10 +67,10 @@ def test_create_model_uses_option_then_environment_then_config(
         ("scripted:/no/such/file", {}, "/no/such/file: cannot be read (No such file or directory)"),
     ],
 )
-def test_create_model_reports_errors_in_one_line(name: str, environ: dict[str, str], said: str) -> None:
+def test_create_model_reports_errors_in_one_line(name: str, environ: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         create_model(name, environ=environ)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
@@ -110,7 +110,7 @@ def test_created_model_uses_configured_server_and_key(
 ) -> None:
     api.brain = ByWords()
     filled = (
-        {key: value.replace("{url}", api.url) for key, value in said.items()} for said in (given, environ, config)
+        {key: value.replace("{url}", api.url) for key, value in group.items()} for group in (given, environ, config)
     )
     options, variables, settings = filled
     result = summarize(ask(create_model(name, environ=variables, config=settings, **options), LOG))
@@ -140,7 +140,7 @@ def test_create_model_reads_script_from_file(ask: Ask, tmp_path: Path, ids: dict
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
@@ -159,10 +159,10 @@ def test_create_model_reads_script_from_file(ask: Ask, tmp_path: Path, ids: dict
         ("[[7]]", "reply 1, part 1: "),
     ],
 )
-def test_read_script_names_place_of_error(tmp_path: Path, text: str, said: str) -> None:
+def test_read_script_names_place_of_error(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "script.json"
     file.write_text(text)
     with pytest.raises(UsageError) as caught:
         read_script(file)
     assert str(caught.value).startswith(f"{file}: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""What readers are told of a provider that fails: one line, the cure at its end, and never a key."""
+"""Error messages of providers: one line with a fix, without the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over either wire: a small site read whole, the same question without the docs, and recordings of real replies."""
+"""Small sites, answers without the documentation, and traces, with both kinds of providers."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def test_recording_of_provider_replies_can_be_replayed(
     question = "Which port does the server listen on?"
     trace = record(library, make(), question, budget=budget, whole_site_tokens=whole_site_tokens)
     asked = len(api.exchanges)
-    (kept,) = load_traces(dump_traces([trace]), "t.json")
-    found = anyio.run(replay_trace, kept, Navigator(library))
-    assert found.differences == ()
-    assert dump_traces([found.trace]) == dump_traces([trace])
+    (loaded,) = load_traces(dump_traces([trace]), "t.json")
+    result = anyio.run(replay_trace, loaded, Navigator(library))
+    assert result.differences == ()
+    assert dump_traces([result.trace]) == dump_traces([trace])
     assert len(api.exchanges) == asked
     assert trace.answer.cost
     assert trace.model in dump_traces([trace])
@@ -95,6 +95,6 @@ def test_recording_of_failed_reply_can_be_replayed(api: MessagesApi, make: Make,
     api.brain = Script([Say("Let me see."), Call("search_sections", {"query": "port"})], [Say("The port"), Broken()])
     trace = record(library, make(), "Which port?", whole_site_tokens=0)
     assert trace.answer.state == "error"
-    found = anyio.run(replay_trace, trace, Navigator(library))
-    assert found.differences == ()
-    assert found.trace.answer.error == trace.answer.error
+    result = anyio.run(replay_trace, trace, Navigator(library))
+    assert result.differences == ()
+    assert result.trace.answer.error == trace.answer.error

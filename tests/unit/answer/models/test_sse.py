@@ -1,4 +1,4 @@
-"""Events come out whole, however the bytes were cut."""
+"""The parser of event streams."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def test_parser_gives_equal_events_for_any_chunks(cuts: list[int]) -> None:
     data = STREAM.encode()
     bounds = [0, *sorted(cuts), len(data)]
     events = EventStreamParser()
-    said = [one for start, end in pairwise(bounds) for one in events.feed(data[start:end])]
-    assert [*said, *events.end()] == ['{"a": "ü"}', '{"b": 1}', "[DONE]", '"no end"']
+    data_of_events = [one for start, end in pairwise(bounds) for one in events.feed(data[start:end])]
+    assert [*data_of_events, *events.end()] == ['{"a": "ü"}', '{"b": 1}', "[DONE]", '"no end"']
 
 
 @pytest.mark.parametrize("data", [b"data: " + b"x" * 100, b"data: " + b"x" * 100 + b"\n"])
