@@ -156,7 +156,7 @@ def _result_to_dict(question: Question, result: EvalResult) -> dict[str, Any]:
         "whole_site": result.whole_site,
         "text": result.text,
         "tokens_read": result.tokens_read,
-        "usage": {name: count for name, count in msgspec.to_builtins(result.usage).items() if count},
+        "usage": {name: count for name, count in msgspec.structs.asdict(result.usage).items() if count},
         "cost": result.cost,
         "error": result.error,
         "wrong": describe_failure(question, result),

@@ -91,9 +91,11 @@ def test_question_with_page_is_answered(library: Library) -> None:
 
 def test_model_result_has_cost(library: Library) -> None:
     script = [expand_reply(library, "Server"), text_reply(library, "Server", "It is 8642.")]
-    (row,) = run_evaluation(library, ScriptedModel(script), text=QUESTIONS.split("  - ask: at")[0]).rows
+    report = run_evaluation(library, ScriptedModel(script), text=QUESTIONS.split("  - ask: at")[0])
+    (row,) = report.rows
     (result,) = row.results
     assert result is not None
     assert (result.calls, result.missing, result.gold_cited) == (1, (), True)
     assert result.cost == pytest.approx(0.003)
     assert row.totals.cost == pytest.approx(0.003)
+    assert report_to_dict(report)["rows"][0]["outcomes"][0]["usage"] == {"input": 2000, "output": 200}
