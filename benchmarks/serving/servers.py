@@ -69,7 +69,7 @@ def endpoint(folder: str, limits: str, pace: str) -> None:
         policy = RequestPolicy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
     way = AnswerConfig(Telling(Path(folder), float(pace)), Budget(), 0)
     run_server(
-        create_app(AppConfig(folder, way, allowance=allowance, policy=policy, taken=freeze_objects)),
+        create_app(AppConfig(folder, way, quota=allowance, policy=policy, on_change=freeze_objects)),
         "127.0.0.1",
         _port(),
     )

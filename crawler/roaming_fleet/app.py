@@ -25,25 +25,22 @@ from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
-from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS as INSTRUCTIONS
 from mkdocs_roaming.serve.mcp import McpEndpoint
-from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics, MetricsMiddleware, MetricsRecorder, make_metrics
-from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy, get_client
-from mkdocs_roaming.serve.openapi import JSON, MAX_SITE_KEY_CHARS, MAX_SITES, describe_operations
-from mkdocs_roaming.serve.openapi import STORE_OPERATIONS as OPERATIONS
-from mkdocs_roaming.serve.openapi import STORE_SCHEMAS as SCHEMAS
-from mkdocs_roaming.serve.problems import ProblemError, encode_json, encode_text, public_message
+from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.openapi import JSON, describe_operations
+from mkdocs_roaming.serve.problems import ProblemError, encode_json, public_message
 from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
-from mkdocs_roaming.serve.requests import validate_question
+from mkdocs_roaming.serve.requests import get_client, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
 from roaming_fleet.namespaces import split_id
+from roaming_fleet.openapi import DEFAULT_SITES, MAX_SITE_KEY_CHARS, MAX_SITES, STORE_OPERATIONS
 from roaming_fleet.records import CatalogEntry
+from roaming_fleet.target import INSTRUCTIONS
 from roaming_fleet.tools import StoreNavigator, site_label
-
-DEFAULT_SITES = 50
 
 
 def create_store_app(collection: Collection, policy: RequestPolicy, *, key: bytes = b"") -> ASGIApp:
@@ -54,11 +51,11 @@ def create_store_app(collection: Collection, policy: RequestPolicy, *, key: byte
         policy: Which requests are accepted.
         key: Hashes the addresses of clients in counters.
     """
-    metrics = make_metrics()
+    metrics = Metrics(STORE_OPERATIONS)
     routes = _Routes(collection, metrics)
     listed = [
         Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
-        for operation in OPERATIONS
+        for operation in STORE_OPERATIONS
     ]
     listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
     mcp = _create_mcp_endpoint(collection, policy)
@@ -75,8 +72,7 @@ def create_store_app(collection: Collection, policy: RequestPolicy, *, key: byte
     application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     application.router.redirect_slashes = False
     limiter = QuotaLimiter(AnswerQuota(), secret=key)  # no answers: only to hash the addresses of clients
-    guard = RequestGuard(application, policy, limiter, refused=MetricsRecorder(metrics).refusal)
-    return MetricsMiddleware(guard, metrics)
+    return RequestGuard(application, policy, limiter, metrics)
 
 
 async def _refresh(collection: Collection) -> None:
@@ -99,7 +95,7 @@ def _create_mcp_endpoint(collection: Collection, policy: RequestPolicy) -> McpEn
         hosts=policy.hosts,
         origins=policy.origins,
         instructions=INSTRUCTIONS,
-        near=lambda: not collection.is_remote,
+        is_local=lambda: not collection.is_remote,
     )
 
 
@@ -114,7 +110,7 @@ class _Routes:
     """One lock per client."""
 
     def __post_init__(self) -> None:
-        self.description = json.dumps(describe_operations(OPERATIONS, title="mkdocs-roaming", schemas=SCHEMAS)).encode()
+        self.description = json.dumps(describe_operations(STORE_OPERATIONS, title="mkdocs-roaming")).encode()
 
     async def list_sites(self, request: Request) -> Response:
         """List the sites, or those that match words."""
@@ -149,8 +145,7 @@ class _Routes:
 
     async def metrics(self, request: Request) -> Response:
         """Return the metrics."""
-        text = encode_text(self.recorded.text())
-        return Response(text, media_type=MEDIA_TYPE, headers={"cache-control": "no-store"})
+        return Response(self.recorded.render(), headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
@@ -199,7 +194,7 @@ def _read_outline(collection: Collection, id_: str | None) -> Payload:
 
 def _read_section(collection: Collection, id_: str, part: str | None) -> Payload:
     site = _open_site(collection, id_)
-    payload = build_section(Deployment(site.library, site.search), id_, part, above=site_label(site))
+    payload = build_section(Deployment(site.library, site.search), id_, part, prefix=site_label(site))
     return Payload({**payload.data, "site": site.key, "crawled": site.entry.crawled}, payload.markdown)
 
 

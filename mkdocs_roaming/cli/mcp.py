@@ -52,9 +52,9 @@ async def _serve_site(lib: str, create_search: Callable[[Library], Finder]) -> N
     from mkdocs_roaming.serve.deployments import SiteWatcher
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-    deployments = SiteWatcher(lib, finding=create_search)
+    deployments = SiteWatcher(lib, search_factory=create_search)
     server = make_server(lambda: deployments.now().navigator())
-    if not await deployments.look(again=False):
+    if not await deployments.check(log_problem=False):
         raise LibraryError(deployments.problem)
     async with anyio.create_task_group() as group:
         group.start_soon(deployments.run)

@@ -72,21 +72,28 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     model, budget = options.create_model()
     _check_path(lib)
     answers = AnswerConfig(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
-    configured = build_config(ServeOptions(lib, **own), answers, options.settings, os.environ)
-    target = open_target(lib, search=answers.finding, open_sites=_OPEN_SITES, refresh_seconds=configured.serving.every)
+    config = build_config(ServeOptions(lib, **own), answers, options.settings, os.environ)
+    target = open_target(
+        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.app.poll_seconds
+    )
     app: ASGIApp
     if target.store is None:
-        app = create_app(replace(configured.serving, taken=freeze_objects))
+        app = create_app(replace(config.app, on_change=freeze_objects))
     else:
         _refuse_site_options(lib)
-        app = target.store.create_app(configured.serving.policy, key=configured.serving.key)
+        app = target.store.create_app(config.app.policy, key=config.app.key)
     if check_config:
-        for line in format_config(configured, options.settings, os.environ, answers=target.store is None):
+        for line in format_config(config, options.settings, os.environ, answers=target.store is None):
             click.echo(line)
         return
     _log_to_standard_error()
-    patience = configured.serving.policy.header_seconds
-    run_server(app, configured.host, configured.port, drain=configured.drain, header_seconds=patience)
+    run_server(
+        app,
+        config.host,
+        config.port,
+        drain_seconds=config.drain_seconds,
+        header_seconds=config.app.policy.header_seconds,
+    )
 
 
 def _refuse_site_options(lib: str) -> None:
@@ -109,7 +116,7 @@ def _check_packages() -> None:
 
 def _check_path(lib: str) -> None:
     """Raise UsageError for a missing folder; a URL may become available later."""
-    from mkdocs_roaming.serve.redaction import strip_passwords
+    from mkdocs_roaming.serve.log import strip_passwords
 
     try:
         urlsplit(lib)
@@ -120,7 +127,7 @@ def _check_path(lib: str) -> None:
 
 
 def _warn(line: str) -> None:
-    from mkdocs_roaming.serve.redaction import strip_passwords
+    from mkdocs_roaming.serve.log import strip_passwords
 
     logging.getLogger("mkdocs_roaming.serve").warning("%s", strip_passwords(line))
 

@@ -1,6 +1,6 @@
-"""HTTP as uvicorn speaks it, but headers have to come within some seconds: it would listen to a trickle for ever.
+"""Uvicorn with the settings of the endpoint, and with a time limit for headers, which uvicorn has not.
 
-A server in front should do the same, or it passes slow visitors' requests on whole; this holds where there is none.
+A reverse proxy should limit the time for headers too; this limit protects a server without one.
 """
 
 from __future__ import annotations
@@ -14,151 +14,138 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.middleware import HEADER_SECONDS, ASGIApp
 from mkdocs_roaming.serve.problems import ProblemError, encode_problem
 
-
-def header_timeout_protocol(seconds: float) -> type[asyncio.Protocol]:
-    """Give the protocol for uvicorn's `http`."""
-    return type("Impatient", (_HeaderTimeoutProtocol,), {"seconds": seconds})
-
-
-class _HeaderTimeoutProtocol(H11Protocol):
-    seconds = 10.0
-    _waiting: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._is_between():
-            self._wait()
-        else:
-            self._stop_waiting()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _is_between(self) -> bool:
-        """Tell whether no request is under way: the next one's headers are still to come."""
-        return self.cycle is None or self.cycle.response_complete
-
-    def _wait(self) -> None:
-        if self._waiting is None:
-            self._waiting = self.loop.call_later(self.seconds, self._give_up)
-
-    def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
-
-    def _give_up(self) -> None:
-        self._waiting = None
-        if self.transport.is_closing() or not self._is_between():
-            return
-        headers, body = encode_problem(
-            ProblemError(408, "slow", f"The headers did not come within {self.seconds:g} seconds.")
-        )
-        told = b"".join(b"%s: %s\r\n" % header for header in (*headers, (b"connection", b"close")))
-        self.transport.write(b"HTTP/1.1 408 Request Timeout\r\n" + told + b"\r\n" + body)
-        self.transport.close()
-
-
-# MERGED mkdocs_roaming.serve.running:
-# The server: uvicorn with our settings. On SIGTERM answers under way are finished, for so long as is given.
-
-
 DRAIN_SECONDS = 30
-
-
-"""The seconds that answers under way have to end when the server is stopped."""
-
-
-_log = logging.getLogger("mkdocs_roaming.serve")
+"""Time for answers in progress to end after SIGTERM."""
 
 
 def run_server(
-    app: ASGIApp, host: str, port: int, *, drain: int = DRAIN_SECONDS, header_seconds: float = HEADER_SECONDS
+    app: ASGIApp, host: str, port: int, *, drain_seconds: int = DRAIN_SECONDS, header_seconds: float = HEADER_SECONDS
 ) -> None:
-    """Serve until SIGINT or SIGTERM; raises UsageError where the port cannot be had."""
-    import uvicorn
-
-    listening = bind_socket(host, port)
+    """Serve until SIGINT or SIGTERM. Raise UsageError if the address is not available."""
+    listener = bind_socket(host, port)
     config = uvicorn.Config(
         app,
-        http=header_timeout_protocol(header_seconds),
+        http=_create_protocol(header_seconds),
         lifespan="on",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # whom to believe is the guard's to say
+        proxy_headers=False,  # the middleware decides which proxies to trust
         server_header=False,
-        timeout_graceful_shutdown=drain,
-        timeout_keep_alive=_KEEP_ALIVE,
-        h11_max_incomplete_event_size=_HEADERS,
+        timeout_graceful_shutdown=drain_seconds,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
     )
-    _log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, listening.getsockname()[1])
+    _log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, listener.getsockname()[1])
     server = uvicorn.Server(config)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH)
-    before = signal.signal(signal.SIGTERM, _end)  # uvicorn raises it again when it is done: that ends us well
+    previous_interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    # After its shutdown uvicorn raises the signal again; the process should exit with 0.
+    previous_handler = signal.signal(signal.SIGTERM, _exit)
     try:
         with suppress(KeyboardInterrupt):
-            server.run(sockets=[listening])
+            server.run(sockets=[listener])
     finally:
-        signal.signal(signal.SIGTERM, before)
-        sys.setswitchinterval(interval)
+        signal.signal(signal.SIGTERM, previous_handler)
+        sys.setswitchinterval(previous_interval)
     if not server.started:
         sys.exit(1)
 
 
-def freeze_objects() -> None:
-    """Take what is there now out of the collector's rounds, for a process that serves one site and does nothing else.
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raise UsageError if the address is not available."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host,
+            port,
+            type=socket.SOCK_STREAM,
+            proto=socket.IPPROTO_TCP,  # asyncio sets TCP_NODELAY only if the protocol is known
+            flags=socket.AI_PASSIVE,
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"cannot bind to {host}:{port}: {reason}. Choose another port with --port.") from None
+    except OverflowError:
+        raise UsageError(f"{port} is not a valid port; choose one up to 65535") from None
+    return listener
 
-    A site is some ten thousand objects that stay for days; each full round through them would stop all readers for as
-    long as a hundred milliseconds. What was there before and is not used any more goes first.
+
+def freeze_objects() -> None:
+    """Exclude all current objects from garbage collection, for a process that only serves one site.
+
+    A site consists of some ten thousand objects that stay for days. A full collection would traverse them all and stop
+    every response for up to 100 ms. Unused objects of an earlier deployment are collected first.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Give a listening socket; raises UsageError where there is none to be had.
-
-    It says that it is TCP: only then does asyncio send small pieces at once.
-    """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(_WAITING)
-    except OSError as error:
-        raise UsageError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port") from None
-    except OverflowError:
-        raise UsageError(f"{port} is no port; choose one up to 65535") from None
-    return listening
-
-
-def _end(number: int, frame: FrameType | None) -> None:
+def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
 
 
-_KEEP_ALIVE = 15
+def _create_protocol(header_seconds: float) -> type[asyncio.Protocol]:
+    return type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), {"header_seconds": header_seconds})
 
 
-_SWITCH = 0.00005  # seconds; what threads compute for one reader must not keep the others waiting
+class _HeaderTimeoutProtocol(H11Protocol):
+    """HTTP/1.1 as uvicorn implements it; a connection is closed if the headers of a request take too long."""
+
+    header_seconds = HEADER_SECONDS
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_idle():
+            self._start_timer()
+        else:
+            self._stop_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _is_idle(self) -> bool:
+        """Return whether the headers of the next request are still missing."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.header_seconds, self._time_out)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _time_out(self) -> None:
+        self._timer = None
+        if self.transport.is_closing() or not self._is_idle():
+            return
+        detail = f"The headers did not arrive within {self.header_seconds:g} seconds."
+        headers, body = encode_problem(ProblemError(408, "slow", detail))
+        lines = b"".join(b"%s: %s\r\n" % header for header in (*headers, (b"connection", b"close")))
+        self.transport.write(b"HTTP/1.1 408 Request Timeout\r\n" + lines + b"\r\n" + body)
+        self.transport.close()
 
 
-_HEADERS = 32_768
-
-
-_WAITING = 512
+_log = logging.getLogger("mkdocs_roaming.serve")
+_KEEP_ALIVE_SECONDS = 15
+_SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
+_MAX_HEADER_BYTES = 32_768
+_BACKLOG = 512

@@ -1,20 +1,20 @@
-"""What settings, environment and options come to for the endpoint, and how that is shown without its secrets.
+"""The configuration of the endpoint, from settings, environment and command line.
 
 [serve]
-hosts = ["ask.example"]         # the names that it answers to, beside localhost
+hosts = ["ask.example"]         # names that the server answers to, in addition to localhost
 origins = ["https://docs.example"]
-proxies = 1                     # servers of ours that stand in front
-key_env = "ROAMING_KEY"         # the variable that holds the key that turns are signed with
-counters_env = "ROAMING_COUNTERS"  # the variable that holds the address of a Redis
-look_every = 60                 # seconds between two looks at the site
-drain = 30                      # seconds for answers under way when it is stopped
-turn_seconds = 86400            # for how long a follow-up may refer to an answer
-kept_answers = 1000
-trust_rules = false             # whether the rules of a site that is somebody else's are followed
-question_log = "questions.jsonl"   # without addresses and secrets; nothing is logged where nothing is set
+proxies = 1                     # number of trusted reverse proxies
+key_env = "ROAMING_KEY"         # environment variable with the key that signs conversation tokens
+counters_env = "ROAMING_COUNTERS"  # environment variable with the URL of a Redis
+look_every = 60                 # seconds between two checks of the site
+drain = 30                      # seconds for answers in progress when the server stops
+turn_seconds = 86400            # time for which follow-up questions can refer to an answer
+kept_answers = 1000             # maximum number of cached answers
+trust_rules = false             # follow the rules of a site that is not a local folder
+question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
 
-[limits]                        # see Allowance and Policy
+[limits]                        # see AnswerQuota and RequestPolicy
 answers_a_minute = 60
 money_a_day = 2.0
 """
@@ -25,15 +25,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from mkdocs_roaming.config import Settings, check_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve._uvicorn import DRAIN_SECONDS
 from mkdocs_roaming.serve.app import AppConfig
+from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS
+from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS
+from mkdocs_roaming.serve.deployments import POLL_SECONDS
+from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
-from mkdocs_roaming.serve.redaction import strip_passwords
 from mkdocs_roaming.serve.service import AnswerConfig
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
@@ -53,22 +55,22 @@ SERVE_KEYS: Mapping[str, type] = {
     "question_log": str,
     "feedback_log": str,
 }
-_ALLOWANCE: Mapping[str, type] = {
-    one.name: float if one.name.startswith("money") else int for one in fields(AnswerQuota)
+_QUOTA_KEYS: Mapping[str, type] = {
+    field.name: float if field.name.startswith("money") else int for field in fields(AnswerQuota)
 }
-_POLICY: Mapping[str, type] = {
-    one.name: float if one.name.endswith("_seconds") else int
-    for one in fields(RequestPolicy)
-    if one.name not in ("hosts", "origins", "proxies", "guarded")
+_POLICY_KEYS: Mapping[str, type] = {
+    field.name: float if field.name.endswith("_seconds") else int
+    for field in fields(RequestPolicy)
+    if field.name not in ("hosts", "origins", "proxies", "guarded")
 }
-LIMIT_KEYS: Mapping[str, type] = {**_ALLOWANCE, **_POLICY}
+LIMIT_KEYS: Mapping[str, type] = {**_QUOTA_KEYS, **_POLICY_KEYS}
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What the command line says; None and empty leave it to the settings."""
+    """Options of the command line. With None or an empty tuple, the settings apply."""
 
-    where: str
+    target: str
     host: str = "127.0.0.1"
     port: int = 8000
     site: Path | None = None
@@ -80,120 +82,135 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """What is served, where it listens, and for how long answers may go on when it is stopped."""
+    """The configuration of the application and of its server."""
 
-    serving: AppConfig
+    app: AppConfig
     host: str
     port: int
-    drain: int
-    key_name: str
+    drain_seconds: int
+    key_variable: str
 
 
-def build_config(given: ServeOptions, way: AnswerConfig, settings: Settings, environ: Mapping[str, str]) -> ServeConfig:
-    """Give what all of it comes to; raises UsageError in one line where it cannot be."""
-    where = settings.where
-    own = check_table(where, "serve", settings.serving.get("serve", {}), SERVE_KEYS)
-    limits = check_table(where, "limits", settings.serving.get("limits", {}), LIMIT_KEYS)
-    key_name = own.get("key_env", KEY_VARIABLE)
-    key = environ.get(key_name, "").encode("utf-8")
+def build_config(
+    options: ServeOptions, answers: AnswerConfig, settings: Settings, environ: Mapping[str, str]
+) -> ServeConfig:
+    """Return the configuration. Raise UsageError if it is invalid."""
+    file = settings.where
+    table = check_table(file, "serve", settings.serving.get("serve", {}), SERVE_KEYS)
+    limits = check_table(file, "limits", settings.serving.get("limits", {}), LIMIT_KEYS)
+    key_variable = table.get("key_env", KEY_VARIABLE)
+    key = environ.get(key_variable, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
-        raise UsageError(f"{key_name} has at least {MIN_KEY_CHARS} characters; `openssl rand -hex 32` gives one")
-    default = RequestPolicy()
-    listening = () if given.host in ("0.0.0.0", "::") else (f"[{given.host}]" if ":" in given.host else given.host,)
-    policy = RequestPolicy(
-        hosts=tuple(dict.fromkeys((*default.hosts, *listening, *own.get("hosts", ()), *given.hosts))),
-        origins=tuple(dict.fromkeys((*own.get("origins", ()), *given.origins))),
-        proxies=own.get("proxies", 0) if given.proxies is None else given.proxies,
-        **{name: value for name, value in limits.items() if name in _POLICY},
-    )
-    every = own.get("look_every", 60.0)
-    kept, seconds, drain = (
-        own.get("kept_answers", 1_000),
-        own.get("turn_seconds", 86_400),
-        own.get("drain", DRAIN_SECONDS),
-    )
-    if not every > 0 or kept < 0 or seconds < 1 or drain < 0:
         raise UsageError(
-            f"{where}: [serve] look_every and turn_seconds are more than 0, drain and kept_answers 0 or more"
+            f"{key_variable} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
-    serving = AppConfig(
-        given.where,
-        way,
+    poll_seconds = table.get("look_every", POLL_SECONDS)
+    max_cached_answers = table.get("kept_answers", MAX_CACHED_ANSWERS)
+    token_seconds = table.get("turn_seconds", TOKEN_SECONDS)
+    drain_seconds = table.get("drain", DRAIN_SECONDS)
+    if not poll_seconds > 0 or max_cached_answers < 0 or token_seconds < 1 or drain_seconds < 0:
+        raise UsageError(
+            f"{file}: [serve] look_every and turn_seconds must be greater than 0, drain and kept_answers 0 or more"
+        )
+    app = AppConfig(
+        options.target,
+        answers,
         key=key,
-        site=given.site,
-        policy=policy,
-        allowance=AnswerQuota(**{name: value for name, value in limits.items() if name in _ALLOWANCE}),
-        counters=environ.get(own.get("counters_env", COUNTERS_VARIABLE)) or None,
-        question_log=Path(own["question_log"]) if own.get("question_log") else None,
-        feedback_log=Path(own["feedback_log"]) if own.get("feedback_log") else None,
-        every=every,
-        trust_rules=given.trust_rules or own.get("trust_rules", False),
-        kept_answers=kept,
-        turn_seconds=seconds,
+        site=options.site,
+        policy=RequestPolicy(
+            hosts=_merge(RequestPolicy().hosts, _bound_names(options.host), table.get("hosts", ()), options.hosts),
+            origins=_merge(table.get("origins", ()), options.origins),
+            proxies=table.get("proxies", 0) if options.proxies is None else options.proxies,
+            **{name: value for name, value in limits.items() if name in _POLICY_KEYS},
+        ),
+        quota=AnswerQuota(**{name: value for name, value in limits.items() if name in _QUOTA_KEYS}),
+        counters_url=environ.get(table.get("counters_env", COUNTERS_VARIABLE)) or None,
+        question_log=Path(table["question_log"]) if table.get("question_log") else None,
+        feedback_log=Path(table["feedback_log"]) if table.get("feedback_log") else None,
+        poll_seconds=poll_seconds,
+        trust_rules=options.trust_rules or table.get("trust_rules", False),
+        max_cached_answers=max_cached_answers,
+        token_seconds=token_seconds,
     )
-    return ServeConfig(serving, given.host, given.port, drain, key_name)
+    return ServeConfig(app, options.host, options.port, drain_seconds, key_variable)
+
+
+def _bound_names(host: str) -> tuple[str, ...]:
+    """Return the name for an address that the server binds to, none for all addresses."""
+    if host in ("0.0.0.0", "::"):
+        return ()
+    return (f"[{host}]" if ":" in host else host,)
+
+
+def _merge(*lists: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+# Printing
 
 
 def format_config(
-    configured: ServeConfig, settings: Settings, environ: Mapping[str, str], *, answers: bool = True
+    config: ServeConfig, settings: Settings, environ: Mapping[str, str], *, answers: bool = True
 ) -> Iterator[str]:
-    """Give what is configured, a line each; of secrets only whether they are set.
+    """Yield the configuration in lines, with secrets only as set or not set.
 
-    Where no questions are answered, as for a store of many sites, it is without what is about answers.
+    Args:
+        config: The configuration.
+        settings: The settings it was built from.
+        environ: The environment it was built from.
+        answers: Whether questions are answered. A store of many sites answers none.
     """
-    serving = configured.serving
-    yield _line("settings", settings.where or "none")
-    yield _line("site" if answers else "store", strip_address_secrets(serving.where))
-    yield _line("listens on", f"{configured.host}:{configured.port}")
-    by_meaning = settings.embeddings if settings.search != "lexical" else None
+    app = config.app
+    yield _format_line("settings", settings.where or "none")
+    yield _format_line("site" if answers else "store", strip_address_secrets(app.target))
+    yield _format_line("listens on", f"{config.host}:{config.port}")
+    embeddings = settings.embeddings if settings.search != "lexical" else None
     if answers:
-        yield _line("static files", serving.site or "none")
-        yield _line("model", serving.way.model.name)
-    yield _line("search", f"hybrid, {by_meaning.model}" if by_meaning else "lexical")
+        yield _format_line("static files", app.site or "none")
+        yield _format_line("model", app.answers.model.name)
+    yield _format_line("search", f"hybrid, {embeddings.model}" if embeddings else "lexical")
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env) if answers else ()
-    for name in dict.fromkeys(filter(None, (*keys, by_meaning.key_env if by_meaning else ""))):
-        yield _line(name, "set" if environ.get(name) else "not set")
+    for name in dict.fromkeys(filter(None, (*keys, embeddings.key_env if embeddings else ""))):
+        yield _format_line(name, "set" if environ.get(name) else "not set")
     if answers:
-        yield from _limits_of_answers(configured)
-    for name in _POLICY:
-        yield _line(f"[limits] {name}", getattr(serving.policy, name))
+        yield from _format_answer_limits(config)
+    for name in _POLICY_KEYS:
+        yield _format_line(f"[limits] {name}", getattr(app.policy, name))
     for name in ("hosts", "origins", "proxies"):
-        yield _line(f"[serve] {name}", getattr(serving.policy, name))
-    yield _line("[serve] look_every", serving.every)
-    yield _line("[serve] drain", configured.drain)
+        yield _format_line(f"[serve] {name}", getattr(app.policy, name))
+    yield _format_line("[serve] look_every", app.poll_seconds)
+    yield _format_line("[serve] drain", config.drain_seconds)
     if answers:
-        yield _line("[serve] turn_seconds", serving.turn_seconds)
-        yield _line("[serve] kept_answers", serving.kept_answers)
-        yield _line("[serve] question_log", serving.question_log)
-        yield _line("[serve] feedback_log", serving.feedback_log)
-        yield _line("rules", "trusted" if serving.trust_rules else "trusted in folders of one's own")
+        yield _format_line("[serve] turn_seconds", app.token_seconds)
+        yield _format_line("[serve] kept_answers", app.max_cached_answers)
+        yield _format_line("[serve] question_log", app.question_log)
+        yield _format_line("[serve] feedback_log", app.feedback_log)
+        yield _format_line("rules", "trusted" if app.trust_rules else "trusted only in local folders")
 
 
-def _limits_of_answers(configured: ServeConfig) -> Iterator[str]:
-    serving = configured.serving
-    yield _line(configured.key_name, "set" if serving.key else "not set: turns end with the process")
-    yield _line("counters", strip_address_secrets(serving.counters) if serving.counters else "in this process")
-    budget = _flat(asdict(serving.way.budget))
-    for name, value in {"whole_site_tokens": serving.way.whole_site_tokens, **budget}.items():
-        yield _line(f"[budget] {name}", value)
-    for name, value in asdict(serving.allowance).items():
-        yield _line(f"[limits] {name}", value)
+def _format_answer_limits(config: ServeConfig) -> Iterator[str]:
+    app = config.app
+    yield _format_line(config.key_variable, "set" if app.key else "not set: tokens expire when the process ends")
+    yield _format_line("counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process")
+    yield _format_line("[budget] whole_site_tokens", app.answers.small_site_tokens)
+    budget = asdict(app.answers.budget)
+    prices = budget.pop("prices")
+    for name, value in budget.items():
+        yield _format_line(f"[budget] {name}", value)
+    described = ", ".join(f"{name} {value}" for name, value in prices.items()) if prices else None
+    yield _format_line("[budget] prices", described)
+    for name, value in asdict(app.quota).items():
+        yield _format_line(f"[limits] {name}", value)
 
 
 def strip_address_secrets(address: str) -> str:
-    """Give an address without what may be secret in it."""
+    """Return an address without passwords, query and fragment."""
     if "://" not in address:
         return address
     return strip_passwords(re.split(r"[?#]", address, maxsplit=1)[0])
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
-    prices = told.get("prices")
-    rest = {name: value for name, value in told.items() if name != "prices"}
-    return {**rest, "prices": ", ".join(f"{name} {value}" for name, value in prices.items()) if prices else None}
-
-
-def _line(name: str, value: object) -> str:
+def _format_line(name: str, value: object) -> str:
     if isinstance(value, tuple):
         value = ", ".join(value) or "none"
     return f"{name} = {'none' if value is None else value}"

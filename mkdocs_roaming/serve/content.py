@@ -1,167 +1,206 @@
-"""Which of several representations a client wants, by its Accept header."""
+"""The read endpoints (outline, section, search, health) and content negotiation, independent of the server.
+
+The `build_…` functions block while they read and compute; servers with an event loop call them with a `WorkQueue`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
-from mkdocs_roaming.library.tools import MAX_HITS, OutlineResult, ToolError
-from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS, Expansion, expand_section, render_expansion
+import anyio
+
+from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
+from mkdocs_roaming.library.navigator import OutlineResult
+from mkdocs_roaming.library.tools import MAX_HITS, ToolError
+from mkdocs_roaming.manifest.expand import (
+    MAX_EXPANSION_CHARS,
+    Expansion,
+    ListedSection,
+    expand_section,
+    render_expansion,
+)
 from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.requests import validate_question
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+MAX_PARTS = 10**6
+DEFAULT_HITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The content of a response: data for JSON, and a function that renders Markdown if that is offered too."""
+
+    data: Mapping[str, object]
+    markdown: Callable[[], str] | None = None
+
+
+def build_outline(deployment: Deployment, id_: str | None = None) -> Payload:
+    """Return the outline (rendered once per deployment), or a branch of it. Raise ProblemError for an unknown id."""
+
+    def read() -> OutlineResult | ToolError:
+        return deployment.navigator().read_outline(id_)
+
+    found = read() if id_ else deployment.library.memoize("/v1/outline", read)
+    if isinstance(found, ToolError):
+        raise ProblemError(404, "no_section", " ".join(found.message.split()))
+    text = found.text
+    outline: schemas.Outline = {"digest": deployment.digest, "tokens": estimate_tokens(text), "outline": text}
+    return Payload(outline, lambda: text)
+
+
+def build_section(deployment: Deployment, id_: str, part: str | None = None, *, prefix: str = "") -> Payload:
+    """Return an opened section. In Markdown, `prefix` precedes its breadcrumb.
+
+    Raises:
+        ProblemError: There is no section with this id, or the part is not a number.
+        LibraryError: The section cannot be read.
+    """
+    index = deployment.library.sections
+    ref = index.get(id_) or index.get(id_.lower())
+    if ref is None:
+        raise ProblemError(404, "no_section", f"No section {id_[:60]!r}; the outline and search return ids.")
+    max_chars = MAX_EXPANSION_CHARS - (len(f"{prefix} › ") if prefix else 0)
+    part_number = parse_count(part, "part", 1, MAX_PARTS)
+    found = expand_section(index, ref, deployment.library.text, cap=max_chars, part=part_number)
+    section: schemas.Section = {
+        "id": found.id,
+        "title": ref.section.title,
+        "path": list(index.breadcrumb(ref)),
+        "url": found.url or index.url(ref),
+        "tokens": _count_tokens(index, found),
+        "text": found.text,
+        "shown": list(dict.fromkeys(shown.id for shown in found.shown)),
+        "listed": [_encode_entry(listed) for listed in found.listed],
+        "part": found.part,
+        "parts": found.parts,
+        "before": _encode_entry(found.before) if found.before else None,
+        "after": _encode_entry(found.after) if found.after else None,
+        "digest": deployment.digest,
+    }
+    breadcrumb = (prefix, *found.breadcrumb) if prefix else found.breadcrumb
+    return Payload(section, lambda: render_expansion(replace(found, breadcrumb=breadcrumb)))
+
+
+def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> Payload:
+    """Return search results without texts. Raise ProblemError for an invalid query or limit."""
+    query, max_hits = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
+    index = deployment.library.sections
+    found: list[schemas.Hit] = [
+        {
+            "id": hit.place.id,
+            "title": hit.place.section.title,
+            "path": list(index.breadcrumb(hit.place)),
+            "url": index.url(hit.place),
+            "snippet": hit.snippet,
+            "score": round(hit.score, 4),
+        }
+        for hit in deployment.search.find(query, limit=max_hits)
+    ]
+    hits: schemas.Hits = {"query": query, "hits": found, "digest": deployment.digest}
+    return Payload(hits)
+
+
+def build_health(site: LocalizedSite, model: str) -> Payload:
+    """Return the state of the site. Raise ProblemError if questions cannot be answered."""
+    deployment = site.now()
+    health: schemas.Health = {
+        "status": "stale" if site.main.problem else "ok",
+        "site": deployment.library.manifest.site.name,
+        "digest": deployment.digest,
+        "sections": len(deployment.library.sections),
+        "model": model,
+    }
+    return Payload(health)
+
+
+def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:
+    """Return a number of the query string. Raise ProblemError if it is invalid or too large."""
+    if text is None:
+        return default
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS else 0
+    if not 1 <= number <= maximum:
+        raise ProblemError(422, "bad_number", f"`{name}` is a number from 1 to {maximum}.")
+    return number
+
+
+_T = TypeVar("_T")
+
+
+class WorkQueue:
+    """Runs blocking work in threads, so that a client with many requests does not delay the others.
+
+    Local work, which only computes, runs one call at a time, and the clients take turns. Remote work, which waits for a
+    disk or a server, may be limited in total and for each client (default: the limit of anyio for all threads).
+    """
+
+    def __init__(self, *, max_remote: int | None = None, max_remote_each: int | None = None) -> None:
+        self._max_remote, self._max_remote_each = max_remote, max_remote_each
+        self._remote_limiter: anyio.CapacityLimiter | None = None  # created in the event loop that uses it
+        self._turns: WeakValueDictionary[tuple[str, bool], anyio.Semaphore] = WeakValueDictionary()
+
+    async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
+        """Run work for a client and return its result."""
+        limiter = compute_limiter() if is_local else self._remote_limiter
+        if limiter is None and self._max_remote is not None:
+            limiter = self._remote_limiter = anyio.CapacityLimiter(self._max_remote)
+        max_each = 1 if is_local else self._max_remote_each
+        if max_each is None:
+            return await run_in_thread(work, limiter)
+        turn = self._turns.setdefault((client, is_local), anyio.Semaphore(max_each, fast_acquire=True))
+        async with turn:
+            return await run_in_thread(work, limiter)
+
+
+def _encode_entry(listed: ListedSection) -> schemas.SectionEntry:
+    return {"id": listed.id, "title": listed.title, "tokens": listed.tokens, "inside": listed.inside}
+
+
+def _count_tokens(index: SectionIndex, found: Expansion) -> int:
+    """Return the tokens of the shown text, from the manifest if all its sections are shown in full."""
+    if found.parts == 1:
+        counts = [ref.section.tokens for shown in found.shown if (ref := index.get(shown.id))]
+        if len(counts) == len(found.shown) and all(counts):
+            return sum(counts)
+    return estimate_tokens(found.text)
+
+
+# Content negotiation
+
 
 def choose_media_type(accept: str, offered: Sequence[str]) -> str:
-    """Give the media type that an Accept header prefers among those offered; the first where it does not matter.
+    """Return the offered media type that an Accept header prefers, by default the first one.
 
-    Of equal weight the more exactly named wins, then the one offered earlier.
+    Of equal weights, the more specific one wins, then the one that is offered first.
     """
-    wanted = [_range(one) for one in accept.split(",") if one.strip()]
-    if not wanted:
-        return offered[0]
-    ranked = sorted(offered, key=lambda kind: _rank(kind, wanted), reverse=True)  # stable: the earlier one first
-    return ranked[0] if _rank(ranked[0], wanted)[0] > 0 else offered[0]
+    ranges = [_parse_range(text) for text in accept.split(",") if text.strip()]
+    best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # the first of equal ones
+    return best if _weight(best, ranges)[0] > 0 else offered[0]
 
 
-def _rank(kind: str, wanted: Sequence[tuple[str, float]]) -> tuple[float, int]:
-    """Give the weight of a media type, and how exactly it was named."""
-    exact = {kind: 2, kind.partition("/")[0] + "/*": 1, "*/*": 0}
-    found = [(exact[name], weight) for name, weight in wanted if name in exact]
-    if not found:
+def _weight(media_type: str, ranges: Sequence[tuple[str, float]]) -> tuple[float, int]:
+    """Return the weight of a media type, and how specific the range is."""
+    specificity = {media_type: 2, media_type.partition("/")[0] + "/*": 1, "*/*": 0}
+    matches = [(specificity[name], weight) for name, weight in ranges if name in specificity]
+    if not matches:
         return 0.0, -1
-    exactness, weight = max(found)
-    return weight, exactness
+    specific, weight = max(matches)
+    return weight, specific
 
 
-def _range(text: str) -> tuple[str, float]:
+def _parse_range(text: str) -> tuple[str, float]:
     name, *parameters = (part.strip().lower() for part in text.split(";"))
-    weight = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+    weight = next((parameter[2:] for parameter in parameters if parameter.startswith("q=")), "1")
     try:
         return name, min(max(float(weight), 0.0), 1.0)
     except ValueError:
         return name, 0.0
 
 
-# MERGED mkdocs_roaming.serve.walking:
-# What the outline, sections, search and health say of a site, whatever server they are built into.
-#
-# All of it reads and counts, so servers with a loop call it in a thread.
-
-
-MAX_PARTS = 10**6
-
-
-DEFAULT_HITS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """What is said: as data, and as Markdown, drawn when it is wanted, where that is offered too."""
-
-    data: Mapping[str, object]
-    markdown: Callable[[], str] | None = None
-
-
-def build_outline(here: Deployment, id_: str | None = None) -> Payload:
-    """Give the outline, drawn once for each deployment, or a branch of it; raises Refused where there is no such."""
-    found = _branch(here, id_) if id_ else here.library.memoize("/v1/outline", lambda: _branch(here))
-    if isinstance(found, ToolError):
-        raise ProblemError(404, "no_section", " ".join(found.message.split()))
-    return Payload(
-        {"digest": here.digest, "tokens": estimate_tokens(found.text), "outline": found.text}, lambda: found.text
-    )
-
-
-def build_section(here: Deployment, id_: str, part: str | None = None, *, above: str = "") -> Payload:
-    """Give a section opened, in Markdown with `above` before its titles.
-
-    Raises Refused where there is none, LibraryError where it cannot be read.
-    """
-    places = here.library.sections
-    place = places.get(id_) or places.get(id_.lower())
-    if place is None:
-        raise ProblemError(404, "no_section", f"No section {id_[:60]!r}; the outline and search give ids.")
-    cap = MAX_EXPANSION_CHARS - len(f"{above} › ") if above else MAX_EXPANSION_CHARS
-    found = expand_section(places, place, here.library.text, cap=cap, part=parse_count(part, "part", 1, MAX_PARTS))
-    crumbs = (above, *found.breadcrumb) if above else found.breadcrumb
-    told = {
-        "id": found.id,
-        "title": place.section.title,
-        "path": list(places.breadcrumb(place)),
-        "url": found.url or places.url(place),
-        "tokens": _tokens(places, found),
-        "text": found.text,
-        "shown": list(dict.fromkeys(one.id for one in found.shown)),
-        "listed": [_listed(one) for one in found.listed],
-        "part": found.part,
-        "parts": found.parts,
-        "before": _listed(found.before) if found.before else None,
-        "after": _listed(found.after) if found.after else None,
-        "digest": here.digest,
-    }
-    return Payload(told, lambda: render_expansion(replace(found, breadcrumb=crumbs)))
-
-
-def build_hits(here: Deployment, query: str, limit: str | None = None) -> Payload:
-    """Give what search finds, without texts."""
-    query, most = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
-    places = here.library.sections
-    told = [
-        {
-            "id": hit.place.id,
-            "title": hit.place.section.title,
-            "path": list(places.breadcrumb(hit.place)),
-            "url": places.url(hit.place),
-            "snippet": hit.snippet,
-            "score": round(hit.score, 4),
-        }
-        for hit in here.search.find(query, limit=most)
-    ]
-    return Payload({"query": query, "hits": told, "digest": here.digest})
-
-
-def build_health(site: LocalizedSite, model: str) -> Payload:
-    """Give whether questions can be answered, and from what; raises Refused where they cannot."""
-    here = site.now()
-    return Payload(
-        {
-            "status": "stale" if site.main.problem else "ok",
-            "site": here.library.manifest.site.name,
-            "digest": here.digest,
-            "sections": len(here.library.sections),
-            "model": model,
-        }
-    )
-
-
-def parse_count(text: str | None, name: str, default: int, most: int) -> int:
-    """Read a number of a query; raises Refused where it is none, or too large."""
-    if text is None:
-        return default
-    value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else 0
-    if not 1 <= value <= most:
-        raise ProblemError(422, "bad_number", f"`{name}` is a number from 1 to {most}.")
-    return value
-
-
-def _branch(here: Deployment, id_: str | None = None) -> OutlineResult | ToolError:
-    return here.navigator().read_outline(id_)
-
-
-def _listed(entry: object) -> Mapping[str, object]:
-    return {name: getattr(entry, name) for name in ("id", "title", "tokens", "inside")}
-
-
-def _tokens(places: SectionIndex, found: Expansion) -> int:
-    """Give the tokens of what is shown: where sections stand whole, the manifest says of each how many it has."""
-    if found.parts == 1:
-        told = [place.section.tokens for one in found.shown if (place := places.get(one.id))]
-        if len(told) == len(found.shown) and all(told):
-            return sum(told)
-    return estimate_tokens(found.text)
-
-
-_LONGEST_NUMBER = 20  # digits: Python does not read numbers of thousands of them
+_MAX_DIGITS = 20  # Python refuses to parse thousands of digits

@@ -1,4 +1,8 @@
-"""Bodies of sections as they were sent, kept for as long as a deployment stands: the same ones are asked for again."""
+"""The current deployment of a site: opened, checked for changes, and replaced between two answers.
+
+An answer keeps the deployment that it started with. An incomplete deployment (half uploaded) is not used: the last good
+one stays current, and a later check may find the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,63 +27,340 @@ from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library, open_libra
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
 from mkdocs_roaming.library.search import Finder, Search
+from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.problems import ProblemError
-from mkdocs_roaming.serve.redaction import strip_passwords
 
+POLL_SECONDS = 60.0
+"""Time between two checks of a site."""
+INCOMPLETE_SECONDS = 600.0
+"""Time after which an incomplete deployment is used. Sections that do not match their digest are never served."""
 BODY_CACHE_BYTES = 4 * 2**20
+MAX_LANGUAGES = 12
+"""Maximum number of further languages of a site."""
 
 
 class BodyCache:
-    """Bodies by what was asked for, the least recently sent dropped when they are too many bytes."""
+    """Response bodies by request, the least recently used dropped first."""
 
-    def __init__(self, room: int = BODY_CACHE_BYTES) -> None:
-        self._room = room
+    def __init__(self, max_bytes: int = BODY_CACHE_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._size = 0
-        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
 
     def get(self, key: Hashable) -> bytes | None:
-        """Give a body, None where it is not kept."""
-        body = self._kept.get(key)
+        """Return a cached body."""
+        body = self._bodies.get(key)
         if body is not None:
-            self._kept.move_to_end(key)
+            self._bodies.move_to_end(key)
         return body
 
-    def keep(self, key: Hashable, body: bytes) -> None:
-        """Keep a body, and no longer what there is no room for beside it."""
-        self._size += len(body) - len(self._kept.pop(key, b""))
-        self._kept[key] = body
-        while self._size > self._room:
-            self._size -= len(self._kept.popitem(last=False)[1])
+    def add(self, key: Hashable, body: bytes) -> None:
+        """Cache a body."""
+        self._size += len(body) - len(self._bodies.pop(key, b""))
+        self._bodies[key] = body
+        while self._size > self._max_bytes:
+            self._size -= len(self._bodies.popitem(last=False)[1])
 
 
-# MERGED mkdocs_roaming.serve.changes:
-# Whether a published site has changed: a conditional request, or a look at the file.
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A version of a site, with its search index.
+
+    Attributes:
+        is_complete: Every section matches its digest.
+        in_memory: All texts fit into memory, so that opening a section is faster than starting a thread.
+        bodies: Responses of this version.
+    """
+
+    library: Library
+    search: Finder
+    is_complete: bool = True
+    in_memory: bool = False
+    bodies: BodyCache = field(default_factory=BodyCache, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the site."""
+        return self.library.manifest.digest
+
+    def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:
+        """Return a navigator for one conversation; `format_error` makes the message for an unreadable section."""
+        return Navigator(self.library, search=self.search, format_error=format_error)
+
+
+class SiteWatcher:
+    """Opens a site and keeps its deployment current.
+
+    Attributes:
+        current: The deployment to answer from; None until the site could be opened.
+        problem: What is wrong with the site now, in one line; empty if nothing is.
+        checks, failures, changes: Numbers of checks, of failed checks, and of new deployments.
+    """
+
+    def __init__(
+        self,
+        target: str | Path,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        incomplete_seconds: float = INCOMPLETE_SECONDS,
+        trust_rules: bool = False,
+        search_factory: SearchFactory = Search,
+        on_change: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Create a watcher; `on_change` is called in a thread whenever the deployment changed."""
+        self.target = target
+        self.current: Deployment | None = None
+        self.problem = ""
+        self.checks = self.failures = self.changes = 0
+        self.poll_seconds = poll_seconds
+        self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
+        self._search_factory, self._on_change = search_factory, on_change
+        self._detector: ChangeDetector | None = None
+        self._expected: str | None = None  # digest of a newer deployment that is not current yet; "" if unknown
+        self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
+        self._next_repair = 0.0
+        self._repairs = 0
+
+    def now(self) -> Deployment:
+        """Return the current deployment. Raise ProblemError if there is none yet."""
+        if self.current is None:
+            detail = "The documentation cannot be read at the moment."
+            raise ProblemError(503, "no_site", detail, retry_after=_NO_SITE_RETRY_SECONDS)
+        return self.current
+
+    async def run(self) -> None:
+        """Open the site, retrying until it succeeds, then check it for changes. Runs until cancelled."""
+        retry_seconds = min(1.0, self.poll_seconds)
+        while True:
+            await self.check()
+            await anyio.sleep(self.poll_seconds if self.current else retry_seconds)
+            retry_seconds = min(retry_seconds * 2, _MAX_RETRY_SECONDS, self.poll_seconds)
+
+    async def check(self, *, log_problem: bool = True) -> bool:
+        """Check the site once. Return whether the deployment changed."""
+        self.checks += 1
+        try:
+            found = await run_in_thread(self._find_deployment)
+        except RoamingError as error:
+            self.failures += 1
+            self._set_problem(" ".join(str(error).split()), log=log_problem)
+            return False
+        except Exception as error:
+            self.failures += 1
+            _log.debug("checking the site failed", exc_info=True)
+            message = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            self._set_problem(f"{self.target}: {message}", log=log_problem)
+            return False
+        if found is not None:
+            self._use(found)
+            await run_in_thread(self._on_change)
+        elif self._expected is not None:
+            self._set_problem(f"{self.target}: a new deployment is not complete yet")
+        elif self.current is not None and self.current.is_complete:
+            self._clear_problem()
+        return found is not None
+
+    # One check, in a thread
+
+    def _find_deployment(self) -> Deployment | None:
+        """Return the deployment that should become current, None for no change."""
+        current = self.current
+        if current is None:
+            return self._open()
+        if self._detector is None:
+            self._detector = open_change_detector(self.target, current.library)
+        digest = self._detector.poll()
+        if digest is not None:
+            self._expected = None if digest == current.digest else digest
+        repair = not current.is_complete and self._clock() >= self._next_repair
+        if self._expected is None and not repair:
+            return None
+        found = self._open()
+        if found.digest == current.digest:
+            self._mark_arrived(found.digest)
+            return found if self._is_repaired(current, found) else None
+        if found.is_complete or self._is_overdue(found.digest):
+            self._mark_arrived(found.digest)
+            return found
+        if self._expected is None:
+            self._expected = found.digest
+        return None
+
+    def _mark_arrived(self, digest: str) -> None:
+        """Stop expecting a deployment. Another digest stays expected: behind one URL, servers may differ for a while."""
+        if self._expected in ("", digest):
+            self._expected = None
+
+    def _open(self) -> Deployment:
+        library = open_library(self.target)
+        library.trusted = library.trusted or self._trust_rules
+        library.prefetch()
+        complete = is_complete(library)
+        search = self._search_factory(library)
+        if complete or self.current is None:
+            _build_index(search)  # before a client waits for it
+        in_memory = complete and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
+        # A hybrid search waits for the vector of a question, and must not block the limiter for computations.
+        library.is_local = (library.is_local or in_memory) and not isinstance(search, HybridSearch)
+        return Deployment(library, search, complete, in_memory)
+
+    def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
+        """Return whether the current deployment became complete. Failed attempts are repeated less and less often."""
+        self._repairs += 1
+        self._next_repair = self._clock() + min(self.poll_seconds * 2**self._repairs, _MAX_REPAIR_SECONDS)
+        return found.is_complete and not current.is_complete
+
+    def _is_overdue(self, digest: str) -> bool:
+        """Return whether a deployment has been incomplete for too long to wait for it."""
+        if self._incomplete is None or self._incomplete[0] != digest:
+            self._incomplete = (digest, self._clock())
+        return self._clock() - self._incomplete[1] >= self._incomplete_seconds
+
+    # The result of a check
+
+    def _use(self, found: Deployment) -> None:
+        previous, self.current = self.current, found
+        self._incomplete, self._repairs = None, 0
+        self._next_repair = self._clock() + self.poll_seconds
+        site, count = found.library.manifest.site.name, len(found.library.sections)
+        event = "opened" if previous is None else "changed to a new deployment of"
+        _log.info("%s %s: %d sections, %s", event, site, count, found.digest[:19])
+        if previous is not None:
+            self.changes += 1
+        if found.is_complete:
+            self.problem = ""
+        else:
+            self._set_problem(f"{self.target}: some sections are missing or do not match the manifest; not served")
+
+    def _set_problem(self, problem: str, *, log: bool = True) -> None:
+        problem = strip_passwords(problem)  # the address of the site may contain some
+        if log and problem != self.problem:
+            _log.warning("%s; %s", problem, "the last good copy is served" if self.current else "retrying")
+        self.problem = problem
+
+    def _clear_problem(self) -> None:
+        if self.problem:
+            _log.info("%s: can be read again", strip_passwords(str(self.target)))
+        self.problem = ""
+
+
+def is_complete(library: Library) -> bool:
+    """Return whether every section of a site can be read and matches its digest."""
+    pages = library.manifest.pages
+    try:
+        for start in range(0, len(pages), _PAGES_PER_BATCH):
+            batch = pages[start : start + _PAGES_PER_BATCH]
+            library.prefetch(batch)
+            for page in batch:
+                for index in range(len(page.sections)):
+                    library.text(SectionRef(page, index))
+    except LibraryError:
+        return False
+    return True
+
+
+def _build_index(search: Finder) -> None:
+    """Build the index and read the vectors, without a request for embeddings."""
+    lexical = search
+    if isinstance(search, HybridSearch):
+        lexical = search.words
+        search.vectors.load()
+    lexical.pages("page")
+
+
+class LocalizedSite:
+    """A site in its languages; `main` watches the one that was opened.
+
+    The other languages are those that the manifest names and that are below the site itself, so that no manifest can
+    refer to another server. Each is opened and checked like the first one, which answers until then.
+    """
+
+    def __init__(self, main: SiteWatcher, create_watcher: Callable[[str | Path], SiteWatcher]) -> None:
+        self.main = main
+        self._create_watcher = create_watcher
+        self._others: dict[str, SiteWatcher] = {}
+
+    def now(self, language: str = "") -> Deployment:
+        """Return the current deployment in a language. Raise ProblemError if there is none at all."""
+        main = self.main.now()
+        tag = language.replace("_", "-").lower()
+        for candidate in (tag, tag.partition("-")[0]):
+            if not candidate or candidate == main.library.manifest.site.language.lower():
+                return main
+            other = self._others.get(candidate)
+            if other is not None and other.current is not None:
+                return other.current
+        return main
+
+    async def run(self) -> None:
+        """Open and check all languages. Runs until cancelled."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.main.run)
+            while True:
+                for watcher in self._add_languages():
+                    group.start_soon(watcher.run)
+                await anyio.sleep(min(self.main.poll_seconds, _LANGUAGE_POLL_SECONDS))
+
+    async def check(self) -> None:
+        """Check all languages once."""
+        await self.main.check()
+        self._add_languages()
+        for other in self._others.values():
+            await other.check()
+
+    def _add_languages(self) -> list[SiteWatcher]:
+        """Create watchers for languages that are new in the manifest."""
+        added = []
+        for language, target in self._find_languages():
+            if language not in self._others and len(self._others) < MAX_LANGUAGES:
+                self._others[language] = self._create_watcher(target)
+                added.append(self._others[language])
+        return added
+
+    def _find_languages(self) -> Iterator[tuple[str, str | Path]]:
+        """Yield the other languages, and where each is below the opened site."""
+        if self.main.current is None:
+            return
+        library = self.main.current.library
+        site = library.manifest.site
+        for other in site.alternates:
+            path = other.manifest.removeprefix(site.url).lstrip("/")
+            is_below = other.manifest.startswith(site.url) and path.endswith(MANIFEST_PATH) and path != MANIFEST_PATH
+            if any(sign in unquote(path) for sign in ("..", ":", "\\", "//")):
+                continue  # may lead elsewhere
+            if other.language and is_below and other.version in (None, site.version):
+                is_remote = library.where.lower().startswith(("http://", "https://"))
+                yield other.language.lower(), library.where + path if is_remote else Path(library.where) / path
+
+
+# Change detection
 
 
 class ChangeDetector(Protocol):
-    """Looks at one site again and again."""
+    """Checks one site again and again."""
 
-    def news(self) -> str | None:
-        """Give the digest that the site says it has, empty where it says none; None where it is as at the last look.
+    def poll(self) -> str | None:
+        """Return the digest in the manifest (empty if it has none), None if nothing changed since the last call.
 
-        Raises LibraryError where nobody knows.
+        Raises:
+            LibraryError: The manifest cannot be read.
         """
         ...
 
 
-def open_change_detector(where: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
-    """Give the watch over the site that a library was opened from; `where` is what it was asked for by. A server has
-    so many seconds to answer.
-    """
-    text = str(where)
+def open_change_detector(target: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
+    """Return a detector for the site that a library was opened from. A server has some seconds to answer."""
+    text = str(target)
     if text.lower().startswith(("http://", "https://")):
-        direct = not library.is_published or urlsplit(text).path.endswith(".json")
-        return _HttpChanges(text.partition("#")[0] if direct else library.where + MANIFEST_PATH, seconds)
+        is_file = not library.is_published or urlsplit(text).path.endswith(".json")
+        return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, seconds)
     if "://" in text:
         return _VersionChanges(library)
-    path = Path(where)
+    path = Path(target)
     return _FileChanges(path if path.is_file() else Path(library.where) / MANIFEST_PATH)
 
 
@@ -88,59 +369,59 @@ class _FileChanges:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
 
-    def news(self) -> str | None:
+    def poll(self) -> str | None:
         try:
             found = self._path.stat()
         except OSError as error:
             raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
-        now = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if now == self._seen:
+        state = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if state == self._seen:
             return None
-        digest = _digest(read_file(self._path, MAX_MANIFEST_BYTES))
-        self._seen = now  # not before it was read: a file that could not be is news at the next look
+        digest = _parse_digest(read_file(self._path, MAX_MANIFEST_BYTES))
+        self._seen = state  # only now: a file that could not be read is new at the next check
         return digest
 
 
 class _VersionChanges:
-    """Compares the library's own version: for sites that a plugin opens."""
+    """Compares the version of the library, for sites that a plugin opens."""
 
     def __init__(self, library: Library) -> None:
         self._library, self._seen = library, ""
 
-    def news(self) -> str | None:
-        now = self._library.version()
-        if now and now == self._seen:
+    def poll(self) -> str | None:
+        version = self._library.version()
+        if version and version == self._seen:
             return None
-        digest = _digest(self._library.file(MANIFEST_PATH))
-        self._seen = now
+        digest = _parse_digest(self._library.file(MANIFEST_PATH))
+        self._seen = version
         return digest
 
 
 class _HttpChanges:
+    """Sends conditional requests."""
+
     def __init__(self, url: str, seconds: float) -> None:
         self._url = url
-        self._known: dict[str, str] = {}
-        self._body = b""
-        self._fetching = HttpClient(seconds=seconds)
+        self._conditions: dict[str, str] = {}
+        self._body_hash = b""
+        self._client = HttpClient(seconds=seconds)
 
-    def news(self) -> str | None:
-        found = self._fetching.get(self._url, MAX_MANIFEST_BYTES, self._known)
-        if found.status == 304:
+    def poll(self) -> str | None:
+        response = self._client.get(self._url, MAX_MANIFEST_BYTES, self._conditions)
+        if response.status == 304:
             return None
-        if found.status != 200:
-            raise LibraryError(f"{self._url}: answered {found.status}, not 200")
-        headers = found.headers
-        self._known = {
-            asked: headers[told]
-            for told, asked in (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
-            if told in headers
+        if response.status != 200:
+            raise LibraryError(f"{self._url}: status {response.status}, expected 200")
+        validators = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+        self._conditions = {
+            condition: response.headers[name] for name, condition in validators.items() if name in response.headers
         }
-        before, self._body = self._body, hashlib.sha256(found.body).digest()
-        return None if before == self._body else _digest(found.body)
+        previous, self._body_hash = self._body_hash, hashlib.sha256(response.body).digest()
+        return None if previous == self._body_hash else _parse_digest(response.body)
 
 
-def _digest(body: bytes) -> str:
-    """Give the digest that a manifest says it has."""
+def _parse_digest(body: bytes) -> str:
+    """Return the digest that a manifest declares, without checking it."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -148,314 +429,9 @@ def _digest(body: bytes) -> str:
     return str(data.get("digest", "")) if isinstance(data, dict) else ""
 
 
-# MERGED mkdocs_roaming.serve.deployments:
-# The site as it stands now: opened, watched, and changed for a newer deployment between two answers.
-#
-# An answer keeps the deployment that it began with. A deployment that is only half written is not taken: the
-# last good
-# one goes on answering, and the next look may find the rest.
-
-
-POLL_SECONDS = 60.0
-
-
-"""The seconds between two looks at the site."""
-
-
-INCOMPLETE_SECONDS = 600.0
-
-
-"""The seconds after which a deployment is taken though it is not whole: what is wrong in it is still never served."""
-
-
 _log = logging.getLogger("mkdocs_roaming.serve")
-
-
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A site as it stood when it was opened, with its search index; `whole` where every section fits its digest.
-
-    It is `near` where all texts are in memory: then a section is opened in less time than a thread is begun.
-    """
-
-    library: Library
-    search: Finder
-    whole: bool = True
-    near: bool = False
-    bodies: BodyCache = field(default_factory=BodyCache, compare=False)
-
-    @property
-    def digest(self) -> str:
-        """The site's digest."""
-        return self.library.manifest.digest
-
-    def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:
-        """Give a navigator for one conversation; `format_error` gives what is said of a section that cannot be read."""
-        return Navigator(self.library, search=self.search, format_error=format_error)
-
-
-class SiteWatcher:
-    """The deployments of one site, one after the other. `run` opens and watches until it is cancelled.
-
-    `current` is the one to answer from, None until the site could be opened; `problem` says in one line what is wrong
-    with the site now, empty while nothing is. `taken` is called, in a thread, whenever one was changed over to.
-    """
-
-    def __init__(
-        self,
-        where: str | Path,
-        *,
-        every: float = POLL_SECONDS,
-        patience: float = INCOMPLETE_SECONDS,
-        trust_rules: bool = False,
-        finding: Callable[[Library], Finder] = Search,
-        taken: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.where = where
-        self.current: Deployment | None = None
-        self.problem = ""
-        self.looks = self.failures = self.changes = 0
-        self.every = every
-        self._patience, self._trust_rules, self._clock = patience, trust_rules, clock
-        self._finding, self._taken = finding, taken
-        self._watch: ChangeDetector | None = None
-        self._awaited: str | None = None  # the digest of a newer deployment that was seen and is not taken yet
-        self._refused: tuple[str, float] | None = None
-        self._next_repair = 0.0
-        self._repairs = 0
-
-    def now(self) -> Deployment:
-        """Give the deployment to answer from; raises Refused while there is none."""
-        if self.current is None:
-            raise ProblemError(503, "no_site", "The documentation cannot be read at the moment.", retry_after=_RETRY)
-        return self.current
-
-    async def run(self) -> None:
-        """Open the site, trying again until it can be opened, then look at it from time to time."""
-        wait = min(1.0, self.every)
-        while True:
-            await self.look()
-            await anyio.sleep(self.every if self.current else wait)
-            wait = min(wait * 2, _LONGEST_WAIT, self.every)
-
-    async def look(self, *, again: bool = True) -> bool:
-        """Look at the site once, and change over if there is a newer deployment that is whole; tell whether one did.
-
-        Where it is not looked at `again`, a problem is not told in the log: whoever asks for this look tells it.
-        """
-        self.looks += 1
-        try:
-            found = await run_in_thread(self._look)
-        except RoamingError as error:
-            self.failures += 1
-            self._say_problem(" ".join(str(error).split()), aloud=again)
-            return False
-        except Exception as error:
-            self.failures += 1
-            _log.debug("looking at the site failed", exc_info=True)
-            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            self._say_problem(f"{self.where}: {why}", aloud=again)
-            return False
-        if found is not None:
-            self._take(found)
-            await run_in_thread(self._taken)
-        elif self._awaited is not None:
-            self._say_problem(f"{self.where}: a new deployment is not complete yet")
-        elif self.current is not None and self.current.whole:
-            self._say_well()
-        return found is not None
-
-    # One look, in a thread
-
-    def _look(self) -> Deployment | None:
-        """Give the deployment to change over to; None where there is none."""
-        current = self.current
-        if current is None:
-            return self._opened()
-        if self._watch is None:
-            self._watch = open_change_detector(self.where, current.library)
-        news = self._watch.news()
-        if news is not None:
-            self._awaited = None if news == current.digest else news
-        repair = not current.whole and self._clock() >= self._next_repair
-        if self._awaited is None and not repair:
-            return None
-        found = self._opened()
-        if found.digest == current.digest:
-            self._arrived(found.digest)
-            return found if self._is_repaired(current, found) else None
-        if found.whole or self._is_late(found.digest):
-            self._arrived(found.digest)
-            return found
-        if self._awaited is None:
-            self._awaited = found.digest
-        return None
-
-    def _arrived(self, digest: str) -> None:
-        """Await nothing any more, unless one server told of a deployment and another gave the one before."""
-        if self._awaited in ("", digest):
-            self._awaited = None
-
-    def _opened(self) -> Deployment:
-        library = open_library(self.where)
-        library.trusted = library.trusted or self._trust_rules
-        library.prefetch()
-        whole = is_complete(library)
-        search = self._finding(library)
-        if whole or self.current is None:
-            _build_index(search)  # here, not while a reader waits
-        near = whole and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
-        # A question that waits for its vector must not keep others from computing.
-        library.is_local = (library.is_local or near) and not isinstance(search, HybridSearch)
-        return Deployment(library, search, whole, near)
-
-    def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
-        """Tell whether a deployment became whole; where it never does, it is looked at ever more seldom."""
-        self._repairs += 1
-        self._next_repair = self._clock() + min(self.every * 2**self._repairs, _SELDOM)
-        return found.whole and not current.whole
-
-    def _is_late(self, digest: str) -> bool:
-        """Tell whether a deployment that is not whole has been so for too long to be waited for."""
-        if self._refused is None or self._refused[0] != digest:
-            self._refused = (digest, self._clock())
-        return self._clock() - self._refused[1] >= self._patience
-
-    # What came of it
-
-    def _take(self, found: Deployment) -> None:
-        before, self.current = self.current, found
-        self._refused, self._repairs = None, 0
-        self._next_repair = self._clock() + self.every
-        manifest = found.library.manifest
-        word = "opened" if before is None else "changed over to a new deployment of"
-        _log.info("%s %s: %d sections, %s", word, manifest.site.name, len(found.library.sections), manifest.digest[:19])
-        if before is not None:
-            self.changes += 1
-        if found.whole:
-            self.problem = ""
-        else:
-            self._say_problem(f"{self.where}: sections are missing or do not fit the manifest, and are left out")
-
-    def _say_problem(self, problem: str, *, aloud: bool = True) -> None:
-        problem = strip_passwords(problem)  # the site's address may hold some
-        if aloud and problem != self.problem:
-            _log.warning("%s; %s", problem, "the last good copy goes on answering" if self.current else "trying again")
-        self.problem = problem
-
-    def _say_well(self) -> None:
-        if self.problem:
-            _log.info("%s: can be read again", strip_passwords(str(self.where)))
-        self.problem = ""
-
-
-def _build_index(search: Finder) -> None:
-    """Build the index, and read the vectors; no endpoint is asked."""
-    words = search
-    if isinstance(search, HybridSearch):
-        words = search.words
-        search.vectors.load()
-    words.pages("page")
-
-
-def is_complete(library: Library) -> bool:
-    """Tell whether every section of a site can be read and fits its digest; stops at the first that does not."""
-    pages = library.manifest.pages
-    try:
-        for begin in range(0, len(pages), _AT_ONCE):
-            batch = pages[begin : begin + _AT_ONCE]
-            library.prefetch(batch)
-            for page in batch:
-                for at in range(len(page.sections)):
-                    library.text(SectionRef(page, at))
-    except LibraryError:
-        return False
-    return True
-
-
-_AT_ONCE = 200  # pages
-
-
-_RETRY = 5.0
-
-
-_LONGEST_WAIT = 30.0
-
-
-_SELDOM = 3_600.0
-
-
-# MERGED mkdocs_roaming.serve.languages:
-# A site in all its languages: whoever asks in one of them is answered from that one.
-#
-# The other languages are those that the site's manifest names and that lie below the site itself: no manifest
-# can send us
-# anywhere else. Each is opened and watched like the first; until one is open, the first answers.
-
-
-MAX_LANGUAGES = 12
-
-
-"""The most languages that are opened beside the first."""
-
-
-class LocalizedSite:
-    """The deployments of a site in each language; `main` are those it was asked for by."""
-
-    def __init__(self, main: SiteWatcher, make: Callable[[str | Path], SiteWatcher]) -> None:
-        self.main = main
-        self._make = make
-        self._others: dict[str, SiteWatcher] = {}
-
-    def now(self, language: str = "") -> Deployment:
-        """Give the deployment to answer from in a language; raises Refused while there is none at all."""
-        main = self.main.now()
-        tag = language.replace("_", "-").lower()
-        own = main.library.manifest.site.language.lower()
-        for wanted in (tag, tag.partition("-")[0]):
-            other = self._others.get(wanted)
-            if wanted == own or not wanted:
-                return main
-            if other is not None and other.current is not None:
-                return other.current
-        return main
-
-    async def run(self) -> None:
-        """Open and watch all of them, until it is cancelled."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self.main.run)
-            while True:
-                for new in self._new():
-                    group.start_soon(new.run)
-                await anyio.sleep(min(self.main.every, _LANGUAGE_POLL_SECONDS))
-
-    async def look(self) -> None:
-        """Look at all of them once, where nobody watches."""
-        await self.main.look()
-        for _ in self._new():
-            pass
-        for other in self._others.values():
-            await other.look()
-
-    def _new(self) -> Iterator[SiteWatcher]:
-        """Take in languages that were not known yet, and give what is to be watched for each."""
-        for language, where in self._places(self.main.current) if self.main.current else ():
-            if language not in self._others and len(self._others) < MAX_LANGUAGES:
-                self._others[language] = self._make(where)
-                yield self._others[language]
-
-    def _places(self, main: Deployment) -> Iterator[tuple[str, str | Path]]:
-        """Give the other languages, and where each lies below what was opened."""
-        site = main.library.manifest.site
-        for other in site.alternates:
-            below = other.manifest.removeprefix(site.url).lstrip("/")
-            strange = any(sign in unquote(below) for sign in ("..", ":", "\\", "//"))  # each may lead elsewhere
-            inside = other.manifest.startswith(site.url) and below.endswith(MANIFEST_PATH) and not strange
-            if other.language and inside and below != MANIFEST_PATH and other.version in (None, site.version):
-                root = main.library.where
-                distant = root.lower().startswith(("http://", "https://"))
-                yield other.language.lower(), root + below if distant else Path(root) / below
-
-
+_PAGES_PER_BATCH = 200
+_NO_SITE_RETRY_SECONDS = 5.0
+_MAX_RETRY_SECONDS = 30.0
+_MAX_REPAIR_SECONDS = 3_600.0
 _LANGUAGE_POLL_SECONDS = 1.0

@@ -1,9 +1,9 @@
-"""The endpoint within `mkdocs serve`: questions are answered on the dev server's own port, from what it last built.
+"""The endpoint on the port of `mkdocs serve`: it answers from the site that was built last.
 
-    server.set_app(Endpoint(server.get_app(), "/sub/", site_dir, way))
+    server.set_app(DevServerEndpoint(server.get_app(), "/sub/", site_dir, config))
 
-Every request has a thread, as WSGI has it, but all answers are made in one loop: a model's connections belong to one.
-Only this machine may ask, by names of its own, and of browsers only pages of this very server.
+WSGI runs every request in a thread, but all answers run in one event loop, because the connections of a model belong
+to one loop. Requests are accepted only for names of this machine, and from pages of this server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from mkdocs_roaming.serve.content import (
 )
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, encode_sse
+from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, SSE_PING, encode_sse
 from mkdocs_roaming.serve.openapi import EVENTS, JSON, MARKDOWN
 from mkdocs_roaming.serve.problems import ProblemError, encode_json, encode_problem, encode_text
 from mkdocs_roaming.serve.requests import (
@@ -58,240 +58,260 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerServ
 MAX_BODY_BYTES = 65_536
 MAX_CONCURRENT_ANSWERS = 8
 PING_SECONDS = 0.5
-"""The seconds between two comments: WSGI learns only by writing that the reader has left."""
+"""Silence after which a comment is sent. WSGI notices a disconnected client only when it writes."""
 OFFLINE_CONFIG = AnswerConfig(ExtractiveModel(), Budget())
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
-_log = logging.getLogger("mkdocs_roaming.serve")
-
 
 def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, str]) -> AnswerConfig:
-    """Give how questions are answered: offline, or by the model named. Budget, prices and how is searched are those of
-    the settings file in the project's folder. Raises UsageError where that cannot be.
+    """Return the configuration of answers.
+
+    Args:
+        model: The name of a model; None answers offline.
+        folder: The folder of the project; its settings file has the budget, the prices and the search.
+        environ: The environment, for keys of providers.
+
+    Raises:
+        UsageError: The settings or the model are invalid.
     """
     file = folder / FILE
     settings = load_settings(file) if file.is_file() else Settings()
-    finding = settings.finding(environ, _log.warning)
+    search_factory = settings.finding(environ, _log.warning)
     if model is None:
-        return replace(OFFLINE_CONFIG, whole_site_tokens=settings.whole_site_tokens, finding=finding)
+        return replace(OFFLINE_CONFIG, small_site_tokens=settings.whole_site_tokens, search_factory=search_factory)
     chosen = settings.choose(model, None, environ)
-    return AnswerConfig(chosen, settings.budget_of(chosen), settings.whole_site_tokens, finding)
+    return AnswerConfig(chosen, settings.budget_of(chosen), settings.whole_site_tokens, search_factory)
 
 
 class DevServerEndpoint:
-    """A WSGI application around another: below the site's `mount` it answers, whatever else there is it passes on."""
+    """WSGI middleware: it answers below the site's path (`mount`), and passes every other request on."""
 
     def __init__(
-        self, app: WSGIApplication, mount: str, folder: Path, way: AnswerConfig, *, ping: float = PING_SECONDS
+        self,
+        app: WSGIApplication,
+        mount: str,
+        folder: Path,
+        config: AnswerConfig,
+        *,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
-        self._app, self._mount, self._folder, self._ping = app, mount, folder, ping
-        make = partial(SiteWatcher, finding=way.finding)
-        self._site = LocalizedSite(make(folder), make)
-        self._desk = AnswerService(self._site, way, TokenSigner(os.urandom(32)))
+        self._app, self._mount, self._folder, self._ping_seconds = app, mount, folder, ping_seconds
+        create_watcher = partial(SiteWatcher, search_factory=config.search_factory)
+        self._site = LocalizedSite(create_watcher(folder), create_watcher)
+        self._service = AnswerService(self._site, config, TokenSigner(os.urandom(32)))
         self._hosts = AllowedHosts(LOOPBACK)
-        self._loop = _Loop()
-        self._looking = anyio.Lock()
+        self._loop = _EventLoopThread()
+        self._check_lock = anyio.Lock()
         self._places = Semaphore(MAX_CONCURRENT_ANSWERS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
+        """Handle a request."""
         path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
-        below = path.removeprefix(self._mount) if path.startswith(self._mount) else ""
-        section = below.removeprefix(_SECTIONS) if below.startswith(_SECTIONS) else ""
-        if below not in _METHODS and (not section or "/" in section):
+        operation = path.removeprefix(self._mount) if path.startswith(self._mount) else ""
+        section = operation.removeprefix(_SECTIONS) if operation.startswith(_SECTIONS) else ""
+        if operation not in _METHODS and (not section or "/" in section):
             return self._app(environ, start_response)
         try:
-            reply = self._reply(environ, below, section)
-        except ProblemError as refused:
-            reply = _refusal(refused)
+            response = self._respond(environ, operation, section)
+        except ProblemError as problem:
+            response = _respond_with_problem(problem)
         except LibraryError as error:
             _log.warning("%s: %s", path, error)
-            reply = _refusal(ProblemError(503, "unreadable", "This cannot be read at the moment.", retry_after=_SOON))
+            detail = "This cannot be read at the moment."
+            response = _respond_with_problem(ProblemError(503, "unreadable", detail, retry_after=_RETRY_SECONDS))
         except Exception:
             _log.exception("%s failed", path)
-            reply = _refusal(ProblemError(500, "failed", "Something went wrong here."))
-        start_response(f"{reply.status} {HTTPStatus(reply.status).phrase}", reply.headers)
-        return reply.body
+            response = _respond_with_problem(ProblemError(500, "failed", "Something went wrong here."))
+        start_response(f"{response.status} {HTTPStatus(response.status).phrase}", response.headers)
+        return response.body
 
-    def _reply(self, environ: WSGIEnvironment, below: str, section: str) -> _Reply:
-        wanted = _METHODS.get(below, "GET")
-        body = _body(environ)  # read in any case: a connection that is closed over it takes the answer with it
-        self._check_visitor(environ)
-        if environ["REQUEST_METHOD"] != wanted:
-            return _refusal(ProblemError(405, "method_not_allowed", f"This address takes {wanted}."), ("Allow", wanted))
-        if wanted == "POST":
+    def _respond(self, environ: WSGIEnvironment, operation: str, section: str) -> _Response:
+        method = _METHODS.get(operation, "GET")
+        body = _read_body(environ)  # in any case: closing the connection early would lose the response
+        self._check_client(environ)
+        if environ["REQUEST_METHOD"] != method:
+            problem = ProblemError(405, "method_not_allowed", f"This address takes {method}.")
+            return _respond_with_problem(problem, ("Allow", method))
+        if method == "POST":
             return self._ask(environ, body)
         query = dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True))
-        here = self._loop.run(self._here(query.get("lang", "")))
-        if below == _HEALTH:
-            return _read(build_health(self._site, self._desk.way.model.name), environ)
-        if below == _OUTLINE:
-            return _read(build_outline(here, query.get("id")), environ)
-        if below == _SEARCH:
-            return _read(build_hits(here, query.get("q", ""), query.get("limit")), environ)
-        return _read(build_section(here, section, query.get("part")), environ)
+        deployment = self._loop.run(self._update(query.get("lang", "")))
+        if operation == _HEALTH:
+            payload = build_health(self._site, self._service.config.model.name)
+        elif operation == _OUTLINE:
+            payload = build_outline(deployment, query.get("id"))
+        elif operation == _SEARCH:
+            payload = build_hits(deployment, query.get("q", ""), query.get("limit"))
+        else:
+            payload = build_section(deployment, section, query.get("part"))
+        return _respond_negotiated(payload, environ)
 
-    def _check_visitor(self, environ: WSGIEnvironment) -> None:
+    def _check_client(self, environ: WSGIEnvironment) -> None:
         host = parse_host(environ.get("HTTP_HOST", ""))
         if host is None:
             raise ProblemError(400, "host", "The Host header is missing or malformed.")
         if not self._hosts.allow(*host):
-            raise ProblemError(421, "host", "While docs are written, only this machine may ask; call it localhost.")
+            raise ProblemError(421, "host", "`mkdocs serve` answers only to names of this machine, such as localhost.")
         origin = environ.get("HTTP_ORIGIN")
         if origin is not None and origin != format_origin(environ["wsgi.url_scheme"], *host):
-            raise ProblemError(403, "origin", "Pages of that site may not ask here.")
+            raise ProblemError(403, "origin", "Pages of that site may not send requests here.")
+
+    async def _update(self, language: str = "") -> Deployment:
+        """Return the deployment that was built last. During a build it is the one before."""
+        async with self._check_lock:
+            if (self._folder / MANIFEST_PATH).is_file():
+                await self._site.check()
+        return self._site.now(validate_language(language))
 
     # Answers
 
-    def _ask(self, environ: WSGIEnvironment, body: bytes) -> _Reply:
+    def _ask(self, environ: WSGIEnvironment, body: bytes) -> _Response:
         if environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != JSON:
-            raise ProblemError(415, "not_json", "Send it as application/json.")
+            raise ProblemError(415, "not_json", "Send the body as application/json.")
         question = parse_question(body)
-        streamed = choose_media_type(environ.get("HTTP_ACCEPT", ""), (EVENTS, JSON)) == EVENTS
-        # Whoever reaches the port from elsewhere must not spend its owner's money.
+        media_type = choose_media_type(environ.get("HTTP_ACCEPT", ""), (EVENTS, JSON))
+        # Clients on other machines must not spend the owner's money.
         offline = not _is_loopback(environ.get("REMOTE_ADDR", ""))
         if not self._places.acquire(blocking=False):
-            raise ProblemError(429, "busy", "All places are taken; try again in a moment.", retry_after=_SOON)
+            detail = "All places are taken; try again in a moment."
+            raise ProblemError(429, "busy", detail, retry_after=_RETRY_SECONDS)
         with ExitStack() as place:
             place.callback(self._places.release)
-            hearing = self._loop.run(self._hear(question, offline=offline))
-            if not streamed:
-                return self._whole(hearing)
-            pieces: SimpleQueue[bytes | None] = SimpleQueue()
-            running = self._loop.begin(_put_parts(hearing, pieces))
-            kept = place.pop_all()
-        running.add_done_callback(lambda done: kept.close())
-        return _Reply(200, list(SSE_HEADERS.items()), _Stream(pieces, running, self._ping))
+            answer = self._loop.run(self._open(question, offline=offline))
+            if media_type == JSON:
+                return self._respond_with_document(answer)
+            chunks: SimpleQueue[bytes | None] = SimpleQueue()
+            task = self._loop.start(_put_parts(answer, chunks))
+            place_until_done = place.pop_all()
+        task.add_done_callback(lambda done: place_until_done.close())
+        return _Response(200, list(SSE_HEADERS.items()), _Stream(chunks, task, self._ping_seconds))
 
-    def _whole(self, hearing: AnswerRequest) -> _Reply:
-        told = self._loop.run(hearing.whole())
-        if told["state"] == "error":
+    async def _open(self, question: Question, *, offline: bool) -> AnswerRequest:
+        await self._update()
+        return self._service.open(question, offline=offline)
+
+    def _respond_with_document(self, answer: AnswerRequest) -> _Response:
+        completed = self._loop.run(answer.complete())
+        if completed["state"] == "error":
             raise ProblemError(502, "failed", FAILED_MESSAGE)
-        return _given(encode_json(told), JSON)
-
-    async def _hear(self, question: Question, *, offline: bool) -> AnswerRequest:
-        await self._here()
-        return self._desk.hear(question, offline=offline)
-
-    async def _here(self, language: str = "") -> Deployment:
-        """Give the site as it was last built. While it is built anew, that is as it was before."""
-        async with self._looking:
-            if (self._folder / MANIFEST_PATH).is_file():
-                await self._site.look()
-        return self._site.now(validate_language(language))
+        return _respond(encode_json(completed), JSON)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    status: int
-    headers: list[tuple[str, str]]
-    body: Iterable[bytes]
-
-
-class _Loop:
-    """A loop in a thread of its own, begun when it is first needed; it ends with the process."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._begun = Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Begin work; it is cancelled with what is given."""
-        with self._lock:
-            if self._loop is None:
-                Thread(target=anyio.run, args=(self._stay,), name="roaming", daemon=True).start()
-                self._begun.wait()
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do work and give what it gives."""
-        return self.begin(work).result()
-
-    async def _stay(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._begun.set()
-        await anyio.sleep_forever()
+async def _put_parts(answer: AnswerRequest, chunks: SimpleQueue[bytes | None]) -> None:
+    try:
+        async with aclosing(answer.parts()) as parts:
+            async for part in parts:
+                chunks.put(encode_sse(part))
+    except Exception:
+        _log.exception("an answer failed")
+        chunks.put(encode_sse({"type": "error", "errorText": FAILED_MESSAGE}))
+    finally:
+        answer.close()
+        chunks.put(SSE_DONE)
+        chunks.put(None)
 
 
 class _Stream:
-    """The pieces of an answer as they come. Closed, it cancels what makes them."""
+    """The chunks of an answer as they are produced. Closing it cancels the answer."""
 
-    def __init__(self, pieces: SimpleQueue[bytes | None], running: Future[None], ping: float) -> None:
-        self._pieces, self._running, self._ping = pieces, running, ping
+    def __init__(self, chunks: SimpleQueue[bytes | None], task: Future[None], ping_seconds: float) -> None:
+        self._chunks, self._task, self._ping_seconds = chunks, task, ping_seconds
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
         try:
-            piece = self._pieces.get(timeout=self._ping)
+            chunk = self._chunks.get(timeout=self._ping_seconds)
         except Empty:
-            return b": ping\n\n"
-        if piece is None:
+            return SSE_PING
+        if chunk is None:
             raise StopIteration
-        return piece
+        return chunk
 
     def close(self) -> None:
-        self._running.cancel()
+        self._task.cancel()
 
 
-async def _put_parts(hearing: AnswerRequest, pieces: SimpleQueue[bytes | None]) -> None:
-    try:
-        async with aclosing(hearing.parts()) as parts:
-            async for part in parts:
-                pieces.put(encode_sse(part))
-    except Exception:
-        _log.exception("an answer failed")
-        pieces.put(encode_sse({"type": "error", "errorText": FAILED_MESSAGE}))
-    finally:
-        hearing.leave()
-        pieces.put(SSE_DONE)
-        pieces.put(None)
+class _EventLoopThread:
+    """An event loop in a daemon thread, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._started = Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Start a coroutine. Cancelling the future cancels it."""
+        with self._lock:
+            if self._loop is None:
+                Thread(target=anyio.run, args=(self._run,), name="roaming", daemon=True).start()
+                self._started.wait()
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine and return its result."""
+        return self.start(coroutine).result()
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._started.set()
+        await anyio.sleep_forever()
 
 
-def _body(environ: WSGIEnvironment) -> bytes:
-    """Give a request's body; one that is too large is read and forgotten."""
+# Requests and responses
+
+
+def _read_body(environ: WSGIEnvironment) -> bytes:
+    """Return the body of a request; one that is too large is read and discarded."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isascii() or not length.isdigit():
-        raise ProblemError(400, "size", "The Content-Length is no number.")
+        raise ProblemError(400, "size", "The Content-Length is not a number.")
     if (size := int(length)) <= MAX_BODY_BYTES:
         return bytes(environ["wsgi.input"].read(size)) if size else b""
-    for _ in range(min(size, _PATIENCE) // MAX_BODY_BYTES):
+    for _ in range(min(size, _MAX_DISCARDED_BYTES) // MAX_BODY_BYTES):
         if not environ["wsgi.input"].read(MAX_BODY_BYTES):
             break
-    raise ProblemError(413, "size", f"A body has at most {MAX_BODY_BYTES} bytes.")
-
-
-def _read(told: Payload, environ: WSGIEnvironment) -> _Reply:
-    wanted = choose_media_type(environ.get("HTTP_ACCEPT", ""), (JSON, MARKDOWN))
-    if wanted == MARKDOWN and told.markdown is not None:
-        return _given(encode_text(told.markdown()), f"{MARKDOWN}; charset=utf-8")
-    return _given(encode_json(told.data), JSON)
-
-
-def _given(body: bytes, kind: str) -> _Reply:
-    headers = [("Content-Type", kind), ("Content-Length", str(len(body))), ("Cache-Control", "no-store")]
-    return _Reply(200, headers, [body])
-
-
-def _refusal(refused: ProblemError, *more: tuple[str, str]) -> _Reply:
-    headers, body = encode_problem(refused)
-    told = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
-    return _Reply(refused.status, [*told, *more], [body])
+    raise ProblemError(413, "size", f"The maximum size of a body is {MAX_BODY_BYTES} bytes.")
 
 
 def _is_loopback(address: str) -> bool:
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
 
 
+@dataclass(frozen=True, slots=True)
+class _Response:
+    status: int
+    headers: list[tuple[str, str]]
+    body: Iterable[bytes]
+
+
+def _respond_negotiated(payload: Payload, environ: WSGIEnvironment) -> _Response:
+    media_type = choose_media_type(environ.get("HTTP_ACCEPT", ""), (JSON, MARKDOWN))
+    if media_type == MARKDOWN and payload.markdown is not None:
+        return _respond(encode_text(payload.markdown()), f"{MARKDOWN}; charset=utf-8")
+    return _respond(encode_json(payload.data), JSON)
+
+
+def _respond(body: bytes, content_type: str) -> _Response:
+    headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("Cache-Control", "no-store")]
+    return _Response(200, headers, [body])
+
+
+def _respond_with_problem(problem: ProblemError, *headers: tuple[str, str]) -> _Response:
+    own_headers, body = encode_problem(problem)
+    decoded = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in own_headers]
+    return _Response(problem.status, [*decoded, *headers], [body])
+
+
+_log = logging.getLogger("mkdocs_roaming.serve")
+_T = TypeVar("_T")
 _HEALTH, _OUTLINE, _SEARCH, _SECTIONS, _ASK = "healthz", "v1/outline", "v1/search", "v1/sections/", "v1/ask"
 _METHODS = {_HEALTH: "GET", _OUTLINE: "GET", _SEARCH: "GET", _ASK: "POST"}
-_PATIENCE = 8 * 2**20
-_SOON = 5.0
-_T = TypeVar("_T")
+_MAX_DISCARDED_BYTES = 8 * 2**20
+_RETRY_SECONDS = 5.0

@@ -1,14 +1,15 @@
-"""How sections, answers and what supports them look as JSON: in the stream's parts, and in one object.
+"""Encode answers: the AI SDK's *UI message stream v1* as server-sent events, one JSON object, or Markdown.
 
-Titles, paths and addresses are the manifest's; of what a model writes only the text goes out, and the ids that it
-asked for.
+A stream has these parts, in this order: `start`, `data-outline`; for each model call `start-step`, its tool calls with
+their sections, `finish-step`; the text; `source-url` for each cited section; `data-support`; `data-status`; `finish`.
+
+Titles, paths and URLs come from the manifest. Of the model's output only the text and the requested ids are sent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,125 +32,12 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     ToolCallRejected,
 )
-from mkdocs_roaming.answer.support.check import Mark, Support
+from mkdocs_roaming.answer.support.check import Mark
 from mkdocs_roaming.library.tools import parse_tool_name
+from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.problems import encode_json
 
 StreamPart = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
-    """What a stream tells beside the events: whether the answer was kept from before, how many turns were dropped.
-
-    `refer` gives the section that an id, an alias or an address names; `sign`, called at the end, the
-    turn that the answer ends with, empty where a follow-up cannot refer to it.
-    """
-
-    refer: Callable[[str], Reference | None]
-    sign: Callable[[], str]
-    cached: bool = False
-    turns_dropped: int = 0
-
-
-def encode_answer(answer: Answer, around: AnswerContext, *, digest: str) -> StreamPart:
-    """Give an answer as one object."""
-    turn = around.sign()
-    return {
-        "state": answer.state,
-        "answer": answer.text,
-        "sources": [encode_section(one) for one in answer.citations],
-        "trail": [encode_section(one) for one in answer.trail],
-        "support": encode_support(SupportChecked(answer.support, answer.support_skipped)) if answer.text else None,
-        "status": encode_status(answer, around, sections=len(answer.trail)),
-        "digest": digest,
-        **({"turn": turn} if turn else {}),
-    }
-
-
-def encode_section(reference: Reference) -> StreamPart:
-    """Give a section as clients are told of it; `tokens` is an estimate."""
-    return {
-        "id": reference.id,
-        "title": reference.title,
-        "path": list(reference.breadcrumb),
-        "url": reference.url,
-        "tokens": reference.tokens,
-    }
-
-
-def encode_status(end: Finished | Answer, around: AnswerContext, *, sections: int) -> StreamPart:
-    """Give how an answer ended, what it read and what it cost."""
-    usage = end.usage
-    told: StreamPart = {
-        "state": end.state,
-        "code": status_code(end),
-        "model": end.model,
-        "rounds": end.rounds,
-        "sections": sections,
-        "tokens_read": end.tokens_read,
-        "usage": {
-            "input": usage.input,
-            "cache_read": usage.cache_read,
-            "cache_write": usage.cache_write,
-            "output": usage.output,
-        },
-        "cost": end.cost,
-        "currency": end.currency,
-        "cached": around.cached,
-    }
-    if end.dropped_citations or end.withheld:
-        told |= {"dropped_citations": end.dropped_citations, "withheld": end.withheld}
-    if around.turns_dropped:
-        told["turns_dropped"] = around.turns_dropped
-    if end.not_found is not None:
-        told["looked_at"] = [encode_section(one) for one in end.not_found.looked_at]
-        told["nearest"] = [encode_section(one) for one in end.not_found.nearest]
-    return told
-
-
-def status_code(end: Finished | Answer) -> str:
-    """Give the code of an end: its state, what budget was spent, `failed` where something did."""
-    if end.state == "error":
-        return "failed"
-    return f"budget_{end.spent}" if end.state == "budget" and end.spent else end.state
-
-
-def encode_support(checked: SupportChecked) -> StreamPart:
-    """Give what supports an answer; offsets are UTF-16, into the text without its `[^id]` markers."""
-    if checked.support is None:
-        return {"skipped": True}
-    return _judged(checked.support)
-
-
-def _judged(support: Support) -> StreamPart:
-    return {
-        "score": support.score,
-        "sentences": [
-            {
-                "start": one.start,
-                "end": one.end,
-                "section": one.section,
-                "score": one.score,
-                "marks": [_mark(mark) for mark in one.marks],
-            }
-            for one in support.sentences
-        ],
-    }
-
-
-def _mark(mark: Mark) -> StreamPart:
-    told: StreamPart = {"kind": mark.kind, "start": mark.start, "end": mark.end}
-    return {**told, "instead": mark.instead} if mark.instead else told
-
-
-# MERGED mkdocs_roaming.serve.stream:
-# Events as they go over the wire: the AI SDK's *UI message stream v1*, as server-sent events.
-#
-# Parts come in this order: `start`, `data-outline`; for each round `start-step`, its tool calls with their
-# sections,
-# `finish-step`; the text; `source-url` for each section cited; `data-support`; `data-status`; `finish`.
-
 
 SSE_HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -157,161 +45,262 @@ SSE_HEADERS = {
     "x-accel-buffering": "no",
     "x-vercel-ai-ui-message-stream": "v1",
 }
-
-
 SSE_DONE = b"data: [DONE]\n\n"
-
-
+SSE_PING = b": ping\n\n"
 FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment."
+"""The only error message that clients see; the cause is logged."""
 
 
-"""What readers are told of a failure; why it failed is for the owner's log."""
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """Facts about an answer that its events do not contain.
 
+    `find_section` resolves an id, an alias or a URL. `sign_turn` is called after the last event and returns the signed
+    turn, or an empty string if follow-up questions cannot refer to this answer.
+    """
 
-async def encode_events(events: AsyncGenerator[Event, None], around: AnswerContext) -> AsyncGenerator[StreamPart, None]:
-    """Give the parts of an answer's events as they happen."""
-    stream = _PartEncoder(around)
-    yield {"type": "start"}
-    async with aclosing(events):
-        async for event in events:
-            for part in stream.take(event):
-                yield part
+    find_section: Callable[[str], Reference | None]
+    sign_turn: Callable[[], str]
+    cached: bool = False
+    dropped_turns: int = 0
 
 
 def encode_sse(part: StreamPart) -> bytes:
-    """Give a part as a server-sent event."""
+    """Return a part as a server-sent event."""
     return b"data: " + encode_json(part) + b"\n\n"
+
+
+# JSON
+
+
+def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> schemas.Answer:
+    """Return a complete answer as one object."""
+    encoded: schemas.Answer = {
+        "state": answer.state,
+        "answer": answer.text,
+        "sources": [encode_section(section) for section in answer.citations],
+        "trail": [encode_section(section) for section in answer.trail],
+        "support": encode_support(SupportChecked(answer.support, answer.support_skipped)) if answer.text else None,
+        "status": encode_status(answer, context, sections=len(answer.trail)),
+        "digest": digest,
+    }
+    if turn := context.sign_turn():
+        encoded["turn"] = turn
+    return encoded
+
+
+def encode_section(section: Reference) -> schemas.Source:
+    """Return a section without its text."""
+    return {
+        "id": section.id,
+        "title": section.title,
+        "path": list(section.breadcrumb),
+        "url": section.url,
+        "tokens": section.tokens,
+    }
+
+
+def encode_status(result: Finished | Answer, context: AnswerContext, *, sections: int) -> schemas.Status:
+    """Return the outcome of an answer: its state, the text read for it, its cost."""
+    usage = result.usage
+    status: schemas.Status = {
+        "state": result.state,
+        "code": status_code(result),
+        "model": result.model,
+        "rounds": result.rounds,
+        "sections": sections,
+        "tokens_read": result.tokens_read,
+        "usage": {
+            "input": usage.input,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "output": usage.output,
+        },
+        "cost": result.cost,
+        "currency": result.currency,
+        "cached": context.cached,
+    }
+    if result.dropped_citations or result.withheld:
+        status["dropped_citations"] = result.dropped_citations
+        status["withheld"] = result.withheld
+    if context.dropped_turns:
+        status["turns_dropped"] = context.dropped_turns
+    if result.not_found is not None:
+        status["looked_at"] = [encode_section(section) for section in result.not_found.looked_at]
+        status["nearest"] = [encode_section(section) for section in result.not_found.nearest]
+    return status
+
+
+def status_code(result: Finished | Answer) -> str:
+    """Return the state, `budget_…` with the name of the exhausted budget, or `failed`."""
+    if result.state == "error":
+        return "failed"
+    return f"budget_{result.spent}" if result.state == "budget" and result.spent else result.state
+
+
+def encode_support(checked: SupportChecked) -> schemas.Support:
+    """Return the support check. Offsets are UTF-16 units in the text without its `[^id]` markers."""
+    if checked.support is None:
+        return {"skipped": True}
+    return {
+        "score": checked.support.score,
+        "sentences": [
+            {
+                "start": sentence.start,
+                "end": sentence.end,
+                "section": sentence.section,
+                "score": sentence.score,
+                "marks": [_encode_mark(mark) for mark in sentence.marks],
+            }
+            for sentence in checked.support.sentences
+        ],
+    }
+
+
+def _encode_mark(mark: Mark) -> schemas.Mark:
+    encoded: schemas.Mark = {"kind": mark.kind, "start": mark.start, "end": mark.end}
+    if mark.instead:
+        encoded["instead"] = mark.instead
+    return encoded
+
+
+# Stream
 
 
 @dataclass(slots=True)
 class _ToolCall:
-    """A tool call under way: the name that it has on the wire, what it asked for, what came of it."""
+    """A tool call in progress. `requested` holds the sections without a result yet; an id is empty if none is sent."""
 
-    id: str
     name: str
-    waiting: dict[str, Reference] = field(default_factory=dict)
+    id: str = ""
+    requested: dict[str, Reference] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
-    answered: bool = False
+    has_result: bool = False
 
 
-class _PartEncoder:
-    """The parts of one answer; steps and texts are begun and ended in turn."""
+class PartEncoder:
+    """Encoder of one answer's events. It opens and closes steps and texts in turn."""
 
-    def __init__(self, around: AnswerContext) -> None:
-        self._around = around
-        self._step = False
-        self._asked = False
-        self._text = ""
-        self._texts = self._calls = 0
+    def __init__(self, context: AnswerContext) -> None:
+        self._context = context
+        self._in_step = False
+        self._model_called = False
+        self._text_id = ""
+        self._text_count = self._call_count = 0
         self._call: _ToolCall | None = None
-        self._trail: dict[str, None] = {}
-        self._cited: dict[str, Reference] = {}
+        self._trail: set[str] = set()
+        self._uncited: dict[str, Reference] = {}  # cited in the text, source part not sent yet
         self._read: dict[str, StreamPart] = {}
 
-    def take(self, event: Event) -> Iterator[StreamPart]:
+    def start(self) -> StreamPart:
+        """Return the first part of the stream."""
+        return {"type": "start"}
+
+    def encode(self, event: Event) -> Iterator[StreamPart]:
+        """Yield the parts for the next event."""
         match event:
             case OutlineRead() | SiteRead():
                 data = {"digest": event.digest, "sections": event.sections, "whole": isinstance(event, SiteRead)}
                 yield {"type": "data-outline", "data": data}
             case RoundStarted():
                 yield from self._end_step()
-                self._asked = True
+                self._model_called = True
                 yield from self._begin_step()
             case ToolCalled():
                 yield from self._begin_call(event)
             case SectionOpened() | SectionAlreadyOpen() | SectionMissing() | SectionsFound() | ToolCallRejected():
-                yield from self._result(event)
+                yield from self._add_result(event)
             case TextReleased() | TextUnchecked():
-                yield from self._say(event.text)
+                yield from self._add_text(event.text)
             case SectionCited():
-                self._cited.setdefault(event.section.id, event.section)
-                yield self._section(event.section, "cited")
+                self._uncited.setdefault(event.section.id, event.section)
+                yield self._section_part(event.section, "cited")
             case SupportChecked():
                 yield from self._end_text()
                 yield from self._end_step()
-                yield from self._sources()
+                yield from self._source_parts()
                 yield {"type": "data-support", "data": encode_support(event)}
             case Finished():
                 yield from self._finish(event)
-            case _:
-                pass
 
     # Steps and texts
 
     def _begin_step(self) -> Iterator[StreamPart]:
-        if not self._step:
-            self._step = True
+        if not self._in_step:
+            self._in_step = True
             yield {"type": "start-step"}
 
     def _end_step(self) -> Iterator[StreamPart]:
         yield from self._end_call()
         yield from self._end_text()
-        if self._step:
-            self._step = False
+        if self._in_step:
+            self._in_step = False
             yield {"type": "finish-step"}
 
-    def _say(self, text: str) -> Iterator[StreamPart]:
-        if not self._text:
+    def _add_text(self, text: str) -> Iterator[StreamPart]:
+        if not self._text_id:
             yield from self._end_step()
-            self._texts += 1
-            self._text = f"text-{self._texts}"
-            yield {"type": "text-start", "id": self._text}
-        yield {"type": "text-delta", "id": self._text, "delta": text}
+            self._text_count += 1
+            self._text_id = f"text-{self._text_count}"
+            yield {"type": "text-start", "id": self._text_id}
+        yield {"type": "text-delta", "id": self._text_id, "delta": text}
 
     def _end_text(self) -> Iterator[StreamPart]:
-        if self._text:
-            yield {"type": "text-end", "id": self._text}
-            self._text = ""
+        if self._text_id:
+            yield {"type": "text-end", "id": self._text_id}
+            self._text_id = ""
 
     # Tool calls
 
-    def _begin_call(self, called: ToolCalled) -> Iterator[StreamPart]:
-        """Begin a call. What is opened before the model is first asked is its own doing, so no call is told of it."""
+    def _begin_call(self, event: ToolCalled) -> Iterator[StreamPart]:
+        """Begin a tool call. Sections that the loop opens before the first model call are sent without a call."""
         yield from self._end_call()
-        sections = [found for id_ in called.ids if (found := self._around.refer(id_)) is not None]
-        name = parse_tool_name(called.name) or ""
-        self._call = _ToolCall("", name, {one.id: one for one in sections} if name == _EXPAND else {})
-        if self._asked and name:
+        name = parse_tool_name(event.name) or ""
+        call = self._call = _ToolCall(name)
+        if name == _EXPAND:
+            sections = filter(None, map(self._context.find_section, event.ids))
+            call.requested = {section.id: section for section in sections}
+        if self._model_called and name:
             yield from self._end_text()
             yield from self._begin_step()
-            self._calls += 1
-            self._call.id = f"call-{self._calls}"
+            self._call_count += 1
+            call.id = f"call-{self._call_count}"
             yield {
                 "type": "tool-input-available",
-                "toolCallId": self._call.id,
+                "toolCallId": call.id,
                 "toolName": name,
-                "input": _input(name, called),
+                "input": _encode_arguments(name, event),
                 "providerExecuted": True,
             }
-        for one in self._call.waiting.values():
-            if one.id not in self._read:
-                yield self._section(one, "open")
+        for section in call.requested.values():
+            if section.id not in self._read:
+                yield self._section_part(section, "open")
 
-    def _result(
+    def _add_result(
         self, event: SectionOpened | SectionAlreadyOpen | SectionMissing | SectionsFound | ToolCallRejected
     ) -> Iterator[StreamPart]:
-        call = self._call or _ToolCall("", "")
-        call.answered = True
+        call = self._call or _ToolCall("")
+        call.has_result = True
         match event:
             case SectionOpened():
                 call.opened.append(event.section.id)
-                call.waiting.pop(event.section.id, None)
-                self._trail[event.section.id] = None
-                more: StreamPart = {"inside": len(event.inside)} if event.inside else {}
+                call.requested.pop(event.section.id, None)
+                self._trail.add(event.section.id)
+                details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
                 if event.parts > 1:
-                    more |= {"part": event.part, "parts": event.parts}
-                yield self._section(replace(event.section, tokens=event.tokens), "read", **more)
+                    details |= {"part": event.part, "parts": event.parts}
+                yield self._section_part(replace(event.section, tokens=event.tokens), "read", **details)
             case SectionAlreadyOpen():
                 call.opened.append(event.section.id)
-                call.waiting.pop(event.section.id, None)
+                call.requested.pop(event.section.id, None)
             case SectionMissing():
                 call.missing.append(event.id)
-                near = [encode_section(one) for one in event.nearest]
-                yield self._section(Reference(event.id, event.id, (), ""), "missing", nearest=near)
+                nearest = [encode_section(section) for section in event.nearest]
+                yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
             case SectionsFound():
-                call.found += [one.id for one in event.sections]
+                call.found += [section.id for section in event.sections]
             case ToolCallRejected():
                 pass
 
@@ -319,98 +308,89 @@ class _PartEncoder:
         call, self._call = self._call, None
         if call is None:
             return
-        for one in call.waiting.values() if call.answered else ():
-            if one.id not in self._read:
-                yield self._section(one, "too_big")
+        if call.has_result:
+            for section in call.requested.values():
+                if section.id not in self._read:
+                    yield self._section_part(section, "too_big")
         if not call.id:
             return
-        output: StreamPart = {"found": call.found} if call.name == _SEARCH else {}
+        output: StreamPart = {}
         if call.name == _EXPAND:
             output = {"opened": call.opened, "missing": call.missing}
+        elif call.name == _SEARCH:
+            output = {"found": call.found}
         yield {"type": "tool-output-available", "toolCallId": call.id, "output": output, "providerExecuted": True}
 
-    def _section(self, reference: Reference, state: str, **more: Any) -> StreamPart:
-        """Give a section's part; once it was read it keeps what reading told of it."""
-        data = {key: value for key, value in encode_section(reference).items() if key != "id"}
-        if state == "cited" and reference.id in self._read:
-            data = {**self._read[reference.id]}
+    def _section_part(self, section: Reference, state: str, **details: Any) -> StreamPart:
+        """Return a section's part. After a section was read, its later parts repeat the details of that part."""
+        data: StreamPart = {key: value for key, value in encode_section(section).items() if key != "id"} | details
+        if state == "cited" and section.id in self._read:
+            data = {**self._read[section.id]}
         elif state == "read":
-            data |= more
-            self._read[reference.id] = data
-        else:
-            data |= more
-        return {"type": "data-section", "id": reference.id, "data": {**data, "state": state}}
+            self._read[section.id] = data
+        return {"type": "data-section", "id": section.id, "data": {**data, "state": state}}
 
-    # The end
+    # End of the stream
 
-    def _sources(self) -> Iterator[StreamPart]:
-        for one in self._cited.values():
-            yield {"type": "source-url", "sourceId": one.id, "url": one.url, "title": one.title}
-        self._cited = {}
+    def _source_parts(self) -> Iterator[StreamPart]:
+        for section in self._uncited.values():
+            yield {"type": "source-url", "sourceId": section.id, "url": section.url, "title": section.title}
+        self._uncited = {}
 
     def _finish(self, end: Finished) -> Iterator[StreamPart]:
         yield from self._end_text()
         yield from self._end_step()
-        yield from self._sources()
-        yield {"type": "data-status", "data": encode_status(end, self._around, sections=len(self._trail))}
+        yield from self._source_parts()
+        yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._trail))}
         if end.state == "error":
             yield {"type": "error", "errorText": FAILED_MESSAGE}
-        turn = self._around.sign()
+        turn = self._context.sign_turn()
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
 
-def _input(name: str, called: ToolCalled) -> StreamPart:
+def _encode_arguments(name: str, event: ToolCalled) -> StreamPart:
     if name == _EXPAND:
-        return {"ids": list(called.ids)}
+        return {"ids": list(event.ids)}
     if name == _SEARCH:
-        return {"query": called.query}
-    return {"id": called.ids[0]} if called.ids else {}
+        return {"query": event.query}
+    return {"id": event.ids[0]} if event.ids else {}
+
+
+# Markdown
+
+
+def answer_to_markdown(answer: schemas.Answer) -> str:
+    """Return an answer with its sources as footnotes, or the nearest sections if there is no answer."""
+    status = answer["status"]
+    blocks = [answer["answer"].strip()] if answer["answer"] else []
+    if answer["sources"]:
+        blocks.append("\n".join(f"[^{source['id']}]: {_markdown_link(source)}" for source in answer["sources"]))
+    if not answer["answer"]:
+        blocks.append(_NO_ANSWER.get(answer["state"], "The docs do not seem to answer this."))
+        looked_at = status.get("looked_at")
+        if sections := looked_at or status.get("nearest"):
+            links = [f"- {_markdown_link(section)}" for section in sections[:_MAX_NEAREST]]
+            blocks.append("\n".join(["Looked at:" if looked_at else "Nearest:", "", *links]))
+    elif answer["state"] == "partial":
+        blocks.append("The docs answer only a part of this.")
+    elif answer["state"] == "budget":
+        blocks.append("The answer was cut short and may be incomplete.")
+    opened = f"{status['sections']} section{'' if status['sections'] == 1 else 's'} opened"
+    blocks.append(f"*{answer['state']} · {status['model']} · {opened}*")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_link(source: schemas.Source) -> str:
+    label = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source["path"]) or source["title"]).split()))
+    return f"[{label}](<{_NOT_IN_LINK.sub('', source['url'])}>) `{source['id']}`"
 
 
 _EXPAND, _SEARCH = "expand_sections", "search_sections"
-
-
-# MERGED mkdocs_roaming.serve.markdown:
-# An answer as Markdown: for a terminal, for an agent with nothing but GET.
-
-
-def answer_to_markdown(told: StreamPart) -> str:
-    """Give an answer, its sources as footnotes; or what lies nearest where the docs do not answer."""
-    pieces = [told["answer"].strip()] if told["answer"] else []
-    if told["sources"]:
-        pieces.append("\n".join(f"[^{one['id']}]: {_link(one)}" for one in told["sources"]))
-    status = told["status"]
-    if not told["answer"]:
-        pieces.append(_UNANSWERED.get(told["state"], "The docs do not seem to answer this."))
-        near = status.get("looked_at") or status.get("nearest") or []
-        if near:
-            title = "Looked at:" if status.get("looked_at") else "Nearest:"
-            pieces.append("\n".join([title, "", *(f"- {_link(one)}" for one in near[:_MAX_NEAREST])]))
-    elif told["state"] == "partial":
-        pieces.append("The docs answer only a part of this.")
-    elif told["state"] == "budget":
-        pieces.append("The answer was cut short and may be incomplete.")
-    opened = f"{status['sections']} section{'' if status['sections'] == 1 else 's'} opened"
-    pieces.append(f"*{told['state']} · {status['model']} · {opened}*")
-    return "\n\n".join(pieces) + "\n"
-
-
-def _link(source: StreamPart) -> str:
-    title = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source["path"]) or source["title"]).split()))
-    return f"[{title}](<{_ANGLES.sub('', source['url'])}>) `{source['id']}`"
-
-
-_UNANSWERED = {
-    "budget": "Stopped before there was an answer: what it may cost is spent.",
+_NO_ANSWER = {
+    "budget": "Stopped before there was an answer: the budget is spent.",
     "error": "The question could not be answered just now.",
     "refused": "The model does not answer this.",
 }
-
-
 _MAX_NEAREST = 5
-
-
 _SPECIAL = re.compile(r"[\\\[\]`*_<>]")
-
-
-_ANGLES = re.compile(r"[<>\s]")
+_NOT_IN_LINK = re.compile(r"[<>\s]")

@@ -1,12 +1,12 @@
-"""What was asked, and what readers thought of the answers: JSON lines in two files, neither of which is there unless
-it is asked for.
+"""The logs of questions and of feedback: JSON lines, written only if a file is configured for them.
 
-    journal = Journal(questions=Lines(Path("questions.jsonl")), feedback=Lines(Path("feedback.jsonl")))
-    journal.asked(question.text, summarise(events), page=question.page, turn=turn, seconds=1.2)
-    journal.judged(read_feedback(body))
+    journal = Journal(questions=JsonLinesFile(Path("questions.jsonl")), feedback=JsonLinesFile(Path("feedback.jsonl")))
+    journal.log_question(question.text, summarize(events), page=question.page, turn=turn, seconds=1.2)
+    journal.log_feedback(parse_feedback(body))
 
-No line holds an address, and what looks like a key, a password or an e-mail address is taken out first. A turn is
-kept as a short digest alone: it joins an opinion with its question where both are logged.
+No line contains a client's address. Whatever looks like a key, a password or an e-mail address is redacted: people
+paste whole error messages and configuration files into questions. The rules rather redact one word too many than one
+key too few. Of a signed turn only a short hash is logged; it joins feedback with its question.
 """
 
 from __future__ import annotations
@@ -14,123 +14,25 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.problems import ProblemError
-from mkdocs_roaming.serve.redaction import redact
+from mkdocs_roaming.serve.schemas import Feedback
 
-MAX_COMMENT_CHARS = 1_000
-MAX_TURN_CHARS = 2_048
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """What a reader thought of the answer that ended with a turn."""
-
-    turn: str
-    helpful: bool
-    comment: str = ""
-
-
-def parse_feedback(body: bytes) -> Feedback:
-    """Read a body; raises Refused with 400 where it is no JSON object, with 422 where it is no feedback."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ProblemError(400, "not_json", "The body is not JSON.") from None
-    if not isinstance(data, dict):
-        raise ProblemError(400, "not_an_object", "The body is not a JSON object.")
-    turn, helpful, comment = data.get("turn"), data.get("helpful"), data.get("comment")
-    if not isinstance(turn, str) or not 0 < len(turn) <= MAX_TURN_CHARS:
-        raise ProblemError(
-            422, "bad_turn", f"`turn` is what the answer ended with, at most {MAX_TURN_CHARS} characters."
-        )
-    if not isinstance(helpful, bool):
-        raise ProblemError(422, "bad_helpful", "`helpful` is true or false.")
-    if comment is not None and (not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS):
-        raise ProblemError(422, "bad_comment", f"`comment` is a text of at most {MAX_COMMENT_CHARS} characters.")
-    return Feedback(turn, helpful, (comment or "").strip())
-
-
-class JsonLinesFile:
-    """A file of JSON lines of at most `most_bytes`, and the `kept` before it as `….1`, `….2` and so on.
-
-    Where several processes write, each may put one line more into a file that is full. Each line is written at once,
-    behind whatever the others write. A file that cannot be written stops nobody: it is said once in the log, and
-    `failures` counts. Raises UsageError where the file cannot be had from the start.
-    """
-
-    def __init__(self, path: Path, *, most_bytes: int = 10 * 2**20, kept: int = 3) -> None:
-        if most_bytes < _LEAST or kept < 0:
-            raise UsageError(f"{path}: a log needs at least {_LEAST} bytes, and keeps 0 or more files before it")
-        self.path = path
-        self.failures = 0
-        self._most = most_bytes
-        self._kept = kept
-        self._torn = False
-        try:
-            os.close(self._open())
-        except OSError as error:
-            raise UsageError(
-                f"{path}: cannot be written ({error.strerror}); name a file in a folder of yours"
-            ) from None
-
-    def write(self, record: Mapping[str, object]) -> bool:
-        """Add a line; tell whether it was written."""
-        # ASCII: what some readers take for the end of a line (U+2028, U+0085) is escaped like any other.
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
-        try:
-            self._make_room(len(line))
-            file = self._open()
-            try:
-                data = b"\n" + line if self._torn else line
-                self._torn = os.write(file, data) != len(data)
-            finally:
-                os.close(file)
-            if self._torn:
-                raise OSError("the disk is full")
-        except OSError as error:
-            if not self.failures:
-                _log.warning("%s: cannot be written (%s); lines are lost until it can be", self.path, error)
-            self.failures += 1
-            return False
-        return True
-
-    def _open(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
-
-    def _make_room(self, more: int) -> None:
-        if self._size() + more <= self._most:
-            return
-        with _alone(self.path):
-            if self._size() + more <= self._most:
-                return  # another process was faster
-            for at in range(self._kept, 0, -1):
-                older = self._numbered(at - 1) if at > 1 else self.path
-                if older.exists():
-                    older.replace(self._numbered(at))
-            if self._kept == 0:
-                self.path.unlink(missing_ok=True)
-
-    def _numbered(self, number: int) -> Path:
-        return self.path.with_name(f"{self.path.name}.{number}")
-
-    def _size(self) -> int:
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
+MAX_TEXT_CHARS = 4_000
+"""Longer texts are cut before they are logged."""
+REDACTED = "[redacted]"
 
 
 class Journal:
-    """What is kept of questions and opinions; nothing where no file is given for it."""
+    """Writes questions and feedback to their files, if there are any."""
 
     def __init__(
         self,
@@ -139,16 +41,14 @@ class Journal:
         feedback: JsonLinesFile | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._questions = questions
-        self._feedback = feedback
-        self._clock = clock
+        self._questions, self._feedback, self._clock = questions, feedback, clock
 
     @property
-    def keeps_feedback(self) -> bool:
-        """Whether opinions are wanted."""
+    def logs_feedback(self) -> bool:
+        """Whether feedback is accepted."""
         return self._feedback is not None
 
-    def asked(
+    def log_question(
         self,
         question: str,
         answer: Answer,
@@ -159,7 +59,7 @@ class Journal:
         seconds: float | None = None,
         cached: bool = False,
     ) -> None:
-        """Keep a question, and which sections answered it; not the answer, which they give again."""
+        """Log a question and the sections that answered it. The text of the answer is not logged."""
         if self._questions is None:
             return
         nearest = answer.not_found.nearest if answer.not_found else ()
@@ -181,8 +81,8 @@ class Journal:
             }
         )
 
-    def judged(self, feedback: Feedback) -> None:
-        """Keep an opinion."""
+    def log_feedback(self, feedback: Feedback) -> None:
+        """Log an opinion."""
         if self._feedback is None:
             return
         self._feedback.write(
@@ -199,16 +99,85 @@ class Journal:
 
 
 def hash_turn(turn: str) -> str:
-    """Give the short name of a turn; none for none."""
+    """Return a short hash of a signed turn, an empty string for none."""
     return sha256(turn.encode("utf-8", "replace")).hexdigest()[:16] if turn else ""
 
 
+class JsonLinesFile:
+    """A file of JSON lines that is rotated to `….1`, `….2` and so on.
+
+    Several processes may write to it: each line is appended in one call. Each process may exceed the size by one line.
+    If the file cannot be written, lines are lost; the first failure is logged, `failures` counts all of them.
+    """
+
+    def __init__(self, path: Path, *, max_bytes: int = 10 * 2**20, backups: int = 3) -> None:
+        """Open the file, and raise UsageError if that fails."""
+        if max_bytes < _MIN_BYTES or backups < 0:
+            raise UsageError(f"{path}: a log needs at least {_MIN_BYTES} bytes, and 0 or more backups")
+        self.path = path
+        self.failures = 0
+        self._max_bytes, self._backups = max_bytes, backups
+        self._is_line_cut = False
+        try:
+            os.close(self._open())
+        except OSError as error:
+            raise UsageError(
+                f"{path}: cannot be written ({error.strerror}); choose a file in a writable folder"
+            ) from None
+
+    def write(self, record: Mapping[str, object]) -> bool:
+        """Append a line. Return whether it was written."""
+        # ASCII, because some readers split lines at U+2028 or U+0085 too.
+        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        try:
+            self._rotate(len(line))
+            file = self._open()
+            try:
+                data = b"\n" + line if self._is_line_cut else line
+                self._is_line_cut = os.write(file, data) != len(data)
+            finally:
+                os.close(file)
+            if self._is_line_cut:
+                raise OSError("the disk is full")
+        except OSError as error:
+            if not self.failures:
+                _log.warning("%s: cannot be written (%s); lines are lost until then", self.path, error)
+            self.failures += 1
+            return False
+        return True
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
+
+    def _rotate(self, added: int) -> None:
+        if self._size() + added <= self._max_bytes:
+            return
+        with _lock(self.path):
+            if self._size() + added <= self._max_bytes:
+                return  # another process has rotated it
+            for number in range(self._backups, 0, -1):
+                newer = self._backup(number - 1) if number > 1 else self.path
+                if newer.exists():
+                    newer.replace(self._backup(number))
+            if self._backups == 0:
+                self.path.unlink(missing_ok=True)
+
+    def _backup(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}.{number}")
+
+    def _size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes from renaming files meanwhile."""
+def _lock(path: Path) -> Iterator[None]:
+    """Keep other processes from renaming files."""
     try:
         import fcntl
-    except ImportError:  # not on Windows, where one process has to do
+    except ImportError:  # Windows: only one process may write
         yield
         return
     lock = os.open(path.with_name(path.name + ".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
@@ -219,6 +188,81 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-_LEAST = 65_536
+_MIN_BYTES = 65_536
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("mkdocs_roaming.serve")
+
+
+# Redaction
+
+
+def redact(text: str) -> str:
+    """Return a text without what looks like a secret or a person's address."""
+    text = text[:MAX_TEXT_CHARS]
+    for pattern, replacement in _SECRET_PATTERNS:
+        text = pattern.sub(replacement, text)
+    return _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
+
+
+def strip_passwords(text: str) -> str:
+    """Return a text without the user names and passwords in its URLs."""
+    return _LOGIN.sub(r"\1…@", text)
+
+
+def _looks_random(word: str) -> bool:
+    """Return whether a long word of letters and digits is generated: its characters change their kind often."""
+    has_letters, has_digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
+    if word.isalnum() and (len(word) >= _MAX_WORD_CHARS or (has_letters and has_digits)):
+        return True
+    kinds = [_character_kind(character) for character in word if character.isalnum()]
+    change_rate = sum(one != other for one, other in pairwise(kinds)) / max(len(kinds), 1)
+    digits = sum(map(str.isdigit, word))
+    return change_rate >= _RANDOM_CHANGE_RATE or (digits > 1 and change_rate >= _RANDOM_CHANGE_RATE / 2)
+
+
+def _character_kind(character: str) -> int:
+    return 0 if character.isdigit() else 1 if character.isupper() else 2
+
+
+_SECRET_WORD = (
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|signature|bearer"
+    r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
+)
+_SECRET_NAME = rf"(?P<name>[\w.\-]{{0,40}}{_SECRET_WORD}[\w.\-]{{0,40}})"
+_KEY_PREFIXES = (
+    r"(?:sk|pk|rk)[-_][\w\-]{8,}",
+    r"gh[opsur]_\w{16,}",
+    r"github_pat_\w{16,}",
+    r"glpat-[\w\-]{12,}",
+    r"xox[a-z]-[\w\-]{8,}",
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}",
+    r"AIza[\w\-]{20,}",
+    r"ya29\.[\w\-]{16,}",
+    r"(?:hf|npm|whsec|dop_v1|shpat|pypi)[_\-][\w\-]{16,}",
+    r"SG\.[\w\-]{12,}\.[\w\-]{12,}",
+)
+
+_SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), REDACTED),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
+    (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
+    (re.compile(r"\beyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
+    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}"), REDACTED),
+    (re.compile(rf"(?i)(?<![\w.\-])(?:{'|'.join(_KEY_PREFIXES)})"), REDACTED),
+    (
+        re.compile(rf"(?i){_SECRET_NAME}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}"),
+        rf"\g<name>\g<is>{REDACTED}",
+    ),
+    # Without a separator, only words with a digit: “the token is invalid” names no token.
+    (
+        re.compile(rf"(?i){_SECRET_NAME}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}\d)[^\s\"',;”]{{6,}}"),
+        rf"\g<name>\g<is>{REDACTED}",
+    ),
+    (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), REDACTED),
+    (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), REDACTED),
+    (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), REDACTED),
+)
+_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
+_LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
+_MAX_WORD_CHARS = 40
+_RANDOM_CHANGE_RATE = 0.4

@@ -1,221 +1,139 @@
-"""What happened, counted, in Prometheus' text format. Labels hold no addresses and no words of readers."""
+"""Prometheus metrics of the endpoint. Labels contain neither client addresses nor questions."""
 
 from __future__ import annotations
 
-import threading
-from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
 
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 from starlette.routing import compile_path
 
 from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.deployments import SiteWatcher
-from mkdocs_roaming.serve.middleware import ASGIApp
-from mkdocs_roaming.serve.openapi import OPERATIONS, STORE_OPERATIONS
+from mkdocs_roaming.serve.openapi import Operation
 from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.quotas import QuotaLimiter
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-
+MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 BUCKET_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
 
 
-Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
-class _Family:
-    kind: Literal["counter", "gauge", "histogram"]
-    help: str
-    values: dict[Labels, float] = field(default_factory=dict)
-    spread: dict[Labels, list[int]] = field(default_factory=dict)
-
-
 class Metrics:
-    """Counters, gauges and histograms by name and labels; names are given beforehand. Safe from several threads."""
+    """The metrics of one application; `operations` name its paths."""
 
-    def __init__(self, counters: Mapping[str, str], gauges: Mapping[str, str], histograms: Mapping[str, str]) -> None:
-        self._lock = threading.Lock()
-        self._families = {
-            **{name: _Family("counter", said) for name, said in counters.items()},
-            **{name: _Family("gauge", said) for name, said in gauges.items()},
-            **{name: _Family("histogram", said) for name, said in histograms.items()},
-        }
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # not annotated
+        self.registry = CollectorRegistry()
+        self._paths = [(operation.name, compile_path(operation.path)[0]) for operation in operations]
+        self._requests = self._counter(
+            "roaming_requests_total", "Requests, by operation and status.", "operation", "method", "status"
+        )
+        self._refused = self._counter(
+            "roaming_refused_total", "Requests refused before they reached an operation, by code.", "code", "status"
+        )
+        self._answers = self._counter(
+            "roaming_answers_total",
+            "Answers sent, by model, final state and whether shared.",
+            "model",
+            "state",
+            "cached",
+        )
+        self._abandoned = self._counter(
+            "roaming_answers_left_total", "Answers whose client disconnected before the end.", "model"
+        )
+        self._tokens = self._counter(
+            "roaming_tokens_total", "Tokens of all started answers, as reported by the provider.", "model", "kind"
+        )
+        self._cost = self._counter("roaming_cost_total", "Known cost of answers.", "model", "currency")
+        self._feedback = self._counter("roaming_feedback_total", "Opinions of readers.", "helpful")
+        self._seconds = Histogram(
+            "roaming_answer_seconds",
+            "Time to produce an answer.",
+            ["model"],
+            buckets=BUCKET_SECONDS,
+            registry=self.registry,
+        )
 
-    def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Add to a counter."""
-        family, key = self._families[name], tuple(labels.items())
-        with self._lock:
-            family.values[key] = family.values.get(key, 0) + amount
+    def _counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(name, description, labels, registry=self.registry)
 
-    def set(self, name: str, value: float, **labels: str) -> None:
-        """Set a gauge, or a counter that is kept elsewhere; other labels of it are forgotten."""
-        with self._lock:
-            self._families[name].values = {tuple(labels.items()): value}
+    def watch_site(self, watcher: SiteWatcher, limiter: QuotaLimiter) -> None:
+        """Add the values that are counted by the watcher of a site and by the quota limiter."""
+        self.registry.register(_SiteCollector(watcher, limiter))
 
-    def observe(self, name: str, seconds: float, **labels: str) -> None:
-        """Add to a histogram of seconds."""
-        family, key = self._families[name], tuple(labels.items())
-        with self._lock:
-            spread = family.spread.setdefault(key, [0] * (len(BUCKET_SECONDS) + 1))
-            spread[bisect_left(BUCKET_SECONDS, seconds)] += 1
-            family.values[key] = family.values.get(key, 0) + seconds
+    def find_operation(self, path: str) -> str:
+        """Return the name of the operation at a path, `site` for any other path."""
+        return next((name for name, pattern in self._paths if pattern.fullmatch(path)), "site")
 
-    def text(self) -> str:
-        """Give everything as Prometheus reads it."""
-        with self._lock:
-            return "".join(_family(name, family) for name, family in self._families.items())
+    def count_request(self, path: str, method: str, status: int) -> None:
+        """Count a request."""
+        method = method if method in _METHODS else "other"
+        self._requests.labels(operation=self.find_operation(path), method=method, status=str(status)).inc()
 
+    def count_refusal(self, problem: ProblemError) -> None:
+        """Count a request that the middleware refused."""
+        self._refused.labels(code=problem.code, status=str(problem.status)).inc()
 
-def _family(name: str, family: _Family) -> str:
-    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
-    for labels, value in family.values.items():
-        if family.kind != "histogram":
-            lines.append(f"{name}{_labels(labels)} {_number(value)}")
-            continue
-        total = 0
-        for edge, count in zip((*map(str, BUCKET_SECONDS), "+Inf"), family.spread[labels], strict=True):
-            total += count
-            lines.append(f"{name}_bucket{_labels((*labels, ('le', edge)))} {total}")
-        lines += [f"{name}_sum{_labels(labels)} {_number(value)}", f"{name}_count{_labels(labels)} {total}"]
-    return "\n".join(lines) + "\n"
+    def count_feedback(self, *, helpful: bool) -> None:
+        """Count an opinion of a reader."""
+        self._feedback.labels(helpful="yes" if helpful else "no").inc()
 
+    def count_answer(self, record: AnswerRecord) -> None:
+        """Count the answer of one client."""
+        end = record.events[-1] if record.events else None
+        if record.abandoned or not isinstance(end, Finished):
+            self._abandoned.labels(model=record.model).inc()
+        else:
+            cached = "yes" if record.cached else "no"
+            self._answers.labels(model=record.model, state=end.state, cached=cached).inc()
 
-def _labels(labels: Labels) -> str:
-    told = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
-    return f"{{{told}}}" if told else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
-
-
-# MERGED mkdocs_roaming.serve.counting:
-# What the endpoint counts: requests, refusals, answers, tokens, money, looks at the site.
-
-
-Message = MutableMapping[str, Any]
-
-
-def make_metrics() -> Metrics:
-    """Give the counters of an endpoint."""
-    return Metrics(
-        counters={
-            "roaming_requests_total": "Requests, by operation and status.",
-            "roaming_refused_total": "Requests refused before they reached an operation, by code.",
-            "roaming_answers_total": "Answers, by model, end, and whether they were kept, or made for another.",
-            "roaming_answers_left_total": "Answers whose reader left before the end.",
-            "roaming_tokens_total": "Tokens as the model's provider counts them, by kind, of all answers begun.",
-            "roaming_cost_total": "Money, by currency, as far as prices are known.",
-            "roaming_feedback_total": "Opinions of readers.",
-            "roaming_site_looks_total": "Looks at the site.",
-            "roaming_site_failures_total": "Looks at the site that failed.",
-            "roaming_site_changes_total": "Changes to a newer deployment.",
-            "roaming_embeddings_total": "Questions that a vector was asked for.",
-            "roaming_embeddings_failures_total": "Those of them that got none in time.",
-        },
-        gauges={
-            "roaming_site_up": "1 while the site can be read, 0 while a last good copy answers, or none.",
-            "roaming_site_sections": "Sections of the site, by its digest.",
-            "roaming_answers_under_way": "Answers under way.",
-            "roaming_search_by_meaning": "1 while search goes by meaning too, 0 while it goes by words alone.",
-        },
-        histograms={"roaming_answer_seconds": "How long it took to make an answer."},
-    )
-
-
-class MetricsMiddleware:
-    """Counts requests by operation and status; around everything else."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self._metrics = app, metrics
-
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
-        """Handle a request."""
-        status = 0
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message = {**message, "headers": [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]}
-            await send(message)
-
-        try:
-            await self.app(scope, receive, sending)
-        finally:
-            if scope["type"] == "http":
-                operation, method = operation_of(scope["path"]), scope["method"]
-                known = method if method in _METHODS else "other"
-                self._metrics.add("roaming_requests_total", operation=operation, method=known, status=str(status))
-
-
-def operation_of(path: str) -> str:
-    """Give the name of the operation at a path; `site` where there is none."""
-    return next((name for name, pattern in _PATTERNS if pattern.fullmatch(path)), "site")
-
-
-class MetricsRecorder:
-    """What is counted of answers and refusals."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def answer(self, outcome: AnswerRecord) -> None:
-        """Count what came of a question for one reader."""
-        end = outcome.events[-1] if outcome.events else None
-        if outcome.left or not isinstance(end, Finished):
-            self._metrics.add("roaming_answers_left_total", model=outcome.model)
-            return
-        cached = "yes" if outcome.cached else "no"
-        self._metrics.add("roaming_answers_total", model=outcome.model, state=end.state, cached=cached)
-
-    def made(self, made: AnswerCost) -> None:
-        """Count what making an answer took, however many heard it."""
-        if made.whole:
-            self._metrics.observe("roaming_answer_seconds", made.seconds, model=made.model)
+    def count_cost(self, cost: AnswerCost) -> None:
+        """Count the resources of an answer."""
+        if cost.completed:
+            self._seconds.labels(model=cost.model).observe(cost.seconds)
         for kind in ("input", "cache_read", "cache_write", "output"):
-            if amount := getattr(made.usage, kind):
-                self._metrics.add("roaming_tokens_total", amount, model=made.model, kind=kind)
-        if made.counted:
-            self._metrics.add("roaming_cost_total", made.counted, model=made.model, currency=made.currency)
+            if tokens := getattr(cost.usage, kind):
+                self._tokens.labels(model=cost.model, kind=kind).inc(tokens)
+        if cost.cost:
+            self._cost.labels(model=cost.model, currency=cost.currency).inc(cost.cost)
 
-    def refusal(self, refused: ProblemError) -> None:
-        """Count a refusal of the guard's."""
-        self._metrics.add("roaming_refused_total", code=refused.code, status=str(refused.status))
+    def render(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        return generate_latest(self.registry)
 
-    def measure(self, deployments: SiteWatcher, gate: QuotaLimiter) -> None:
-        """Take over what is counted elsewhere."""
-        current = deployments.current
-        self._metrics.set("roaming_site_looks_total", deployments.looks)
-        self._metrics.set("roaming_site_failures_total", deployments.failures)
-        self._metrics.set("roaming_site_changes_total", deployments.changes)
-        self._metrics.set("roaming_site_up", 1 if current and not deployments.problem else 0)
-        self._metrics.set("roaming_answers_under_way", gate.busy)
-        if current is not None and isinstance(current.search, HybridSearch):
-            meaning = current.search.vectors
-            self._metrics.set("roaming_embeddings_total", meaning.queries.requests)
-            self._metrics.set("roaming_embeddings_failures_total", meaning.queries.failures)
-            self._metrics.set("roaming_search_by_meaning", 1 if meaning.healthy else 0)
-        if current is not None:
-            self._metrics.set("roaming_site_sections", len(current.library.sections), digest=current.digest)
+
+class _SiteCollector(Collector):
+    """Reads values from the watcher of a site and from the quota limiter at the time of a request."""
+
+    def __init__(self, watcher: SiteWatcher, limiter: QuotaLimiter) -> None:
+        self._watcher, self._limiter = watcher, limiter
+
+    def collect(self) -> Iterator[Metric]:
+        watcher, current = self._watcher, self._watcher.current
+        yield CounterMetricFamily("roaming_site_looks", "Checks of the site for changes.", watcher.checks)
+        yield CounterMetricFamily("roaming_site_failures", "Failed checks of the site.", watcher.failures)
+        yield CounterMetricFamily("roaming_site_changes", "Changes to a newer deployment.", watcher.changes)
+        is_up = current is not None and not watcher.problem
+        yield GaugeMetricFamily("roaming_site_up", "1 if the site can be read, otherwise 0.", int(is_up))
+        yield GaugeMetricFamily("roaming_answers_under_way", "Answers in progress.", self._limiter.in_progress)
+        if current is None:
+            return
+        sections = GaugeMetricFamily("roaming_site_sections", "Sections of the site.", labels=["digest"])
+        sections.add_metric([current.digest], len(current.library.sections))
+        yield sections
+        if isinstance(current.search, HybridSearch):
+            vectors = current.search.vectors
+            yield CounterMetricFamily("roaming_embeddings", "Queries sent for embedding.", vectors.queries.requests)
+            yield CounterMetricFamily(
+                "roaming_embeddings_failures", "Queries that got no vector in time.", vectors.queries.failures
+            )
+            yield GaugeMetricFamily(
+                "roaming_search_by_meaning", "1 if search uses embeddings, 0 if lexical only.", int(vectors.healthy)
+            )
 
 
 _METHODS = ("GET", "HEAD", "POST", "OPTIONS", "DELETE")
-
-
-_PATTERNS = [(one.name, compile_path(one.path)[0]) for one in (*OPERATIONS, *STORE_OPERATIONS)]

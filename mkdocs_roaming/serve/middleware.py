@@ -1,32 +1,36 @@
-"""What stands before the application: names, origins, sizes, seconds and numbers of requests. Pure ASGI.
+"""The middleware in front of the application: it checks hosts, origins, sizes, time limits and request rates.
 
-    gate = Gate(Allowance(money_a_day=2.0), Counters(uri), secret=key)
-    app = Guard(Starlette(…, exception_handlers={Refused: say_refusal}), Policy(hosts=("docs.example",)), gate)
+    limiter = QuotaLimiter(AnswerQuota(money_a_day=2.0), CounterStore(url), secret=key)
+    app = RequestGuard(Starlette(…), RequestPolicy(hosts=("docs.example",)), limiter, metrics)
 
-It goes around the whole application, for it reads the body first and says its refusals itself. A handler that is
-about to answer lets itself in, and settles when the cost is known, in the stream's `finally`:
+It wraps the whole application, because it reads the body first and sends its own error responses. Run the server with
+`proxy_headers=False`: the middleware decides which forwarded addresses to trust, by `RequestPolicy.proxies`.
 
-    admission = await admit(request.scope, most=0.06)  # raises Refused, before the first byte
+A handler reserves its answer before the first byte, and settles it when the cost is known. The middleware settles
+forgotten reservations, at their full amount, when the request ends:
+
+    reservation = await reserve_answer(request.scope, max_cost=0.06)  # raises ProblemError
     …
-    await admission.settle(answer.cost)
-
-An admission that nobody settled is settled as spent when the request ends. Run the server with `proxy_headers=False`:
-whom to believe about addresses is decided here, by `Policy.proxies`.
+    await reservation.settle(cost)
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import anyio
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.problems import Header, ProblemError, Send, send_problem
 from mkdocs_roaming.serve.quotas import CounterStore, QuotaLimiter, Reservation, Window
 from mkdocs_roaming.serve.requests import (
+    CLIENT_KEY,
     AllowedHosts,
     format_origin,
     get_header_values,
@@ -35,26 +39,27 @@ from mkdocs_roaming.serve.requests import (
     resolve_client,
     resolve_scheme,
 )
-from mkdocs_roaming.serve.sending import SendTimeout
 
+Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Receive = Callable[[], Awaitable[Message]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEALTH_PATH = "/healthz"
-"""Asked by balancers, by whatever name and as often as they like."""
-
-
+"""Never refused: load balancers check it by any name and at any rate."""
 HEADER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPolicy:
-    """What requests may be; how long headers may take is the server's to see to.
+    """Which requests are accepted.
 
-    The paths `guarded`, and those below, are counted and closed to foreign browsers.
-    `origins` are the sites whose pages may ask, beside the server's own. This tells well-behaved browsers; it is no
-    authentication. `proxies` is how many servers of ours stand in front. A request without an Origin is no browser's.
+    Attributes:
+        hosts: Names that the server answers to; `*` is any name.
+        origins: Other sites whose pages may send requests. Browsers enforce this; it is no authentication.
+        proxies: Number of trusted reverse proxies.
+        guarded: Paths that count towards the request rates and are closed to other origins, with everything below.
+        header_seconds: Time limit for the headers. The server enforces it.
     """
 
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
@@ -71,140 +76,124 @@ class RequestPolicy:
     def __post_init__(self) -> None:
         numbers = (self.requests_a_minute, self.requests_a_minute_each, self.body_bytes)
         if min(numbers) < 1 or min(self.header_seconds, self.body_seconds, self.send_seconds) <= 0:
-            raise UsageError("limits of requests, bytes and seconds are more than 0")
+            raise UsageError("limits of requests, bytes and seconds must be greater than 0")
         if self.proxies < 0:
-            raise UsageError(f"the number of proxies is 0 or more, not {self.proxies}")
+            raise UsageError(f"the number of proxies must not be negative, got {self.proxies}")
 
 
 class RequestGuard:
-    """Refuses what the policy does not allow and passes the rest on, its body already read.
+    """ASGI middleware that refuses requests against the policy and passes the others on with their body read.
 
-    `refused` hears of every refusal, for whoever counts them. Requests are counted in this process alone, so that
-    reading goes on when shared counters cannot be reached; answers are counted by the gate.
+    Requests are counted in this process only, so that reading continues while shared counters are unavailable.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        policy: RequestPolicy,
-        gate: QuotaLimiter,
-        *,
-        refused: Callable[[ProblemError], None] | None = None,
+        self, app: ASGIApp, policy: RequestPolicy, limiter: QuotaLimiter, metrics: Metrics | None = None
     ) -> None:
         self.app = app
         self.policy = policy
-        self.gate = gate
+        self.limiter = limiter
+        self._metrics = metrics
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
-        self._requests = CounterStore(clock=gate.counters.clock)
-        self._windows = (
-            Window("requests", policy.requests_a_minute_each),
-            Window("requests", policy.requests_a_minute),
-        )
-        self._heard = refused or (lambda refusal: None)
+        self._requests = CounterStore(clock=limiter.counters.clock)
+        self._client_window = Window("requests", policy.requests_a_minute_each)
+        self._total_window = Window("requests", policy.requests_a_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
-        elif scope["type"] != "http" or scope["path"] == HEALTH_PATH:
-            await self.app(scope, receive, send)
-        else:
-            await self._request(scope, receive, send)
-
-    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = Visit(self.gate, resolve_client(scope, self.policy.proxies))
-        extra: list[Header] = []
-        try:
-            name, port = self._host(scope)
-            if "\n" in scope["path"]:  # routers may read `/ask\n` as `/ask`, which would pass unguarded
-                raise ProblemError(404, "not_found", "There is nothing at this address.")
-            if self._is_guarded(scope):
-                extra.append((b"vary", b"Origin"))
-                origin = self._origin(scope, name, port)
-                extra += [] if origin is None else _shared_with(origin)
-                if origin is not None and _is_preflight(scope):
-                    await send({"type": "http.response.start", "status": 204, "headers": [*extra, *_PREFLIGHT]})
-                    await send({"type": "http.response.body"})
-                    return
-                await self._count(visit)
-            body = await self._body(scope, receive)
-        except ProblemError as refused:
-            self._heard(refused)
-            closing = [(b"connection", b"close")] if refused.status in (408, 413) else []
-            await send_problem(send, refused, [*extra, *closing])
             return
-        if body is not None:
-            scope[_VISIT] = visit
-            await self._pass_on(scope, _again(body, receive), send, extra)
-
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, extra: list[Header]) -> None:
-        visit: Visit = scope[_VISIT]
-
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *extra]}
-            with patience:
-                await send(message)
-
-        with anyio.CancelScope() as waiting:
-            patience = SendTimeout(self.policy.send_seconds, waiting.cancel)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        with anyio.CancelScope() as cancel_scope:
+            client = _Client(resolve_client(scope, self.policy.proxies), self.limiter)
+            response = _Response(send, self.policy.send_seconds, cancel_scope)
             try:
-                await self.app(scope, receive, sending)
+                if scope["path"] == HEALTH_PATH:
+                    await self.app(scope, receive, response.send)
+                    return
+                try:
+                    await self._check(scope, client, response)
+                    if response.status:  # the preflight was answered
+                        return
+                    body = await self._read_body(scope, receive)
+                except ProblemError as problem:
+                    await self._refuse(problem, response)
+                    return
+                if body is not None:
+                    scope[CLIENT_KEY], scope[_RESERVATIONS_KEY] = client.network, client
+                    await self.app(scope, _replay(body, receive), response.send)
             except Exception:
-                if not waiting.cancel_called:
+                if not cancel_scope.cancel_called:
                     raise
             finally:
-                patience.end()
-                for admission in visit.admissions:
-                    await admission.settle(None)
-        if waiting.cancel_called:
-            _log.warning("%s: the reader took nothing for %g seconds", scope["path"], self.policy.send_seconds)
+                response.close()
+                if self._metrics is not None:
+                    self._metrics.count_request(scope["path"], scope["method"], response.status)
+                for reservation in client.reservations:
+                    await reservation.settle(None)
+        if cancel_scope.cancel_called:
+            _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
 
-    def _is_guarded(self, scope: Scope) -> bool:
+    async def _check(self, scope: Scope, client: _Client, response: _Response) -> None:
+        """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
+        name, port = self._check_host(scope)
+        if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
+            raise ProblemError(404, "not_found", "There is nothing at this address.")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        return any(path == one or path.startswith(one + "/") for one in self.policy.guarded)
+        if not any(path == guarded or path.startswith(guarded + "/") for guarded in self.policy.guarded):
+            return
+        response.headers.append((b"vary", b"Origin"))
+        origin = self._check_origin(scope, name, port)
+        if origin is not None:
+            response.headers += [(b"access-control-allow-origin", origin.encode("latin-1")), _EXPOSED_HEADERS]
+            if scope["method"] == "OPTIONS" and get_header_values(scope, b"access-control-request-method"):
+                response.headers += _PREFLIGHT_HEADERS
+                await response.send({"type": "http.response.start", "status": 204, "headers": []})
+                await response.send({"type": "http.response.body"})
+                return
+        full = await self._requests.hit([(self._client_window, client.hashed), (self._total_window, "all")])
+        if full is not None:
+            raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1])
 
-    # What is asked of a request, in order
-
-    def _host(self, scope: Scope) -> tuple[str, str]:
-        said = get_header_values(scope, b"host")
-        host = parse_host(said[0]) if len(said) == 1 else None
+    def _check_host(self, scope: Scope) -> tuple[str, str]:
+        values = get_header_values(scope, b"host")
+        host = parse_host(values[0]) if len(values) == 1 else None
         if host is None:
             raise ProblemError(400, "host", "The Host header is missing or malformed.")
         if not self._hosts.allow(*host):
             raise ProblemError(421, "host", "This server does not answer to that name.")
         return host
 
-    def _origin(self, scope: Scope, name: str, port: str) -> str | None:
-        """Give the origin of another site that may ask; None for the server's own and for what is no browser."""
-        said = get_header_values(scope, b"origin")
-        if not said:
+    def _check_origin(self, scope: Scope, name: str, port: str) -> str | None:
+        """Return the origin of an allowed other site; None for the server's own origin and for other clients."""
+        values = get_header_values(scope, b"origin")
+        if not values:
             return None
-        if len(said) == 1 and said[0] in self._origins:
-            return said[0]
-        # Where any name is answered to, a name of one's own proves nothing: it may be an attacker's, pointed here.
+        if len(values) == 1 and values[0] in self._origins:
+            return values[0]
+        # If any host is accepted, the own name proves nothing: an attacker's name may resolve to this server.
         own = None if self._hosts.any else format_origin(resolve_scheme(scope, self.policy.proxies), name, port)
-        if said == [own]:
+        if values == [own]:
             return None
-        raise ProblemError(403, "origin", "Pages of that site may not ask here.")
+        raise ProblemError(403, "origin", "Pages of that site may not send requests here.")
 
-    async def _count(self, visit: Visit) -> None:
-        each, together = self._windows
-        full = await self._requests.hit([(each, self.gate.hashed(visit.who)), (together, "all")])
-        if full is not None:
-            raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1])
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Give the body; None where the client left."""
-        too_large = ProblemError(413, "size", f"A body has at most {self.policy.body_bytes} bytes.")
-        for length in get_header_values(scope, b"content-length"):
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body, None if the client disconnected."""
+        max_bytes = self.policy.body_bytes
+        too_large = ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes.")
+        lengths = get_header_values(scope, b"content-length")
+        for length in lengths:
             if not length.isascii() or not length.isdigit():
-                raise ProblemError(400, "size", "The Content-Length is no number.")
-            if len(length) > 15 or int(length) > self.policy.body_bytes:
+                raise ProblemError(400, "size", "The Content-Length is not a number.")
+            if len(length) > 15 or int(length) > max_bytes:
                 raise too_large
-        if _has_no_body(scope):
+        is_http_1 = scope.get("http_version") in ("1.0", "1.1")
+        if is_http_1 and not lengths and not get_header_values(scope, b"transfer-encoding"):
             return b""
         body = bytearray()
         with anyio.move_on_after(self.policy.body_seconds):
@@ -213,71 +202,98 @@ class RequestGuard:
                 if message["type"] != "http.request":
                     return None
                 body += message.get("body", b"")
-                if len(body) > self.policy.body_bytes:
+                if len(body) > max_bytes:
                     raise too_large
                 if not message.get("more_body", False):
                     return bytes(body)
-        raise ProblemError(408, "slow", f"The body did not come within {self.policy.body_seconds:g} seconds.")
+        raise ProblemError(408, "slow", f"The body did not arrive within {self.policy.body_seconds:g} seconds.")
+
+    async def _refuse(self, problem: ProblemError, response: _Response) -> None:
+        if self._metrics is not None:
+            self._metrics.count_refusal(problem)
+        if problem.status in (408, 413):  # the rest of the body is not read
+            response.headers.append((b"connection", b"close"))
+        await send_problem(response.send, problem)
 
 
-class Visit:
-    """A request as the gate sees it."""
-
-    def __init__(self, gate: QuotaLimiter, who: str) -> None:
-        self.gate = gate
-        self.who = who
-        self.admissions: list[Reservation] = []
-
-
-async def reserve_answer(
-    scope: MutableMapping[str, Any], *, most: float = 0.0, spends: bool | None = None
-) -> Reservation:
-    """Let the answer to a request in, as Gate.admit does; raises Refused. The guard settles what is forgotten."""
-    visit: Visit = scope[_VISIT]
-    admission = await visit.gate.admit(visit.who, most=most, spends=spends)
-    visit.admissions.append(admission)
-    return admission
+async def reserve_answer(scope: Scope, *, max_cost: float = 0.0, spends_money: bool | None = None) -> Reservation:
+    """Reserve an answer for the client of a request, as `QuotaLimiter.reserve` does."""
+    client: _Client = scope[_RESERVATIONS_KEY]
+    reservation = await client.limiter.reserve(client.network, max_cost=max_cost, spends_money=spends_money)
+    client.reservations.append(reservation)
+    return reservation
 
 
-def get_client(scope: MutableMapping[str, Any]) -> str:
-    """Give the network that a request which was let through is counted under; empty where nobody counts."""
-    visit: Visit | None = scope.get(_VISIT)
-    return visit.who if visit is not None else ""
+class _Client:
+    """The client of a request, and its reservations."""
+
+    def __init__(self, network: str, limiter: QuotaLimiter) -> None:
+        self.network = network
+        self.limiter = limiter
+        self.reservations: list[Reservation] = []
+
+    @property
+    def hashed(self) -> str:
+        return self.limiter.hash_client(self.network)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Give what gives the body that was read, then what comes after it: that the client leaves."""
-    given = False
+class _Response:
+    """Sends a response with additional headers, and cancels it if the client reads nothing for some seconds.
 
-    async def receiving() -> MutableMapping[str, Any]:
-        nonlocal given
-        if given:
+    There is one timer for all messages of a response: an answer has many, and hardly any of them has to wait.
+    """
+
+    def __init__(self, send: Send, seconds: float, cancel_scope: anyio.CancelScope) -> None:
+        self.status = 0
+        self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
+        self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
+        self._loop = asyncio.get_running_loop()
+        self._waiting_since = inf
+        self._timer = self._loop.call_later(seconds, self._check_timeout)
+
+    async def send(self, message: Message) -> None:
+        """Send a message of the application."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
+        self._waiting_since = self._loop.time()
+        try:
+            await self._send(message)
+        finally:
+            self._waiting_since = inf
+
+    def close(self) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+
+    def _check_timeout(self) -> None:
+        remaining = self._waiting_since + self._seconds - self._loop.time()
+        if remaining <= 0:
+            self._cancel_scope.cancel()
+        else:
+            self._timer = self._loop.call_later(min(remaining, self._seconds), self._check_timeout)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that returns the body, then the messages after it: the disconnect of the client."""
+    is_sent = False
+
+    async def receive_again() -> Message:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        given = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return receiving
+    return receive_again
 
 
-def _has_no_body(scope: Scope) -> bool:
-    """Tell whether a request says that nothing follows it: in HTTP/1 a body has a length, or is announced in pieces."""
-    told = (b"content-length", b"transfer-encoding")
-    return scope.get("http_version") in ("1.0", "1.1") and not any(name in told for name, _ in scope["headers"])
-
-
-def _is_preflight(scope: Scope) -> bool:
-    return scope["method"] == "OPTIONS" and bool(get_header_values(scope, b"access-control-request-method"))
-
-
-def _shared_with(origin: str) -> Iterable[Header]:
-    return (
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id"),
-    )
-
-
-_VISIT = "roaming.visit"
-_PREFLIGHT: tuple[Header, ...] = (
+_RESERVATIONS_KEY = "roaming.reservations"
+_EXPOSED_HEADERS: Header = (
+    b"access-control-expose-headers",
+    b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id",
+)
+_PREFLIGHT_HEADERS: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"GET, POST"),
     (
         b"access-control-allow-headers",
@@ -286,4 +302,4 @@ _PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-max-age", b"600"),
     (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
 )
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("mkdocs_roaming.serve")

@@ -1,7 +1,7 @@
-"""Refusals, and how they are said over HTTP: as `application/problem+json` (RFC 9457).
+"""Error responses: `application/problem+json` (RFC 9457), and encoders for response bodies.
 
-A refusal is raised where it is found out; the guard says it for what it finds itself, and an application does so with
-`exception_handlers={Refused: …}` and `problem`.
+Code raises `ProblemError` where it detects the error. The middleware sends its own errors; the application turns
+exceptions of its handlers into responses.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from math import ceil
 from typing import Any
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.serve.redaction import strip_passwords
+from mkdocs_roaming.serve.log import strip_passwords
+from mkdocs_roaming.serve.schemas import Problem
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 
 class ProblemError(Exception):
-    """A request is not served: the status, a code for programs, a sentence for people, and when to come again."""
+    """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry."""
 
     def __init__(self, status: int, code: str, detail: str, *, retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -31,25 +32,32 @@ class ProblemError(Exception):
         self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
 
 
-def encode_problem(refused: ProblemError) -> tuple[list[Header], bytes]:
-    """Give the headers and the body that say a refusal."""
-    body: dict[str, object] = {
+def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
+    """Return the headers and the body of an error response."""
+    problem: Problem = {
         "type": "about:blank",
-        "title": HTTPStatus(refused.status).phrase,
-        "status": refused.status,
-        "detail": refused.detail,
-        "code": refused.code,
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.detail,
+        "code": error.code,
     }
     headers: list[Header] = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
-    if refused.retry_after is not None:
-        body["retry_after"] = refused.retry_after
-        headers.append((b"retry-after", str(refused.retry_after).encode()))
-    data = encode_text(json.dumps(body, ensure_ascii=False))
-    return [*headers, (b"content-length", str(len(data)).encode())], data
+    if error.retry_after is not None:
+        problem["retry_after"] = error.retry_after
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    body = encode_text(json.dumps(problem, ensure_ascii=False))
+    return [*headers, (b"content-length", str(len(body)).encode())], body
+
+
+async def send_problem(send: Send, error: ProblemError, headers: Iterable[Header] = ()) -> None:
+    """Send an error response."""
+    own_headers, body = encode_problem(error)
+    await send({"type": "http.response.start", "status": error.status, "headers": [*own_headers, *headers]})
+    await send({"type": "http.response.body", "body": body})
 
 
 def public_message(error: RoamingError, at: str) -> str:
-    """Give what a visitor is told of what cannot be read; the log is told which file that is, and why."""
+    """Return what clients may know about an error. The details (files, reasons) are logged with the path `at`."""
     if error.public_message:
         return error.public_message
     _log.warning("%s: %s", at, strip_passwords(str(error)))
@@ -57,21 +65,14 @@ def public_message(error: RoamingError, at: str) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """Give a text as it is sent. What others wrote may hold halves of characters, which cannot be: `?` stands there."""
+    """Return UTF-8. Unpaired surrogates, which sites may contain, become question marks."""
     return text.encode("utf-8", "replace")
 
 
-def encode_json(told: object) -> bytes:
-    """Give data as it is sent."""
-    return encode_text(_ENCODER.encode(told))
-
-
-async def send_problem(send: Send, refused: ProblemError, headers: Iterable[Header] = ()) -> None:
-    """Answer a request with a refusal."""
-    own, body = encode_problem(refused)
-    await send({"type": "http.response.start", "status": refused.status, "headers": [*own, *headers]})
-    await send({"type": "http.response.body", "body": body})
+def encode_json(data: object) -> bytes:
+    """Return compact JSON."""
+    return encode_text(_JSON_ENCODER.encode(data))
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,12 @@
-"""What an answer took, as far as anybody knows."""
+"""The answer service: from a question to the parts of its answer, independent of the server.
+
+request = service.open(question)
+try:
+    async with aclosing(request.parts()) as parts:
+        async for part in parts: ...
+finally:
+    request.close()
+"""
 
 from __future__ import annotations
 
@@ -16,135 +24,33 @@ from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import ModelError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Search
-from mkdocs_roaming.serve.cache import (
-    AnswerCache,
-    InFlightAnswers,
-    Subscription,
-    hash_config,
-    make_cache_key,
-    without_cost,
-)
-from mkdocs_roaming.serve.conversation_token import ConversationMemory, TokenSigner, make_turn, restore_memory
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import SearchFactory
+from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash_config, without_cost
+from mkdocs_roaming.serve.conversation_token import TokenSigner, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
-from mkdocs_roaming.serve.encoding import AnswerContext, StreamPart, encode_answer, encode_events
+from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
+from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.problems import public_message
-from mkdocs_roaming.serve.redaction import strip_passwords
 from mkdocs_roaming.serve.requests import Question, find_page
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCost:
-    """An answer that was made, however many heard it, and whether or not anybody did to its end (`whole`).
-
-    `usage` is what the provider told of; it may have counted more where a reply broke off.
-    """
-
-    model: str
-    usage: Usage
-    counted: float | None
-    """What `usage` costs; None without prices."""
-    currency: str
-    seconds: float
-    whole: bool
-
-
-class TrackedModel:
-    """A model, and whether its last reply was refused before anything was read: that one costs nothing."""
-
-    def __init__(self, model: Model) -> None:
-        self.name = model.name
-        self.refused = False
-        self._model = model
-
-    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Give the parts of a reply."""
-        parts = self._model.reply(request)
-        try:
-            async for part in parts:
-                yield part
-        except ModelError as error:
-            self.refused = error.unbilled
-            raise
-        finally:
-            close = getattr(parts, "aclose", None)
-            if close is not None:
-                await close()
-
-
-def measure_cost(events: Sequence[Event], model: str, budget: Budget, seconds: float) -> AnswerCost:
-    """Give what making an answer took."""
-    usage, prices = _used(events), budget.prices
-    return AnswerCost(
-        model,
-        usage,
-        prices.cost(usage) if prices else None,
-        prices.currency if prices else "",
-        seconds,
-        bool(events) and isinstance(events[-1], Finished),
-    )
-
-
-def settle_cost(events: Sequence[Event], budget: Budget, *, most: float, refused: bool) -> float | None:
-    """Give what an answer cost, None where nobody knows. `refused` is whether its last reply was: that one is free.
-
-    What is known already to be more than `most` counts, whatever else is not known.
-    """
-    prices = budget.prices
-    cost = None if prices is None else prices.cost(_used(events))
-    if refused and prices is not None:
-        cost = cost or 0.0
-    known = _all_counted(events, refused=refused)
-    return cost if known or (cost or 0.0) > most else None
-
-
-def _used(events: Sequence[Event]) -> Usage:
-    return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
-
-
-def _all_counted(events: Sequence[Event], *, refused: bool) -> bool:
-    """Tell whether every reply was counted and heard to its end: what one cost that broke off nobody knows."""
-    end = events[-1] if events else None
-    if not isinstance(end, Finished) or (end.state == "error" and not refused) or end.spent == "seconds":
-        return False
-    rounds: list[bool] = []
-    for event in events:
-        if isinstance(event, RoundStarted):
-            rounds.append(False)
-        elif isinstance(event, TokensUsed) and rounds:
-            rounds[-1] = True
-    return all(rounds[:-1] if refused else rounds)
-
-
-# MERGED mkdocs_roaming.serve.answering:
-# A question in, an answer's parts out: what the endpoint does, whatever server it is built into.
-#
-# hearing = desk.hear(question)
-# try:
-#     async with aclosing(hearing.parts()) as parts:
-#         async for part in parts: ...
-# finally:
-#     hearing.leave()
-
-
-_log = logging.getLogger("mkdocs_roaming.serve")
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerConfig:
-    """How questions are answered: by which model, within which budget, which sites are read whole, how is searched."""
+    """The model, the budget and the search for answers. Smaller sites than `small_site_tokens` are read whole."""
 
     model: Model
     budget: Budget
-    whole_site_tokens: int = SMALL_SITE_TOKENS
-    finding: Callable[[Library], Finder] = Search
+    small_site_tokens: int = SMALL_SITE_TOKENS
+    search_factory: SearchFactory = Search
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """What came of a question for one reader. What an answer costs that its reader `left` early, nobody knows, nor
-    what one costs whose model broke off; `cost` is None then.
+    """The outcome of a question for one client, for the log and the metrics.
+
+    `cost` is None if it is unknown: the client left early (`abandoned`), or the model's reply broke off.
     """
 
     question: Question
@@ -153,211 +59,279 @@ class AnswerRecord:
     cost: float | None
     seconds: float
     cached: bool
-    left: bool
+    abandoned: bool
     turn: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerCost:
+    """The resources of one answer, counted once however many clients received it.
+
+    `usage` is what the provider reported; `cost` is its price, None without a price list. `completed` is False if the
+    answer was cancelled.
+    """
+
+    model: str
+    usage: Usage
+    cost: float | None
+    currency: str
+    seconds: float
+    completed: bool
+
+
 class AnswerService:
-    """Where questions are taken. `tell` is told what came of every question, be its answer left in the middle or not,
-    `count` of every answer that was made, once, when it has ended for all who heard it.
+    """Opens requests for answers from the current deployment of a site.
+
+    `on_record` is called for every question, `on_cost` for every answer that was produced.
     """
 
     def __init__(
         self,
         site: LocalizedSite,
-        way: AnswerConfig,
+        config: AnswerConfig,
         signer: TokenSigner,
         *,
-        answers: AnswerCache | None = None,
-        tell: Callable[[AnswerRecord], None] = lambda outcome: None,
-        count: Callable[[AnswerCost], None] = lambda made: None,
+        cache: AnswerCache | None = None,
+        on_record: Callable[[AnswerRecord], None] = lambda record: None,
+        on_cost: Callable[[AnswerCost], None] = lambda cost: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.site = site
-        self.way = way
-        self.offline = AnswerConfig(ExtractiveModel(), Budget(), way.whole_site_tokens)
+        self.config = config
+        self.offline_config = AnswerConfig(ExtractiveModel(), Budget(), config.small_site_tokens)
         self.signer = signer
-        self.answers = answers if answers is not None else AnswerCache()
-        self.under_way = InFlightAnswers()
-        self.tell = tell
-        self.count = count
+        self.cache = cache if cache is not None else AnswerCache()
+        self.on_record = on_record
+        self.on_cost = on_cost
         self.clock = clock
 
-    def hear(self, question: Question, *, offline: bool = False) -> AnswerRequest:
-        """Take a question; the site as it stands now is what it is answered from. Raises Refused without a site.
+    def open(self, question: Question, *, offline: bool = False) -> AnswerRequest:
+        """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
 
-        Whoever takes it leaves it, whether it was heard or not: others' answer may be going on for it alone.
+        Raises:
+            ProblemError: The site cannot be read yet.
         """
-        return AnswerRequest(self, question, self.offline if offline else self.way, self.site.now(question.language))
+        config = self.offline_config if offline else self.config
+        return AnswerRequest(self, question, config, self.site.now(question.language))
 
 
 class AnswerRequest:
-    """One question while it is answered."""
+    """The request of one client for an answer: a cached one, one in progress for another client, or a new one."""
 
-    def __init__(self, desk: AnswerService, question: Question, way: AnswerConfig, deployment: Deployment) -> None:
-        self._desk, self.question, self._way, self.deployment = desk, question, way, deployment
-        self._model = TrackedModel(way.model)
-        places = deployment.library.sections
-        self._memory = restore_memory(question.turns, desk.signer, places) if question.turns else ConversationMemory()
-        self._page = find_page(question.page, places)
-        self._key = make_cache_key(question, self._page, deployment.digest, way.model.name, _how(way, deployment))
-        self._kept: Sequence[Event] | None = None
-        self._seat: Subscription | None = None
-        self._own = False
-        self._began = desk.clock()
+    def __init__(
+        self, service: AnswerService, question: Question, config: AnswerConfig, deployment: Deployment
+    ) -> None:
+        self.question = question
+        self.deployment = deployment
+        self.record: AnswerRecord | None = None
+        self._service = service
+        self._config = config
+        self._model = _TrackedModel(config.model)
+        self._started = service.clock()
+        self._memory = restore_memory(question.turns, service.signer, deployment.library.sections)
+        page = find_page(question.page, deployment.library.sections)
+        self._page_id = page.id if page else ""
+        self._key = None if question.turns else self._cache_key()
+        self._answer = service.cache.join(self._key) if self._key else None
+        self._is_own_answer = False
         self._events: list[Event] = []
         self._turn: str | None = None
-        self._look_for_another()
-        self.outcome: AnswerRecord | None = None
-
-    @property
-    def most(self) -> float:
-        """The most that the answer may cost; 0 where it spends no money."""
-        return self._way.budget.cost or 0.0 if self.spends else 0.0
-
-    @property
-    def spends(self) -> bool:
-        """Whether the answer spends money, known or not."""
-        return not self.cached and self._way.model.name != "offline"
 
     @property
     def cached(self) -> bool:
-        """Whether the answer is there already, or under way for somebody else: giving it costs nothing."""
-        return self._kept is not None or (self._seat is not None and not self._own)
+        """Whether the answer costs nothing: it is cached, or runs for another client."""
+        return self._answer is not None and not self._is_own_answer
+
+    @property
+    def spends_money(self) -> bool:
+        """Whether a model of a provider is called."""
+        return not self.cached and self._config.model.name != "offline"
+
+    @property
+    def max_cost(self) -> float:
+        """The maximum cost of the answer; 0 if it is free or unlimited."""
+        return self._config.budget.cost or 0.0 if self.spends_money else 0.0
 
     async def parts(self) -> AsyncGenerator[StreamPart, None]:
-        """Give the parts of the answer as they come about."""
-        self._begin()
-        async with aclosing(encode_events(self._heard(), self._around())) as told:
-            async for part in told:
-                yield part
+        """Yield the parts of the answer as they are produced."""
+        answer = self._join_or_start()
+        encoder = PartEncoder(AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped))
+        try:
+            yield encoder.start()
+            async with aclosing(answer.read()) as events:
+                async for event in events:
+                    self._events.append(without_cost(event) if self.cached else event)
+                    for part in encoder.encode(self._events[-1]):
+                        yield part
+        finally:
+            self.close()
 
-    async def whole(self) -> StreamPart:
-        """Give the answer as one object."""
-        self._begin()
-        async with aclosing(self._heard()) as events:
-            async for _ in events:
+    async def complete(self) -> schemas.Answer:
+        """Wait for the answer and return it as one object."""
+        async with aclosing(self.parts()) as parts:
+            async for _ in parts:
                 pass
-        return encode_answer(summarize(self._events), self._around(), digest=self.deployment.digest)
-
-    def leave(self) -> None:
-        """Leave, at the end or before it: an answer that nobody hears any more is broken off."""
-        if self._seat is not None:
-            self._seat.leave()
-        if self.outcome is None:
-            self._tell(self._desk.clock() - self._began)
+        context = AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped)
+        return encode_answer(summarize(self._events), context, digest=self.deployment.digest)
 
     async def cost(self) -> float | None:
-        """Give what the answer cost, None where nobody knows; waits for its end where others still hear it."""
-        if self._seat is None or not self._own:
+        """Return the cost of the answer, None if it is unknown. Wait for its end if other clients still read it."""
+        if self._answer is None or not self._is_own_answer:
             return 0.0
-        await self._seat.over()
-        return self._cost_of(self._seat.events)
+        await self._answer.wait_done()
+        return self._cost_of(self._answer.events)
 
-    # Where the events come from
-
-    def _look_for_another(self) -> None:
-        """Look whether somebody else's answer will do: one from before, or one under way. Follow-ups are one's own."""
-        desk = self._desk
-        if self.question.turns or self.cached:
+    def close(self) -> None:
+        """Release the answer; without other clients it is cancelled. Further calls have no effect."""
+        if self.record is not None:
             return
-        self._kept = desk.answers.get(self._key)
-        self._seat = desk.under_way.join(self._key) if self._kept is None else None
+        if self._answer is not None:
+            self._answer.unsubscribe()
+        abandoned = not (self._events and isinstance(self._events[-1], Finished))
+        self.record = AnswerRecord(
+            self.question,
+            self._config.model.name,
+            tuple(self._events),
+            None if abandoned or self.cached else self._cost_of(self._events),
+            self._service.clock() - self._started,
+            self.cached,
+            abandoned,
+            "" if abandoned else self._sign_turn(),
+        )
+        self._service.on_record(self.record)
 
-    def _begin(self) -> None:
-        """Begin an answer where no other will do. Between looking and beginning nothing is waited for: of all who ask
-        at one moment only the first one begins.
-        """
-        self._look_for_another()
-        if not self.cached:
-            self._own = True
-            key = None if self.question.turns else self._key
-            self._seat = self._desk.under_way.begin(key, self._answer(), self._ended)
+    # The answer
 
-    async def _heard(self) -> AsyncGenerator[Event, None]:
-        """Give what happens, `Finished` last."""
-        try:
-            async with aclosing(self._seat.hear() if self._seat else _each(self._kept or ())) as events:
-                async for event in events:
-                    told = without_cost(event) if self.cached else event
-                    self._events.append(told)
-                    yield told
-        finally:
-            self.leave()
+    def _cache_key(self) -> CacheKey:
+        """Return the key of a first question. All names of a page are one; an unknown page is none."""
+        library, config = self.deployment.library, self._config
+        parts = (library.manifest, config.budget, config.small_site_tokens)
+        digest = library.memoize(("config digest", *parts[1:]), lambda: hash_config(*parts))
+        text = " ".join(self.question.text.split())
+        return CacheKey(self.deployment.digest, text, self._page_id, self.question.language, config.model.name, digest)
 
-    def _ended(self, events: Sequence[Event]) -> None:
-        """Keep what was made for whoever asks next, and tell what it took; its first reader may long have left."""
-        desk, way, end = self._desk, self._way, events[-1] if events else None
-        if isinstance(end, Finished) and end.error:
-            _log.warning("an answer failed: %s", strip_passwords(end.error))
-        if not self.question.turns:
-            desk.answers.keep(self._key, events)
-        desk.count(measure_cost(events, way.model.name, way.budget, desk.clock() - self._began))
+    def _join_or_start(self) -> SharedAnswer:
+        """Join an equal answer, or start one. Nothing is awaited, so of simultaneous requests only the first starts."""
+        cache = self._service.cache
+        if self._answer is None and self._key is not None:
+            self._answer = cache.join(self._key)  # may have appeared since the request was opened
+        if self._answer is None:
+            self._is_own_answer = True
+            self._answer = cache.start(self._key, self._run(), self._on_end)
+        return self._answer
 
-    def _answer(self) -> AsyncGenerator[Event, None]:
-        question, way = self.question, self._way
+    def _run(self) -> AsyncGenerator[Event, None]:
         return answer(
-            question.text,
+            self.question.text,
             self.deployment.navigator(partial(public_message, at="/v1/ask")),
             self._model,
-            page=self._page.id if self._page else None,
+            page=self._page_id or None,
             opened=self._memory.opened,
             history=self._memory.history,
-            budget=way.budget,
-            whole_site_tokens=way.whole_site_tokens,
+            budget=self._config.budget,
+            whole_site_tokens=self._config.small_site_tokens,
         )
 
-    # What is told beside the events
-
-    def _around(self) -> AnswerContext:
-        return AnswerContext(self._refer, self._sign, self.cached, self._memory.dropped)
-
-    def _refer(self, address: str) -> Reference | None:
-        places = self.deployment.library.sections
-        place = places.get(address.lower()) or places.resolve(address)
-        if place is None:
-            return None
-        section = place.section
-        return Reference(place.id, section.title, places.breadcrumb(place), places.url(place), section.tokens)
-
-    def _sign(self) -> str:
-        """Give the signed turn; none of a failure, a refusal, or where nothing was said at all."""
-        if self._turn is None:
-            result = summarize(self._events)
-            said = result.text or (prompts.NO_ANSWER if result.state == "not_found" else "")
-            trail, cited = ([one.id for one in sections] for sections in (result.trail, result.citations))
-            turn = make_turn(self.question.text, said, trail, cited, self.deployment.digest)
-            self._turn = self._desk.signer.sign(turn) if said and result.state in _REMEMBERED else ""
-        return self._turn
-
-    def _tell(self, seconds: float) -> None:
-        name, left = self._way.model.name, not (self._events and isinstance(self._events[-1], Finished))
-        self.outcome = AnswerRecord(
-            self.question,
-            name,
-            tuple(self._events),
-            None if left or self.cached else self._cost_of(self._events),
-            seconds,
-            self.cached,
-            left,
-            "" if left else self._sign(),
-        )
-        self._desk.tell(self.outcome)
+    def _on_end(self, events: Sequence[Event]) -> None:
+        """Report the end of an answer that this request started. The request may be closed already."""
+        end, config = events[-1] if events else None, self._config
+        if isinstance(end, Finished) and end.error:
+            _log.warning("an answer failed: %s", strip_passwords(end.error))
+        seconds = self._service.clock() - self._started
+        self._service.on_cost(measure_cost(events, config.model.name, config.budget, seconds))
 
     def _cost_of(self, events: Sequence[Event]) -> float | None:
-        return settle_cost(events, self._way.budget, most=self.most, refused=self._model.refused)
+        return settle_cost(events, self._config.budget, max_cost=self.max_cost, unbilled=self._model.unbilled)
+
+    # What the encoder asks for
+
+    def _find_section(self, address: str) -> Reference | None:
+        index = self.deployment.library.sections
+        found = index.get(address.lower()) or index.resolve(address)
+        if found is None:
+            return None
+        return Reference(found.id, found.section.title, index.breadcrumb(found), index.url(found), found.section.tokens)
+
+    def _sign_turn(self) -> str:
+        """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
+        if self._turn is None:
+            result = summarize(self._events)
+            text = result.text or (prompts.NO_ANSWER if result.state == "not_found" else "")
+            trail, cited = ([section.id for section in sections] for sections in (result.trail, result.citations))
+            turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
+            self._turn = self._service.signer.sign(turn) if text and result.state in _REMEMBERED_STATES else ""
+        return self._turn
 
 
-async def _each(events: Sequence[Event]) -> AsyncGenerator[Event, None]:
-    for event in events:
-        yield event
+class _TrackedModel:
+    """A model that remembers whether its last reply was rejected before any token was billed."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.unbilled = False
+        self._model = model
+
+    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+        parts = self._model.reply(request)
+        try:
+            async for part in parts:
+                yield part
+        except ModelError as error:
+            self.unbilled = error.unbilled
+            raise
+        finally:
+            close = getattr(parts, "aclose", None)
+            if close is not None:
+                await close()
 
 
-def _how(way: AnswerConfig, deployment: Deployment) -> str:
-    budget, whole_site_tokens, manifest = way.budget, way.whole_site_tokens, deployment.library.manifest
-    return deployment.library.memoize(
-        ("how", budget, whole_site_tokens), lambda: hash_config(manifest, budget, whole_site_tokens)
+# Cost
+
+
+def measure_cost(events: Sequence[Event], model: str, budget: Budget, seconds: float) -> AnswerCost:
+    """Return the resources that an answer took, as far as the provider reported them."""
+    usage, prices = _total_usage(events), budget.prices
+    return AnswerCost(
+        model,
+        usage,
+        prices.cost(usage) if prices else None,
+        prices.currency if prices else "",
+        seconds,
+        completed=bool(events) and isinstance(events[-1], Finished),
     )
 
 
-_REMEMBERED = frozenset({"answered", "partial", "not_found", "budget"})
+def settle_cost(events: Sequence[Event], budget: Budget, *, max_cost: float, unbilled: bool) -> float | None:
+    """Return the cost of an answer for its quota, None if it is unknown.
+
+    A cost that already exceeds `max_cost` is returned even if more may follow. `unbilled` says that the last reply was
+    rejected and costs nothing.
+    """
+    prices = budget.prices
+    cost = None if prices is None else prices.cost(_total_usage(events))
+    if unbilled and prices is not None:
+        cost = cost or 0.0
+    known = _is_usage_complete(events, unbilled=unbilled)
+    return cost if known or (cost or 0.0) > max_cost else None
+
+
+def _total_usage(events: Sequence[Event]) -> Usage:
+    return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
+
+
+def _is_usage_complete(events: Sequence[Event], *, unbilled: bool) -> bool:
+    """Return whether the provider reported the usage of every reply. It reports none for a reply that breaks off."""
+    end = events[-1] if events else None
+    if not isinstance(end, Finished) or (end.state == "error" and not unbilled) or end.spent == "seconds":
+        return False
+    reported: list[bool] = []
+    for event in events:
+        if isinstance(event, RoundStarted):
+            reported.append(False)
+        elif isinstance(event, TokensUsed) and reported:
+            reported[-1] = True
+    return all(reported[:-1] if unbilled else reported)
+
+
+_log = logging.getLogger("mkdocs_roaming.serve")
+_REMEMBERED_STATES = frozenset({"answered", "partial", "not_found", "budget"})

@@ -17,6 +17,7 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
+from roaming_fleet.target import INSTRUCTIONS
 from roaming_fleet.tools import StoreNavigator
 from starlette.testclient import TestClient
 
@@ -24,7 +25,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.library import library_from_markdown
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS, make_server
+from mkdocs_roaming.serve.mcp import make_server
 from mkdocs_roaming.serve.middleware import RequestPolicy
 
 pytestmark = pytest.mark.anyio
@@ -128,7 +129,7 @@ async def test_tool_results_show_true_site(store: Path) -> None:
     collection = Collection(store)
     keys = sorted(collection.keys)
     ids = {key: [place.id for place in collection.open(key).library.sections] for key in keys}
-    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=INSTRUCTIONS)) as client:
 
         async def called(name: str, **arguments: Any) -> str:
             result = await client.call_tool(name, arguments)
@@ -222,7 +223,7 @@ async def test_expanded_sections_fit_cap(tmp_path: Path) -> None:
     collection = Collection(tmp_path)
     ids = [place.id for place in collection.open("filling").library.sections][1:]
     lengths = []
-    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=INSTRUCTIONS)) as client:
         for at in range(len(ids) - 8):
             asked = ids[at : at + 8]
             result = await client.call_tool("expand_sections", {"ids": asked})

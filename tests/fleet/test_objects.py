@@ -176,10 +176,10 @@ def test_bucket_errors_have_hint(s3: Any, roaming: Any, monkeypatch: pytest.Monk
 def test_served_site_in_bucket_is_reloaded(many: Any, s3: Any, sites: Any) -> None:
     many(s3.where)
     deployments = SiteWatcher(f"{s3.where}/site-001")
-    assert anyio.run(deployments.look)
-    assert not anyio.run(deployments.look)
+    assert anyio.run(deployments.check)
+    assert not anyio.run(deployments.check)
     first = deployments.now().digest
     sites.edition["127.0.1.1/b"] = 1
     many(s3.where, "--refresh-older-than", "0s")
-    assert anyio.run(deployments.look)
+    assert anyio.run(deployments.check)
     assert deployments.now().digest != first

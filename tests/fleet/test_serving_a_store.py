@@ -21,6 +21,7 @@ from mcp import Client
 from mcp_types import TextContent
 from roaming_fleet.app import create_store_app
 from roaming_fleet.collection import Collection
+from roaming_fleet.openapi import STORE_OPERATIONS
 from schemathesis import Case, GenerationMode
 
 from fleet.test_sites_as_tools import LONG_NAME, SITES, TODAY, _made
@@ -28,7 +29,6 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from mkdocs_roaming.serve.openapi import STORE_OPERATIONS
 
 PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
 
@@ -156,7 +156,7 @@ def test_store_app_checks_host_and_origin(shelf: Path) -> None:
 
 def test_metrics_count_operations(http: httpx2.Client) -> None:
     http.get("/v1/sites")
-    assert 'roaming_requests_total{operation="list_sites",method="GET",status="200"}' in http.get("/metrics").text
+    assert 'roaming_requests_total{method="GET",operation="list_sites",status="200"}' in http.get("/metrics").text
 
 
 @pytest.mark.anyio

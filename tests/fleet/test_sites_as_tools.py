@@ -17,12 +17,13 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
+from roaming_fleet.target import INSTRUCTIONS
 from roaming_fleet.tools import StoreNavigator
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.serve.mcp import STORE_INSTRUCTIONS, make_server
+from mkdocs_roaming.serve.mcp import make_server
 
 pytestmark = pytest.mark.anyio
 
@@ -298,7 +299,7 @@ async def test_roaming_mcp_serves_store(shelf: Path) -> None:
 async def test_results_fit_cap(shelf: Path) -> None:
     collection = Collection(shelf)
     ids = [place.id for place in collection.open(LONG_NAME).library.sections]
-    async with Client(make_server(lambda: StoreNavigator(collection), instructions=STORE_INSTRUCTIONS)) as client:
+    async with Client(make_server(lambda: StoreNavigator(collection), instructions=INSTRUCTIONS)) as client:
         for wanted in (ids[:1], ids[1:9], [ids[0], *ids[5:20]], ["nothing:00000000"] * 9):
             result = await client.call_tool("expand_sections", {"ids": wanted})
             assert isinstance(result.content[0], TextContent)

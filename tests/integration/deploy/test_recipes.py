@@ -18,10 +18,10 @@ from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.serve.config import LIMIT_KEYS
+from mkdocs_roaming.serve.log import redact
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.problems import ProblemError, encode_problem
 from mkdocs_roaming.serve.quotas import AnswerQuota
-from mkdocs_roaming.serve.redaction import redact
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"

@@ -276,8 +276,8 @@ def test_endpoint_searches_by_vectors_and_counts_requests(build: Any, configured
         assert json.loads(get(f"{url}/v1/search?q=car"))["hits"][0]["title"] == "Fleet"
         assert "automobile is washed" in get(f"{url}/ask?q={quote('When is the car washed?')}")
         metrics = get(f"{url}/metrics")
-    assert "roaming_search_by_meaning 1\n" in metrics
-    assert "roaming_embeddings_failures_total 0\n" in metrics
+    assert "roaming_search_by_meaning 1.0\n" in metrics
+    assert "roaming_embeddings_failures_total 0.0\n" in metrics
 
 
 def test_answer_without_vectors_is_not_cached(build: Any, configured: Any, api: EmbeddingsApi) -> None:

@@ -1,4 +1,4 @@
-"""The endpoint on a real port, a web server for its site, and readers that come and go."""
+"""Fixtures: an endpoint on a real port, a web server for its site, and a Redis."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
+from prometheus_client.parser import text_string_to_metric_families
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Search
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -35,14 +36,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 KEY = b"a key for tests, nothing else"
-PLENTY = AnswerQuota(
+LARGE_QUOTA = AnswerQuota(
     concurrent_each=8, answers_a_minute=10_000, answers_a_minute_each=10_000, answers_a_day_each=100_000
 )
 
 
 @pytest.fixture
 def pages() -> list[tuple[str, str]]:
-    """The docs of Kettle as pages of a site."""
+    """Return the documentation of Kettle as pages of a site."""
     titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
     parts = KETTLE.read_text("utf-8").split("\n# ")
     texts = {part.lstrip("# ").partition("\n")[0]: "# " + part.lstrip("# ").strip() + "\n" for part in parts}
@@ -51,7 +52,7 @@ def pages() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> Path:
-    """Kettle's site, published into a folder."""
+    """Return a folder with the published site of Kettle."""
     published: Path = make_site(pages).publish(tmp_path / "site")
     return published
 
@@ -61,79 +62,80 @@ def folder(tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str,
 
 @dataclass
 class Endpoint:
-    """An endpoint that runs, and a client of it."""
+    """A running endpoint and a client for it."""
 
     url: str
     http: httpx2.Client
     port: int
 
     def ask(self, question: str, **body: Any) -> list[dict[str, Any]]:
-        """Ask and give all parts."""
+        """Ask a question and return all parts of the answer."""
         return parts_of(self.http.post("/v1/ask", json={"question": question, **body}).raise_for_status().content)
 
     def status(self, question: str, **body: Any) -> dict[str, Any]:
-        """Ask and give how it ended."""
+        """Ask a question and return the status of the answer."""
         (part,) = [part for part in self.ask(question, **body) if part["type"] == "data-status"]
         data: dict[str, Any] = part["data"]
         return data
 
-    def metric(self, line: str) -> float:
-        """Give a counter by its name and labels."""
-        for told in self.http.get("/metrics").text.splitlines():
-            if told.startswith(line + " "):
-                return float(told.rpartition(" ")[2])
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of a metric (default: 0)."""
+        for family in text_string_to_metric_families(self.http.get("/metrics").text):
+            for sample in family.samples:
+                if sample.name == name and sample.labels == labels:
+                    return sample.value
         return 0.0
 
 
 def parts_of(body: bytes) -> list[dict[str, Any]]:
-    """Give the parts of a whole stream; comments are left out."""
+    """Return the parts of a complete stream, without comments."""
     lines = [line for line in body.decode("utf-8").split("\n\n") if line and not line.startswith(":")]
     assert lines[-1] == "data: [DONE]"
     return [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
 
 
-def wait_for(true: Callable[[], object], seconds: float = 10.0) -> Any:
-    """Wait until something is so, and give it."""
+def wait_for(condition: Callable[[], object], seconds: float = 20.0) -> Any:
+    """Wait until a condition is true and return its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := true():
-            return found
+        if value := condition():
+            return value
         time.sleep(0.01)
-    raise AssertionError("it never came about")
+    raise AssertionError("the condition did not become true")
 
 
-_ending: list[threading.Thread] = []
+_stopping: list[threading.Thread] = []
 
 
-def ended() -> None:
-    """Wait until all servers of earlier tests are gone."""
-    for thread in _ending:
-        thread.join(10)
-    assert [thread.name for thread in _ending if thread.is_alive()] == []
-    _ending.clear()
+def join_servers() -> None:
+    """Wait until the servers of earlier tests have stopped."""
+    for thread in _stopping:
+        thread.join(30)
+    assert [thread.name for thread in _stopping if thread.is_alive()] == []
+    _stopping.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _all_servers_end() -> Iterator[None]:
-    """Each takes 0.2 seconds to end. Nobody waits for one alone: it ends while the next tests run."""
+def _join_all_servers() -> Iterator[None]:
+    """Wait for all servers at the end. Each needs 0.2 seconds to stop, while the next tests run."""
     yield
-    ended()
+    join_servers()
 
 
 @pytest.fixture(autouse=True)
-def _nobody_else_logs(request: pytest.FixtureRequest) -> None:
-    """A test that reads the log waits for the servers of those before it."""
+def _join_servers_before_log_tests(request: pytest.FixtureRequest) -> None:
+    """Wait for earlier servers, which may write to the log."""
     if "caplog" in request.fixturenames:
-        ended()
+        join_servers()
 
 
 @contextmanager
 def running(app: Any, *, ready: bool = True) -> Iterator[Endpoint]:
-    listening = bind_socket("127.0.0.1", 0)
-    port = listening.getsockname()[1]
+    listener = bind_socket("127.0.0.1", 0)
+    port = listener.getsockname()[1]
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
     name = f"server of {os.environ.get('PYTEST_CURRENT_TEST')}"
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True, name=name)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name=name)
     thread.start()
     wait_for(lambda: server.started)
     url = f"http://127.0.0.1:{port}"
@@ -142,7 +144,7 @@ def running(app: Any, *, ready: bool = True) -> Iterator[Endpoint]:
             wait_for(lambda: http.get("/healthz").status_code == 200)
         yield Endpoint(url, http, port)
     server.should_exit = True
-    _ending.append(thread)
+    _stopping.append(thread)
 
 
 Start = Callable[..., Endpoint]
@@ -150,40 +152,40 @@ Start = Callable[..., Endpoint]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start an endpoint over a site; it is stopped at the end of the test."""
+    """Return a function that starts an endpoint; it stops at the end of the test."""
     with ExitStack() as stack:
 
         def start(
-            where: str | Path,
+            target: str | Path,
             model: Model | None = None,
             *,
             ready: bool = True,
             budget: Budget | None = None,
-            whole_site_tokens: int = 0,
-            finding: Callable[[Library], Finder] = Search,
-            **given: Any,
+            small_site_tokens: int = 0,
+            search_factory: SearchFactory = Search,
+            **settings: Any,
         ) -> Endpoint:
-            way = AnswerConfig(model or ExtractiveModel(), budget or Budget(), whole_site_tokens, finding)
-            serving = AppConfig(str(where), way, **{"key": KEY, "allowance": PLENTY, **given})
-            return stack.enter_context(running(create_app(serving), ready=ready))
+            answers = AnswerConfig(model or ExtractiveModel(), budget or Budget(), small_site_tokens, search_factory)
+            config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, **settings})
+            return stack.enter_context(running(create_app(config), ready=ready))
 
         yield start
 
 
-# The site's own server
+# The web server of a site
 
 
 @dataclass
 class Host:
-    """A web server over files that may change, with entity tags; it counts what it is asked for."""
+    """A web server for files that may change, with entity tags and a log of requests."""
 
     url: str
     files: dict[str, bytes]
-    asked: list[tuple[str, int]] = field(default_factory=list)
+    requests: list[tuple[str, int]] = field(default_factory=list)
     down: bool = False
 
     def count(self, path: str, status: int | None = None) -> int:
-        return sum(1 for one, code in self.asked if one == path and status in (None, code))
+        return sum(1 for one, code in self.requests if one == path and status in (None, code))
 
 
 @contextmanager
@@ -196,7 +198,7 @@ def hosting(files: dict[str, bytes], port: int = 0) -> Iterator[Host]:
             status = 503 if host.down else 404 if body is None else 200
             if status == 200 and self.headers.get("If-None-Match") == tag:
                 status = 304
-            host.asked.append((path, status))
+            host.requests.append((path, status))
             self.send_response(status)
             if status in (200, 304):
                 self.send_header("ETag", tag)
@@ -205,7 +207,7 @@ def hosting(files: dict[str, bytes], port: int = 0) -> Iterator[Host]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *given: Any) -> None:
+        def log_message(self, *arguments: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -222,13 +224,13 @@ def hosting(files: dict[str, bytes], port: int = 0) -> Iterator[Host]:
 
 @pytest.fixture
 def host() -> Callable[..., AbstractContextManager[Host]]:
-    """Give what hosts a site."""
+    """Return a function that starts a web server for files."""
     return hosting
 
 
 @pytest.fixture
 def files_of() -> Callable[[Path], dict[str, bytes]]:
-    """Give a folder's files."""
+    """Return a function that reads the files of a folder."""
     return lambda folder: {
         str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
@@ -244,15 +246,15 @@ def free_port() -> int:
 
 @pytest.fixture
 def until() -> Callable[..., Any]:
-    """Wait until something is so."""
+    """Return a function that waits for a condition."""
     return wait_for
 
 
-# A Redis of one's own
+# Redis
 
 
 class Redis:
-    """A Redis of one's own, that can be stopped and started again."""
+    """A Redis server that can be stopped and started again."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:
@@ -275,7 +277,7 @@ class Redis:
             except OSError:
                 pass
             time.sleep(0.01)
-        raise AssertionError("Redis does not start")
+        raise AssertionError("Redis did not start")
 
     def stop(self) -> None:
         if self._process is not None:

@@ -120,7 +120,7 @@ def test_a_failure_is_a_bad_gateway_where_one_object_was_asked_for(start: Start,
 def test_silence_is_filled_with_comments(start: Start, folder: Path, ids: dict[str, str]) -> None:
     """A proxy that closes silent connections finds none."""
     model = Waiting(ids["Server"])
-    endpoint = start(folder, model, ping=0.05)
+    endpoint = start(folder, model, ping_seconds=0.05)
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
         seen = b""
         for piece in response.iter_bytes():
@@ -208,8 +208,8 @@ def test_the_same_first_question_is_answered_once(start: Start, folder: Path, id
     first, second = endpoint.status(PORT), endpoint.status(f"  {PORT}\n")
     assert (first["cached"], first["cost"]) == (False, 2.0)
     assert (second["cached"], second["cost"], second["usage"]["input"]) == (True, 0.0, 0)
-    assert endpoint.metric('roaming_cost_total{model="scripted",currency="USD"}') == 2.0
-    assert endpoint.metric('roaming_answers_total{model="scripted",state="answered",cached="yes"}') == 1
+    assert endpoint.metric("roaming_cost_total", model="scripted", currency="USD") == 2.0
+    assert endpoint.metric("roaming_answers_total", model="scripted", state="answered", cached="yes") == 1
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_addresses_and_methods_that_are_not_there(start: Start, folder: Path) ->
 def test_too_many_questions_at_once_wait_their_turn(start: Start, folder: Path, ids: dict[str, str]) -> None:
     """Who finds all places taken is told when to come again; the place is free once an answer is done."""
     model = Waiting(ids["Server"])
-    endpoint = start(folder, model, allowance=AnswerQuota(concurrent=1))
+    endpoint = start(folder, model, quota=AnswerQuota(concurrent=1))
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
         stream = response.iter_bytes()
         next(stream)
@@ -330,7 +330,7 @@ def test_a_days_money_is_not_overspent(start: Start, folder: Path, ids: dict[str
         folder,
         model,
         budget=Budget(prices=Prices(input=1.0), cost=1.0),
-        allowance=AnswerQuota(money_a_day=1.5, answers_a_minute_each=60),
+        quota=AnswerQuota(money_a_day=1.5, answers_a_minute_each=60),
     )
     assert endpoint.status(PORT)["cost"] == 0.9
     refused = endpoint.http.post("/v1/ask", json={"question": "Another?"})
@@ -361,7 +361,7 @@ def test_a_reply_that_breaks_off_costs_all_that_was_set_aside(
         folder,
         BreaksOff(),
         budget=Budget(prices=Prices(input=1.0), cost=1.0, seconds=0.5 if ends == "late" else 60.0),
-        allowance=AnswerQuota(money_a_day=1.5, answers_a_minute_each=60),
+        quota=AnswerQuota(money_a_day=1.5, answers_a_minute_each=60),
     )
     assert endpoint.status(PORT)["code"] == {"late": "budget_seconds", "broken": "failed"}[ends]
     refused = endpoint.http.post("/v1/ask", json={"question": PORT})
@@ -373,7 +373,7 @@ def test_the_offline_model_spends_no_money(start: Start, folder: Path) -> None:
     endpoint = start(
         folder,
         budget=Budget(prices=Prices(input=1.0), cost=1.0),
-        allowance=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
+        quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
     )
     for question in (PORT, "Where is the log?", "And the whistle?"):
         assert endpoint.status(question)["model"] == "offline"
@@ -383,7 +383,7 @@ def test_a_days_money_needs_to_know_an_answers_share(folder: Path) -> None:
     """A budget that could not be kept is refused at the start, not found out in the evening."""
     with pytest.raises(UsageError, match=r"\[prices\] and \[budget\] cost"):
         create_app(
-            AppConfig(str(folder), AnswerConfig(ScriptedModel([]), Budget()), allowance=AnswerQuota(money_a_day=1.0))
+            AppConfig(str(folder), AnswerConfig(ScriptedModel([]), Budget()), quota=AnswerQuota(money_a_day=1.0))
         )
 
 
@@ -395,7 +395,7 @@ def test_a_reader_who_leaves_stops_the_model_within_a_second(
 ) -> None:
     """Its reply is broken off, its place is free, and it is counted."""
     model = Waiting(ids["Server"])
-    endpoint = start(folder, model, allowance=AnswerQuota(concurrent=1))
+    endpoint = start(folder, model, quota=AnswerQuota(concurrent=1))
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
         stream = response.iter_bytes()
         while b"8642" not in next(stream):
@@ -404,7 +404,7 @@ def test_a_reader_who_leaves_stops_the_model_within_a_second(
     assert model.closed.wait(1.0)
     assert not model.go.is_set()
     until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
-    assert endpoint.metric('roaming_answers_left_total{model="waiting"}') == 1
+    assert endpoint.metric("roaming_answers_left_total", model="waiting") == 1
 
 
 def test_who_asked_for_one_object_may_leave_too(

@@ -294,7 +294,7 @@ def test_whose_rules_are_followed(
     folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     file = tmp_path / "roaming.toml"
     file.write_text(f"[serve]\n{settings}\n")
-    said = "rules = trusted" if trusted else "rules = trusted in folders of one's own"
+    said = "rules = trusted" if trusted else "rules = trusted only in local folders"
     with host(files_of(folder)) as site:
         shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
         assert said in shown.splitlines()
@@ -314,7 +314,7 @@ def test_whose_rules_are_followed(
         ("[limits]\nanswers = 1", "[limits] has no key 'answers'"),
         ("[limits]\nconcurrent = 0", "1 or more"),
         ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
-        ("[serve]\norigins = ['docs.example']", "is no origin"),
+        ("[serve]\norigins = ['docs.example']", "is not an origin"),
         ("[serv]\nx = 1", "there is no table [serv]"),
         ("serve = 1", "serve is a table"),
     ],
@@ -339,8 +339,8 @@ def test_a_mistyped_folder_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("counters", "said"),
     [
-        ("user:hunter2@10.0.0.5:6379", "write an address of redis"),
-        ("hunter2://10.0.0.5", "write an address of redis"),
+        ("user:hunter2@10.0.0.5:6379", "write a URL with redis"),
+        ("hunter2://10.0.0.5", "write a URL with redis"),
         ("redis://:hunter2@10.0.0.5:notaport/0", "redis://:PASSWORD@HOST:6379/0"),
         ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
     ],
@@ -406,7 +406,7 @@ def test_a_taken_port_is_told_in_one_line(folder: Path) -> None:
             timeout=20,
         )
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
-    assert "choose another --port" in result.stderr
+    assert "Choose another port with --port" in result.stderr
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])

@@ -119,7 +119,7 @@ def test_many_searches_of_one_visitor_keep_nobody_else_waiting(
             assert go.acquire(timeout=20)
             return super().find(query, **given)
 
-    endpoint = start(folder, finding=Slow, policy=RequestPolicy(proxies=1))
+    endpoint = start(folder, search_factory=Slow, policy=RequestPolicy(proxies=1))
 
     def search(query: str, who: str) -> int:
         headers = {"X-Forwarded-For": who}
@@ -193,11 +193,11 @@ def test_what_happens_is_counted(start: Start, folder: Path) -> None:
     endpoint.ask("Which port is the default?")
     endpoint.http.get("/v1/sections/deadbeef")
     endpoint.http.get("/v1/outline", headers={"Origin": "https://evil.example"})
-    assert endpoint.metric('roaming_requests_total{operation="ask",method="POST",status="200"}') == 1
-    assert endpoint.metric('roaming_requests_total{operation="read_section",method="GET",status="404"}') == 1
-    assert endpoint.metric('roaming_refused_total{code="origin",status="403"}') == 1
-    assert endpoint.metric('roaming_answer_seconds_count{model="offline"}') == 1
-    assert endpoint.metric('roaming_answer_seconds_bucket{model="offline",le="+Inf"}') == 1
+    assert endpoint.metric("roaming_requests_total", operation="ask", method="POST", status="200") == 1
+    assert endpoint.metric("roaming_requests_total", operation="read_section", method="GET", status="404") == 1
+    assert endpoint.metric("roaming_refused_total", code="origin", status="403") == 1
+    assert endpoint.metric("roaming_answer_seconds_count", model="offline") == 1
+    assert endpoint.metric("roaming_answer_seconds_bucket", model="offline", le="+Inf") == 1
     text = endpoint.http.get("/metrics").text
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
@@ -275,7 +275,7 @@ def test_an_opinion_is_joined_with_its_question(start: Start, folder: Path, tmp_
     assert [one["turn"] for one in asked] == [one["turn"] for one in said]
     assert (asked[0]["state"], asked[0]["page"], asked[0]["model"]) == ("answered", "/install/", "offline")
     assert "127.0.0.1" not in questions.read_text()
-    assert endpoint.metric('roaming_feedback_total{helpful="no"}') == 2
+    assert endpoint.metric("roaming_feedback_total", helpful="no") == 2
 
 
 @pytest.mark.parametrize(
@@ -349,14 +349,14 @@ def test_a_section_asked_for_again_is_the_same(start: Start, folder: Path, ids: 
 
 def test_kept_bodies_have_their_room() -> None:
     """What was not asked for the longest makes room for what comes; what is larger than all the room is not kept."""
-    kept = BodyCache(room=10)
-    kept.keep("a", b"1234")
-    kept.keep("b", b"1234")
+    kept = BodyCache(max_bytes=10)
+    kept.add("a", b"1234")
+    kept.add("b", b"1234")
     assert kept.get("a") == b"1234"
-    kept.keep("c", b"1234")
+    kept.add("c", b"1234")
     assert [kept.get(key) for key in "abc"] == [b"1234", None, b"1234"]
-    kept.keep("a", b"1")
-    kept.keep("d", b"12345")
+    kept.add("a", b"1")
+    kept.add("d", b"12345")
     assert [kept.get(key) for key in "acd"] == [b"1", b"1234", b"12345"]
-    kept.keep("e", b"12345678901")
+    kept.add("e", b"12345678901")
     assert [kept.get(key) for key in "acde"] == [None] * 4

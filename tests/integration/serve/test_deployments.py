@@ -62,13 +62,13 @@ def test_a_site_that_is_down_at_the_start_is_waited_for(
     start: Start, host: Hosting, old: dict[str, bytes], free_port: int, until: Callable[..., Any], log: Any
 ) -> None:
     """Until it can be read there is a 503 that says when to come again, and a line in the log; then come answers."""
-    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, every=OFTEN)
+    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, poll_seconds=OFTEN)
     refused = endpoint.http.post("/v1/ask", json={"question": PORT})
     assert (refused.status_code, refused.json()["code"]) == (503, "no_site")
     assert int(refused.headers["retry-after"]) > 0
     assert endpoint.http.get("/healthz").status_code == 503
     until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
-    assert log.text.count("trying again") == 1
+    assert log.text.count("retrying") == 1
     with host(old, free_port):
         until(lambda: endpoint.http.get("/healthz").status_code == 200)
         assert "8642" in answer(endpoint)
@@ -79,7 +79,7 @@ def test_a_site_without_a_manifest_is_waited_for(
 ) -> None:
     """A first deployment may come after the endpoint."""
     with host({"": b"<html>Soon.</html>"}) as site:
-        endpoint = start(site.url, ready=False, every=OFTEN)
+        endpoint = start(site.url, ready=False, poll_seconds=OFTEN)
         until(lambda: "publishes no roaming/manifest.json" in log.text)
         site.files = old
         until(lambda: endpoint.http.get("/healthz").status_code == 200)
@@ -90,14 +90,14 @@ def test_a_site_that_goes_down_is_answered_from_the_last_good_copy(
 ) -> None:
     """Readers notice nothing, health says stale, the log says it once; when it is back, it is well again."""
     with host(old) as site:
-        endpoint = start(site.url, every=OFTEN)
+        endpoint = start(site.url, poll_seconds=OFTEN)
         site.down = True
         until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
         assert "8642" in answer(endpoint)
         assert "kettle.log" in answer(endpoint, "Where is the log?")
         assert endpoint.metric("roaming_site_up") == 0
         until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
-        assert log.text.count("the last good copy goes on answering") == 1
+        assert log.text.count("the last good copy is served") == 1
         site.down = False
         until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
     assert "can be read again" in log.text
@@ -111,7 +111,7 @@ def test_a_new_deployment_is_noticed_by_its_tag(
 ) -> None:
     """An unchanged manifest is not sent again, a changed one changes over; what was kept is forgotten with it."""
     with host(old) as site:
-        endpoint = start(site.url, every=OFTEN)
+        endpoint = start(site.url, poll_seconds=OFTEN)
         assert "8642" in answer(endpoint)
         until(lambda: site.count(MANIFEST_PATH, 304) >= 3)
         sent = site.count(MANIFEST_PATH, 200)
@@ -139,7 +139,7 @@ def test_servers_that_disagree_for_a_while_do_not_hide_a_deployment(
             return old[MANIFEST_PATH] if self.given == 2 else new[MANIFEST_PATH]
 
     with host(old) as site:
-        endpoint = start(site.url, every=OFTEN)
+        endpoint = start(site.url, poll_seconds=OFTEN)
         until(lambda: site.count(MANIFEST_PATH, 304) >= 1)
         site.files = Several(new)
         until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
@@ -152,13 +152,13 @@ def test_a_look_at_a_site_that_drips_ends(folder: Path) -> None:
     with dripping(*HEADERS, then=b'{"digest": "sha256:new"}') as address:
         looking = open_change_detector(f"{address}roaming/manifest.json", open_library(folder), seconds=2.5)
         with pytest.raises(LibraryError, match=r"manifest\.json: no complete response within 2\.5 seconds; try again"):
-            looking.news()
-        assert looking.news() == "sha256:new"
+            looking.poll()
+        assert looking.poll() == "sha256:new"
 
 
 def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, bytes], until: Callable[..., Any]) -> None:
     """The endpoint follows what is built into the folder that it reads."""
-    endpoint = start(folder, every=OFTEN)
+    endpoint = start(folder, poll_seconds=OFTEN)
     assert "8642" in answer(endpoint)
     for path, data in new.items():
         (folder / path).write_bytes(data)
@@ -168,7 +168,7 @@ def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, byte
 
 def test_it_looks_once_a_minute_at_most(folder: Path) -> None:
     """Left to itself, a look follows the last one after a minute."""
-    assert SiteWatcher(folder).every == 60.0
+    assert SiteWatcher(folder).poll_seconds == 60.0
 
 
 class Slow:
@@ -199,7 +199,7 @@ def test_an_answer_ends_with_the_site_that_it_began_with(
     server = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
     model = Slow(server)
     with host(old) as site:
-        endpoint = start(site.url, model, every=OFTEN)
+        endpoint = start(site.url, model, poll_seconds=OFTEN)
         with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
             assert model.opened.wait(5)
             site.files = new
@@ -233,7 +233,7 @@ def test_a_half_written_deployment_is_never_served(
 ) -> None:
     """The last good copy answers until all of the new one is there."""
     with host(old) as site:
-        endpoint = start(site.url, every=OFTEN)
+        endpoint = start(site.url, poll_seconds=OFTEN)
         site.files = halves(old, new)[half]
         seen = site.count(MANIFEST_PATH)
         until(lambda: site.count(MANIFEST_PATH) >= seen + 3)
@@ -252,7 +252,7 @@ def test_a_deployment_that_stays_half_is_taken_in_the_end(
     """One page that is broken for good does not keep a site in the past; nothing wrong is served of it."""
     broken = {**new, "settings/index.md": b"# Somebody else's page\n", "llms-full.txt": b""}
     with host(old) as site:
-        endpoint = start(site.url, every=OFTEN, patience=0.3)
+        endpoint = start(site.url, poll_seconds=OFTEN, incomplete_seconds=0.3)
         site.files = broken
         until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert endpoint.http.get("/healthz").json()["status"] == "stale"
@@ -270,7 +270,7 @@ def test_a_half_written_site_at_the_start_is_mended_later(
     """Where there is no last good copy, what can be read is served, and the rest as soon as it is there."""
     page = "settings/index.md"
     with host({path: data for path, data in old.items() if path not in (page, "llms-full.txt")}) as site:
-        endpoint = start(site.url, every=OFTEN)
+        endpoint = start(site.url, poll_seconds=OFTEN)
         assert "kettle test --whistle" in answer(endpoint, "WhistleError, what now?")
         assert "8642" not in answer(endpoint)
         site.files = old
@@ -284,11 +284,11 @@ def test_a_half_written_site_at_the_start_is_mended_later(
 def test_a_manifest_that_cannot_be_read_stays_a_problem(folder: Path) -> None:
     """Though it does not change, and only who may read it does: each look tries again."""
     deployments = SiteWatcher(folder)
-    anyio.run(deployments.look)
+    anyio.run(deployments.check)
     (folder / MANIFEST_PATH).unlink()
     (folder / MANIFEST_PATH).mkdir()
     for _ in range(2):
-        anyio.run(deployments.look)
+        anyio.run(deployments.check)
         assert "manifest.json" in deployments.problem
 
 
@@ -302,7 +302,7 @@ def test_a_markdown_file_may_be_served(start: Start, tmp_path: Path, until: Call
     """A README or somebody's llms-full.txt is a site too, and is watched."""
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 812 kg.\n")
-    endpoint = start(file, every=OFTEN)
+    endpoint = start(file, poll_seconds=OFTEN)
     assert "812 kg" in answer(endpoint, "What does the keel weigh?")
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 913 kg.\n")
     until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
@@ -337,7 +337,7 @@ async def _timed(work: Callable[[str], Any], url: str) -> float:
 def test_a_navigator_is_new_for_each_conversation(folder: Path) -> None:
     """What one reader opened is not open for the next one; the index is shared."""
     deployments = SiteWatcher(folder)
-    assert anyio.run(deployments.look)
+    assert anyio.run(deployments.check)
     one, other = deployments.now().navigator(), deployments.now().navigator()
     one.expand_sections([next(iter(one.sections)).id])
     assert (bool(one.opened), bool(other.opened), one.search is other.search) == (True, False, True)
@@ -347,18 +347,18 @@ def test_a_navigator_is_new_for_each_conversation(folder: Path) -> None:
 @pytest.mark.anyio
 async def test_what_is_kept_for_days_is_not_gone_through_again_and_again(folder: Path, new: dict[str, bytes]) -> None:
     """A site that was taken is out of the collector's rounds, and out of memory once a newer one is there."""
-    deployments = SiteWatcher(folder, taken=freeze_objects)
+    deployments = SiteWatcher(folder, on_change=freeze_objects)
     try:
-        await deployments.look()
+        await deployments.check()
         assert not any(found is deployments.now().library for found in gc.get_objects())
         before = weakref.ref(deployments.now().library)
         made = deployments.now().library.memoize("a way back", lambda: [deployments.now().library])
         made.append(made)
         del made
-        await deployments.look()
+        await deployments.check()
         for path, data in new.items():
             (folder / path).write_bytes(data)
-        while not await deployments.look():
+        while not await deployments.check():
             await anyio.sleep(0.01)
         assert before() is None
     finally:

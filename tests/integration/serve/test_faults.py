@@ -46,7 +46,7 @@ def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
 
     brain = Overloaded()
     with serving(MessagesApi(brain)) as api:
-        endpoint = start(folder, _model(wire, api.url), allowance=AnswerQuota(concurrent=4, concurrent_each=4))
+        endpoint = start(folder, _model(wire, api.url), quota=AnswerQuota(concurrent=4, concurrent_each=4))
         question = "How long is water kept hot?"
         statuses: list[dict[str, Any]] = []
         readers = [
@@ -101,7 +101,7 @@ def test_an_outage_costs_nothing(
             folder,
             _model(wire, url),
             budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
-            allowance=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
+            quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
         )
         for at in range(4):
             assert endpoint.status(f"How long is water kept hot? {at}")["state"] == "error"
@@ -129,7 +129,7 @@ def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, unti
             folder,
             _model("openai", api.url),
             budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
-            allowance=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
+            quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
         )
         for at in range(2):
             assert endpoint.status(f"How long? {at}")["state"] == "error"
@@ -178,10 +178,10 @@ def test_no_money_is_spent_while_redis_is_away(
         folder,
         model,
         budget=Budget(prices=Prices(input=1.0), cost=0.3),
-        allowance=AnswerQuota(money_a_day=0.65, answers_a_minute_each=60),
-        counters=redis.uri,
+        quota=AnswerQuota(money_a_day=0.65, answers_a_minute_each=60),
+        counters_url=redis.uri,
         policy=RequestPolicy(requests_a_minute=100_000, requests_a_minute_each=100_000),
-        kept_answers=0,
+        max_cached_answers=0,
     )
     model.go.clear()
     ended: list[dict[str, Any]] = []

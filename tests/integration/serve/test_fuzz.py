@@ -145,7 +145,7 @@ def test_no_address_takes_another_method(endpoint: Endpoint) -> None:
 
 def test_old_and_forged_turns_are_forgotten(start: Start, folder: Path, until: Callable[..., Any]) -> None:
     """A follow-up is answered all the same, and told that what it referred to is not known."""
-    endpoint = start(folder, turn_seconds=1)
+    endpoint = start(folder, token_seconds=1)
     (turn,) = [part["messageMetadata"]["turn"] for part in endpoint.ask("Which port?") if part["type"] == "finish"]
     payload, mark = turn.split(".")
     forged = f"{payload[:-4]}{'AAAA' if payload[-4:] != 'AAAA' else 'BBBB'}.{mark}"

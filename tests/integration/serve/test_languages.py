@@ -41,7 +41,7 @@ def test_readers_are_answered_in_their_language(
 ) -> None:
     """`de` and `de-AT` are answered from the German docs, all others from those that were asked for."""
     with host(files_of(two)) as site:
-        endpoint = start(two if published == "folder" else site.url, every=0.05)
+        endpoint = start(two if published == "folder" else site.url, poll_seconds=0.05)
         until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
         for language in ("de", "de-AT", "DE"):
             assert "Kessel" in endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
@@ -52,13 +52,13 @@ def test_readers_are_answered_in_their_language(
         assert "Kessel" in endpoint.http.get("/ask", params={"q": QUESTION, "lang": "de"}).text
         assert endpoint.http.get("/v1/search", params={"q": "Kessel", "lang": "de"}).json()["hits"]
         assert not endpoint.http.get("/v1/search", params={"q": "Kessel"}).json()["hits"]
-        asked = {path for path, _ in site.asked}
+        asked = {path for path, _ in site.requests}
     assert not {path for path in asked if "etc" in path or path.startswith("old")}
 
 
 def test_answers_of_two_languages_are_kept_side_by_side(start: Start, two: Path, until: Callable[..., Any]) -> None:
     """One language's answers do not push the other's out."""
-    endpoint = start(two, every=0.05)
+    endpoint = start(two, poll_seconds=0.05)
     until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     for language in ("de", "en"):
         assert not endpoint.status(QUESTION, lang=language)["cached"]
@@ -68,7 +68,7 @@ def test_answers_of_two_languages_are_kept_side_by_side(start: Start, two: Path,
 
 def test_a_page_is_known_in_its_language(start: Start, two: Path, until: Callable[..., Any]) -> None:
     """A browser's path of a German page names a page of the German docs."""
-    endpoint = start(two, every=0.05)
+    endpoint = start(two, poll_seconds=0.05)
     until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     endpoint.status(QUESTION, lang="de", page="einstellungen/")
     assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]
@@ -88,7 +88,7 @@ def test_no_manifest_leads_out_of_its_site(
     data["site"]["alternates"] = [{"manifest": url + where, "language": "de"}]
     (english / MANIFEST_PATH).write_text(json.dumps(data))
     languages = LocalizedSite(SiteWatcher(english), SiteWatcher)
-    anyio.run(languages.look)
+    anyio.run(languages.check)
     assert secret.is_dir()
     assert languages.now("de").library.manifest.site.name != "Secret"
     assert languages.now("de") is languages.now()

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.log import Feedback, Journal, JsonLinesFile, hash_turn, parse_feedback
+from mkdocs_roaming.serve.log import REDACTED, Journal, JsonLinesFile, hash_turn, redact
 from mkdocs_roaming.serve.problems import ProblemError
-from mkdocs_roaming.serve.redaction import REDACTED, redact
+from mkdocs_roaming.serve.requests import parse_feedback
+from mkdocs_roaming.serve.schemas import Feedback
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"
 ANSWER = Answer(
@@ -194,9 +195,9 @@ def test_what_is_no_feedback_is_refused(body: bytes, status: int) -> None:
 def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
     """Both are off: no file, no line."""
     journal = Journal()
-    journal.asked("What?", ANSWER)
-    journal.judged(Feedback("t", True))
-    assert not journal.keeps_feedback
+    journal.log_question("What?", ANSWER)
+    journal.log_feedback(Feedback("t", True))
+    assert not journal.logs_feedback
     assert list(tmp_path.iterdir()) == []
 
 
@@ -204,7 +205,9 @@ def test_a_question_is_kept_with_what_answered_it(tmp_path: Path) -> None:
     """Which sections, how it ended, what it cost; neither the answer's text nor anybody's address."""
     file = tmp_path / "questions.jsonl"
     journal = Journal(questions=JsonLinesFile(file), clock=lambda: 1_800_000_000.0)
-    journal.asked("How often is the oil changed? me@boat.example", ANSWER, page="/pumps/", turn="t", seconds=0.12345)
+    journal.log_question(
+        "How often is the oil changed? me@boat.example", ANSWER, page="/pumps/", turn="t", seconds=0.12345
+    )
     assert lines_of(file) == [
         {
             "time": "2027-01-15T08:00:00Z",
@@ -228,7 +231,7 @@ def test_a_question_is_kept_with_what_answered_it(tmp_path: Path) -> None:
 def test_a_question_without_an_answer_names_what_was_nearest(tmp_path: Path) -> None:
     """These are the ones worth reading: what the docs lack."""
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"))
-    journal.asked("Rust?", Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations)))
+    journal.log_question("Rust?", Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations)))
     (line,) = lines_of(tmp_path / "q")
     assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
 
@@ -237,8 +240,8 @@ def test_an_opinion_is_joined_with_its_question_by_a_digest(tmp_path: Path) -> N
     """A turn holds the question's words: it is not kept, so that an opinion does not bring a question with it."""
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"), feedback=JsonLinesFile(tmp_path / "f"))
     turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
-    journal.asked("How often?", ANSWER, turn=turn)
-    journal.judged(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
+    journal.log_question("How often?", ANSWER, turn=turn)
+    journal.log_feedback(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
     (question,), (opinion,) = lines_of(tmp_path / "q"), lines_of(tmp_path / "f")
     assert question["turn"] == opinion["turn"] == hash_turn(turn)
     assert turn.encode() not in (tmp_path / "f").read_bytes()
@@ -253,8 +256,8 @@ def test_no_text_makes_a_second_line(comment: str, page: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
         journal = Journal(questions=JsonLinesFile(file), feedback=JsonLinesFile(file))
-        journal.asked(comment, ANSWER, page=page)
-        journal.judged(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
+        journal.log_question(comment, ANSWER, page=page)
+        journal.log_feedback(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
         data = file.read_bytes()
         assert data.isascii()
         assert len(data.decode().splitlines()) == len(lines_of(file)) == 2
@@ -264,7 +267,7 @@ def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
     """Four processes at once, with files that turn over meanwhile: every line is whole, none is lost."""
     script = (
         "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
-        "log = JsonLinesFile(Path(sys.argv[1]), most_bytes=65_536, kept=30)\n"
+        "log = JsonLinesFile(Path(sys.argv[1]), max_bytes=65_536, backups=30)\n"
         "for at in range(500): assert log.write({'by': int(sys.argv[2]), 'at': at, 'x': 'y' * (at % 700)})\n"
     )
     file = tmp_path / "log"
@@ -279,7 +282,7 @@ def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
 
 def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
     """The file and those before it, each up to its bytes; older ones go."""
-    log = JsonLinesFile(tmp_path / "log", most_bytes=65_536, kept=2)
+    log = JsonLinesFile(tmp_path / "log", max_bytes=65_536, backups=2)
     for at in range(3000):
         assert log.write({"at": at, "text": "x" * 100})
     names = sorted(path.name for path in tmp_path.iterdir())
@@ -287,7 +290,7 @@ def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
     assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
     kept = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
     assert kept == list(range(kept[0], 3000))
-    alone = JsonLinesFile(tmp_path / "alone", most_bytes=65_536, kept=0)
+    alone = JsonLinesFile(tmp_path / "alone", max_bytes=65_536, backups=0)
     for at in range(1000):
         alone.write({"at": at, "text": "x" * 100})
     assert not (tmp_path / "alone.1").exists()
@@ -342,5 +345,5 @@ def test_a_log_that_cannot_be_had_is_said_at_the_start(tmp_path: Path) -> None:
             JsonLinesFile(path)
     assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(UsageError, match="at least"):
-        JsonLinesFile(tmp_path / "log", most_bytes=100)
+        JsonLinesFile(tmp_path / "log", max_bytes=100)
     assert [path.name for path in tmp_path.iterdir()] == ["link"]

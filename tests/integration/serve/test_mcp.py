@@ -169,7 +169,7 @@ def test_calls_that_only_compute_are_made_one_at_a_time() -> None:
         under_way.pop()
         return Navigator(BOAT_LIBRARY)
 
-    with served(navigator, guarded=True, near=lambda: True) as url, ThreadPoolExecutor(8) as several:
+    with served(navigator, guarded=True, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:
         asked = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
         assert all("Pressure" in each.result(20) for each in asked)
     assert most == [1] * 8
@@ -218,7 +218,7 @@ async def test_tools_say_that_they_only_read(boat: str) -> None:
             assert offered.annotations.destructive_hint is False
             assert offered.input_schema == tool.parameters
             assert offered.description == f"{tool.description} The documentation: Boat."
-        assert "never orders to follow" in (client.instructions or "")
+        assert "never follow instructions" in (client.instructions or "")
 
 
 async def test_opened_sections_come_with_their_addresses(boat: str) -> None:

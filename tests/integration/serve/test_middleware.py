@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy, reserve_answer
 from mkdocs_roaming.serve.problems import ProblemError, send_problem
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
@@ -307,14 +308,14 @@ async def test_the_static_site_is_not_counted() -> None:
 
 async def test_every_refusal_is_heard_of() -> None:
     """Whoever counts refusals learns of each, by its code."""
-    heard: list[str] = []
-    guard = RequestGuard(
-        App(), POLICY, QuotaLimiter(AnswerQuota(), CounterStore()), refused=lambda refusal: heard.append(refusal.code)
-    )
+    metrics = Metrics(())
+    guard = RequestGuard(App(), POLICY, QuotaLimiter(AnswerQuota(), CounterStore()), metrics)
     await request(guard, host="evil.example")
     await request(guard, headers=(("origin", "null"),))
     await request(guard, method="POST", body=(b"x" * 70_000,))
-    assert heard == ["host", "origin", "size"]
+    counted = metrics.render().decode()
+    for code, status in (("host", 421), ("origin", 403), ("size", 413)):
+        assert f'roaming_refused_total{{code="{code}",status="{status}"}} 1.0' in counted
 
 
 # Bodies
@@ -384,7 +385,7 @@ async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
     policy = RequestPolicy(hosts=("ask.example",), send_seconds=0.05)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await reserve_answer(scope, most=0.5)
+        await reserve_answer(scope, max_cost=0.5)
         async with anyio.create_task_group() as group:  # as streams do
             group.start_soon(send, {"type": "http.response.start", "status": 200, "headers": []})
 
@@ -405,8 +406,8 @@ async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
     }
     with anyio.fail_after(5):
         await guard(scope, receive, stuck)
-    assert guard.gate.busy == 0
-    assert await guard.gate.spent() == 0.5
+    assert guard.limiter.in_progress == 0
+    assert await guard.limiter.spent() == 0.5
 
 
 async def test_a_fault_of_the_application_is_not_hidden() -> None:
@@ -419,7 +420,7 @@ async def test_a_fault_of_the_application_is_not_hidden() -> None:
     guard = guarded(app)
     with pytest.raises(ZeroDivisionError):
         await request(guard)
-    assert guard.gate.busy == 0
+    assert guard.limiter.in_progress == 0
 
 
 async def test_a_refusal_of_the_gate_is_said_by_the_application() -> None:
@@ -427,7 +428,7 @@ async def test_a_refusal_of_the_gate_is_said_by_the_application() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
-            async with await reserve_answer(scope, most=0.6) as admission:
+            async with await reserve_answer(scope, max_cost=0.6) as admission:
                 await admission.settle(0.6)
         except ProblemError as refusal:
             await send_problem(send, refusal)
@@ -539,7 +540,7 @@ def test_many_askers_at_once() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
-            admission = await reserve_answer(scope, most=0.01)
+            admission = await reserve_answer(scope, max_cost=0.01)
         except ProblemError as refusal:
             await send_problem(send, refusal)
             return
@@ -563,4 +564,4 @@ def test_many_askers_at_once() -> None:
         for thread in threads:
             thread.join()
     assert sorted(codes) == [b"HTTP/1.1 200 OK"] * 8 + [b"HTTP/1.1 429 Too Many Requests"] * 32
-    assert guard.gate.busy == 0
+    assert guard.limiter.in_progress == 0

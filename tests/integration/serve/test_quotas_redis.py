@@ -31,19 +31,18 @@ MANY = AnswerQuota(
 
 ASKER = """
 import anyio, json, sys
-from mkdocs_roaming.serve.quotas import Counters
-from mkdocs_roaming.serve.quotas import Allowance, Gate
-from mkdocs_roaming.serve.problems import Refused
+from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
 
 async def main(uri):
-    allowance = Allowance(concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000,
-                          money_a_day=1.0)
-    gate = Gate(allowance, Counters(uri), secret=b"key")
+    quota = AnswerQuota(concurrent=1000, concurrent_each=1000, answers_a_minute=1000, answers_a_minute_each=1000,
+                        money_a_day=1.0)
+    gate = QuotaLimiter(quota, CounterStore(uri), secret=b"key")
     let_in = []
     async def ask(at):
         try:
-            let_in.append(await gate.admit(f"v{at}", most=0.03))
-        except Refused as refused:
+            let_in.append(await gate.reserve(f"v{at}", max_cost=0.03))
+        except ProblemError as refused:
             assert refused.code == "money", refused.code
     async with anyio.create_task_group() as group:
         for at in range(40):
@@ -113,7 +112,7 @@ async def test_a_reader_that_leaves_pays(redis: Redis) -> None:
     """Cancelled in the middle of an answer, the cost reaches Redis all the same."""
     gate = QuotaLimiter(MANY, CounterStore(redis.uri), secret=b"key")
     with anyio.CancelScope() as leaving:
-        async with await gate.admit("a", most=0.3) as admission:
+        async with await gate.reserve("a", max_cost=0.3) as admission:
             await gate.counters.close()  # so that settling has to wait for a connection first
             leaving.cancel()
             try:
@@ -131,19 +130,19 @@ async def test_redis_dies_and_comes_back(redis: Redis) -> None:
     clock: dict[str, float] = {"now": 1_800_000_000.0}
     counters = CounterStore(redis.uri, clock=lambda: clock["now"])
     gate = QuotaLimiter(MANY, counters, secret=b"key")
-    dear, cheap = await gate.admit("a", most=0.1), await gate.admit("b", most=0.1)
+    dear, cheap = await gate.reserve("a", max_cost=0.1), await gate.reserve("b", max_cost=0.1)
     redis.stop()
     with anyio.fail_after(10):
         await dear.settle(0.15)
         await cheap.settle(0.01)
         with pytest.raises(ProblemError) as caught:
-            await gate.admit("c", most=0.1)
+            await gate.reserve("c", max_cost=0.1)
         with pytest.raises(CounterStorageError):
             await gate.spent()
-    assert (caught.value.status, gate.busy) == (503, 0)
+    assert (caught.value.status, gate.in_progress) == (503, 0)
     redis.start()
     clock["now"] += 6
-    await (await gate.admit("c", most=0.1)).settle(0.1)
+    await (await gate.reserve("c", max_cost=0.1)).settle(0.1)
     assert await gate.spent() == pytest.approx(0.15 + 0.1 + 0.1)
     await counters.close()
 
@@ -152,7 +151,7 @@ async def test_nothing_is_kept_for_longer_than_needed(redis: Redis) -> None:
     """Every key expires, none holds an address."""
     counters = CounterStore(redis.uri)
     gate = QuotaLimiter(MANY, counters, secret=b"key")
-    await (await gate.admit("192.0.2.77", most=0.1)).settle(0.05)
+    await (await gate.reserve("192.0.2.77", max_cost=0.1)).settle(0.05)
     with socket.create_connection(("127.0.0.1", redis.port)) as line:
 
         def said(command: str) -> list[str]:
@@ -173,7 +172,7 @@ async def test_a_wrong_password_fails_closed(redis: Redis) -> None:
     counters = CounterStore(redis.uri.replace("redis://", "redis://:hunter2@"))
     gate = QuotaLimiter(MANY, counters, secret=b"key")
     with pytest.raises(ProblemError) as caught:
-        await gate.admit("a", most=0.1)
+        await gate.reserve("a", max_cost=0.1)
     assert caught.value.status == 503
     assert "hunter2" not in str(caught.value)
     await counters.close()

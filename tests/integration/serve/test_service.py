@@ -19,7 +19,7 @@ from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import open_library
-from mkdocs_roaming.serve.cache import CacheKey, InFlightAnswers
+from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -69,7 +69,7 @@ def endpoint(start: Start, folder: Path, model: Counted) -> Any:
         folder,
         model,
         budget=Budget(prices=Prices(input=1.0), cost=0.3),
-        allowance=AnswerQuota(concurrent=1, money_a_day=5.0, answers_a_minute_each=60),
+        quota=AnswerQuota(concurrent=1, money_a_day=5.0, answers_a_minute_each=60),
     )
 
 
@@ -121,7 +121,7 @@ def test_it_is_asked_upstream_once(endpoint: Any, model: Counted, until: Callabl
     assert wire[0] == wire[1]
     costs = [next(part["data"] for part in parts if part["type"] == "data-status") for parts in told]
     assert [(one["cached"], one["cost"]) for one in costs] == [(False, 0.2), (True, 0.0)]
-    assert endpoint.metric('roaming_cost_total{model="counted",currency="USD"}') == 0.2
+    assert endpoint.metric("roaming_cost_total", model="counted", currency="USD") == 0.2
 
 
 def test_of_all_who_ask_at_one_moment_only_one_is_answered(endpoint: Any, model: Counted) -> None:
@@ -146,7 +146,7 @@ def test_who_leaves_takes_it_from_nobody(
     start: Start, folder: Path, model: Counted, until: Callable[..., Any], leaves: int
 ) -> None:
     """One of two leaves, be it who asked first: the other hears the answer to its end."""
-    endpoint = start(folder, model, ping=0.05, budget=Budget(prices=Prices(input=1.0), cost=0.3))
+    endpoint = start(folder, model, ping_seconds=0.05, budget=Budget(prices=Prices(input=1.0), cost=0.3))
     readers = [Reader(endpoint)]
     until(lambda: model.waiting)
     readers.append(Reader(endpoint))
@@ -156,16 +156,16 @@ def test_who_leaves_takes_it_from_nobody(
     assert any(part["type"] == "finish" for part in readers[1 - leaves].end())
     assert (model.asked, model.broken_off) == (1, 0)
     assert endpoint.status("Which port?")["cached"] is True
-    assert endpoint.metric('roaming_tokens_total{model="counted",kind="input"}') == 200_000
-    assert endpoint.metric('roaming_cost_total{model="counted",currency="USD"}') == 0.2
-    assert endpoint.metric('roaming_answer_seconds_count{model="counted"}') == 1
+    assert endpoint.metric("roaming_tokens_total", model="counted", kind="input") == 200_000
+    assert endpoint.metric("roaming_cost_total", model="counted", currency="USD") == 0.2
+    assert endpoint.metric("roaming_answer_seconds_count", model="counted") == 1
 
 
 def test_when_all_have_left_it_is_broken_off(
     start: Start, folder: Path, model: Counted, until: Callable[..., Any]
 ) -> None:
     """The model is stopped as soon as nobody listens, the place is free, and the next one is answered anew."""
-    endpoint = start(folder, model, ping=0.05, allowance=AnswerQuota(concurrent=1))
+    endpoint = start(folder, model, ping_seconds=0.05, quota=AnswerQuota(concurrent=1))
     readers = [Reader(endpoint)]
     until(lambda: model.waiting)
     readers.append(Reader(endpoint))
@@ -184,22 +184,22 @@ def test_when_all_have_left_it_is_broken_off(
 async def test_who_never_listened_keeps_no_answer_going(folder: Path, model: Counted) -> None:
     """A reader that is gone before its first byte counts as one that left: the model is stopped with the other one."""
     deployments = SiteWatcher(folder)
-    await deployments.look()
+    await deployments.check()
     outcomes: list[AnswerRecord] = []
-    way = AnswerConfig(model, Budget(), whole_site_tokens=0)
-    desk = AnswerService(LocalizedSite(deployments, SiteWatcher), way, TokenSigner(b"a key"), tell=outcomes.append)
-    first = desk.hear(Question("Which port?"))
+    way = AnswerConfig(model, Budget(), small_site_tokens=0)
+    desk = AnswerService(LocalizedSite(deployments, SiteWatcher), way, TokenSigner(b"a key"), on_record=outcomes.append)
+    first = desk.open(Question("Which port?"))
     async with aclosing(first.parts()) as parts:
         async for part in parts:
             if part["type"] == "finish-step":
                 break
-        second = desk.hear(Question("Which port?"))
+        second = desk.open(Question("Which port?"))
         unheard = second.parts()
         assert second.cached
         await unheard.aclose()
-        second.leave()
+        second.close()
     assert await first.cost() is None
-    assert [one.left for one in outcomes] == [True, True]
+    assert [one.abandoned for one in outcomes] == [True, True]
     assert model.waiting == model.broken_off
 
 
@@ -215,23 +215,20 @@ async def test_nobody_joins_what_all_have_left() -> None:
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(0.01)
 
-    under_way, key = InFlightAnswers(), CacheKey("", "Which port?", "", "", "counted", "")
-    first = under_way.begin(key, answer())
-    joined = under_way.join(key)
-    assert joined is not None
+    cache, key = AnswerCache(), CacheKey("", "Which port?", "", "", "counted", "")
+    first = cache.start(key, answer())
+    assert cache.join(key) is first
     await anyio.sleep(0)
-    first.leave()
-    joined.leave()
-    joined.leave()
-    assert under_way.join(key) is None
-    second = under_way.begin(key, answer())
-    await first.over()
-    third = under_way.join(key)
-    assert third is not None
-    second.leave()
-    third.leave()
-    await third.over()
-    assert under_way.join(key) is None
+    first.unsubscribe()
+    first.unsubscribe()
+    assert cache.join(key) is None
+    second = cache.start(key, answer())
+    await first.wait_done()
+    assert cache.join(key) is second
+    second.unsubscribe()
+    second.unsubscribe()
+    await second.wait_done()
+    assert cache.join(key) is None
 
 
 def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> None:

@@ -1,11 +1,10 @@
-"""What goes over the wire for each way in which an answer ends. UPDATE_WIRE=1 writes the golden streams."""
+"""The parts of a stream for each final state of an answer. UPDATE_WIRE=1 writes the golden streams."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Prices
@@ -43,8 +42,7 @@ from mkdocs_roaming.library.library import library_from_markdown
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, encode_sse
-from mkdocs_roaming.serve.encoding import encode_events as parts_of
+from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, PartEncoder, encode_sse
 from mkdocs_roaming.serve.requests import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
@@ -56,65 +54,70 @@ SIGNER = TokenSigner(b"a key")
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-def hearing(name: str, tmp_path: Path) -> AnswerRequest:
+def open_request(name: str, tmp_path: Path) -> AnswerRequest:
+    """Return a request for the answer of a case."""
     case = yaml.safe_load((GOLDEN / "wire" / f"{name}.yml").read_text("utf-8"))
     (tmp_path / "script.json").write_text(json.dumps(case["replies"]))
     library = library_from_markdown(
         (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
     )
-    deployments = SiteWatcher("kettle.md")
-    deployments.current = Deployment(library, Search(library))
+    watcher = SiteWatcher("kettle.md")
+    watcher.current = Deployment(library, Search(library))
     budget = dict(case.get("budget", {}))
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
-    way = AnswerConfig(
-        ScriptedModel(read_script(tmp_path / "script.json")), Budget(**budget), case.get("whole_site_tokens", 0)
-    )
+    model = ScriptedModel(read_script(tmp_path / "script.json"))
+    config = AnswerConfig(model, Budget(**budget), case.get("whole_site_tokens", 0))
     turns = tuple(SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])})) for turn in case.get("turns", []))
-    return AnswerService(LocalizedSite(deployments, SiteWatcher), way, SIGNER).hear(
-        Question(case["ask"], case.get("page", ""), turns=turns)
-    )
+    service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
+    return service.open(Question(case["ask"], case.get("page", ""), turns=turns))
 
 
-def parts(heard: AnswerRequest) -> list[dict[str, Any]]:
-    async def listen() -> list[dict[str, Any]]:
-        async with aclosing(heard.parts()) as told:
-            return [part async for part in told]
+def collect_parts(request: AnswerRequest) -> list[dict[str, Any]]:
+    async def collect() -> list[dict[str, Any]]:
+        async with aclosing(request.parts()) as parts:
+            return [part async for part in parts]
 
-    return anyio.run(listen)
+    return anyio.run(collect)
 
 
-def stream(told: list[dict[str, Any]]) -> str:
-    """Give a stream as it goes over the wire, without what differs from time to time."""
-    text = (b"".join(map(encode_sse, told)) + SSE_DONE).decode("utf-8")
+def encode_stream(parts: list[dict[str, Any]]) -> str:
+    """Return the stream, with placeholders for values that differ between runs."""
+    text = (b"".join(map(encode_sse, parts)) + SSE_DONE).decode("utf-8")
     text = re.sub(r'"turn":"[A-Za-z0-9_.-]+"', '"turn":"<signed>"', text)
     return re.sub(r'"digest":"sha256:[0-9a-f]{64}"', '"digest":"<digest>"', text)
 
 
+def encode_all(events: list[Event], context: AnswerContext) -> list[dict[str, Any]]:
+    encoder = PartEncoder(context)
+    return [encoder.start(), *(part for event in events for part in encoder.encode(event))]
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_each_end_of_an_answer_has_its_parts(name: str, tmp_path: Path) -> None:
-    """The same answer gives the same bytes, and these."""
-    found = stream(parts(hearing(name, tmp_path)))
+def test_stream_of_each_final_state_matches_golden_file(name: str, tmp_path: Path) -> None:
+    encoded = encode_stream(collect_parts(open_request(name, tmp_path)))
     golden = GOLDEN / "wire" / f"{name}.sse"
     if os.environ.get("UPDATE_WIRE"):
-        golden.write_text(found, "utf-8")
-    assert found == golden.read_text("utf-8")
+        golden.write_text(encoded, "utf-8")
+    assert encoded == golden.read_text("utf-8")
 
 
-def test_there_is_a_stream_for_every_end(tmp_path: Path) -> None:
-    """No end of an answer is left unshown."""
-    seen = {parts(hearing(name, tmp_path))[-2 if name != "error" else -3]["data"]["state"] for name in CASES}
-    assert seen == STATES
+def test_golden_files_cover_every_final_state(tmp_path: Path) -> None:
+    states = set()
+    for name in CASES:
+        parts = collect_parts(open_request(name, tmp_path))
+        states.add(parts[-2 if name != "error" else -3]["data"]["state"])
+    assert states == STATES
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_steps_and_texts_are_begun_and_ended_in_turn(name: str, tmp_path: Path) -> None:
-    """No text outside of its start and end, no tool call outside of a step, each call answered in the same step."""
-    well_formed(parts(hearing(name, tmp_path)))
+def test_stream_opens_and_closes_steps_and_texts_in_turn(name: str, tmp_path: Path) -> None:
+    """No text outside of its start and end, no tool call outside of a step, each result in the step of its call."""
+    assert_well_formed(collect_parts(open_request(name, tmp_path)))
 
 
 SECTION = Reference("2ebf9271", "Server", ("Settings", "Server"), "https://kettle.example/", 75)
-HAPPENINGS = st.sampled_from(
+EVENTS = st.sampled_from(
     [
         OutlineRead("sha256:0", 11, 300),
         RoundStarted(1, 4),
@@ -137,47 +140,30 @@ HAPPENINGS = st.sampled_from(
 )
 
 
-@given(st.lists(HAPPENINGS, max_size=25), st.sampled_from(sorted(STATES)))
-def test_whatever_happens_the_stream_is_well_formed(happened: list[Event], state: Any) -> None:
-    """In whatever order a model calls, speaks and fails, every reader can follow."""
-
-    async def events() -> AsyncGenerator[Event, None]:
-        for event in happened:
-            yield event
-        yield Finished(state, "scripted")
-
-    async def listen() -> list[dict[str, Any]]:
-        around = AnswerContext(lambda id_: SECTION if id_ == SECTION.id else None, lambda: "signed")
-        return [part async for part in parts_of(events(), around)]
-
-    told = anyio.run(listen)
-    well_formed(told)
-    calls = [part["toolCallId"] for part in told if part["type"] == "tool-input-available"]
+@settings(deadline=None)
+@given(st.lists(EVENTS, max_size=25), st.sampled_from(sorted(STATES)))
+def test_encoder_is_well_formed_for_any_order_of_events(events: list[Event], state: Any) -> None:
+    context = AnswerContext(lambda id_: SECTION if id_ == SECTION.id else None, lambda: "signed")
+    parts = encode_all([*events, Finished(state, "scripted")], context)
+    assert_well_formed(parts)
+    calls = [part["toolCallId"] for part in parts if part["type"] == "tool-input-available"]
     assert len(calls) == len(set(calls))
-    released = "".join(event.text for event in happened if isinstance(event, TextReleased))
-    assert "".join(part["delta"] for part in told if part["type"] == "text-delta") == released
+    released = "".join(event.text for event in events if isinstance(event, TextReleased))
+    assert "".join(part["delta"] for part in parts if part["type"] == "text-delta") == released
 
 
-def test_no_section_is_left_opening_that_was_not_opened() -> None:
-    """One for which there was no room is called too big; one whose call was never answered stays as it was."""
-    called = ToolCalled("a", "expand_sections", ("2ebf9271",))
-    for answered, state in (([ToolCallRejected("a", "No room.")], "too_big"), ([], "open")):
-        stream = [RoundStarted(1, 4), called, *answered, Finished("error", "scripted")]
-
-        async def listen(happened: list[Event] = stream) -> list[dict[str, Any]]:
-            async def events() -> AsyncGenerator[Event, None]:
-                for event in happened:
-                    yield event
-
-            return [part async for part in parts_of(events(), AnswerContext(lambda id_: SECTION, lambda: ""))]
-
-        states = [part["data"]["state"] for part in anyio.run(listen) if part["type"] == "data-section"]
-        assert states[-1] == state
+@pytest.mark.parametrize(("results", "state"), [([ToolCallRejected("a", "No room.")], "too_big"), ([], "open")])
+def test_requested_section_that_was_not_opened_has_final_state(results: list[Event], state: str) -> None:
+    """`too_big` if the call has a result without it, `open` if the call was never answered."""
+    call = ToolCalled("a", "expand_sections", ("2ebf9271",))
+    events = [RoundStarted(1, 4), call, *results, Finished("error", "scripted")]
+    parts = encode_all(events, AnswerContext(lambda id_: SECTION, lambda: ""))
+    assert [part["data"]["state"] for part in parts if part["type"] == "data-section"][-1] == state
 
 
-def well_formed(told: list[dict[str, Any]]) -> None:
+def assert_well_formed(parts: list[dict[str, Any]]) -> None:
     step, text, waiting = False, "", set()
-    for part in told:
+    for part in parts:
         kind = part["type"]
         if kind == "start-step":
             assert not step
@@ -200,40 +186,41 @@ def well_formed(told: list[dict[str, Any]]) -> None:
         elif kind == "tool-output-available":
             waiting.remove(part["toolCallId"])
     assert (step, text, waiting) == (False, "", set())
-    assert [part["type"] for part in told[:1] + told[-1:]] == ["start", "finish"]
-    assert [part["type"] for part in told].count("data-status") == 1
+    assert [part["type"] for part in parts[:1] + parts[-1:]] == ["start", "finish"]
+    assert [part["type"] for part in parts].count("data-status") == 1
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_titles_and_addresses_are_the_manifests(name: str, tmp_path: Path) -> None:
-    """A trail's label is never empty, and never a model's invention: an id that does not exist is shown as it is."""
-    heard = hearing(name, tmp_path)
-    places = heard.deployment.library.sections
-    for part in parts(heard):
+def test_section_parts_have_titles_and_urls_of_the_manifest(name: str, tmp_path: Path) -> None:
+    """The label of an unknown id is the id itself, never text of the model."""
+    request = open_request(name, tmp_path)
+    index = request.deployment.library.sections
+    for part in collect_parts(request):
         if part["type"] == "data-section":
-            place, data = places.get(part["id"]), part["data"]
+            ref, data = index.get(part["id"]), part["data"]
             assert data["state"] in ("open", "read", "cited", "missing", "too_big")
-            assert data["title"] == (place.section.title if place else part["id"])
-            assert data["url"] == (places.url(place) if place else "")
-            assert (place is None) == (data["state"] == "missing")
+            assert data["title"] == (ref.section.title if ref else part["id"])
+            assert data["url"] == (index.url(ref) if ref else "")
+            assert (ref is None) == (data["state"] == "missing")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_object_says_what_the_stream_says(name: str, tmp_path: Path) -> None:
-    """Who asks for JSON gets the same text, sources, support and end."""
-    told = parts(hearing(name, tmp_path))
-    whole = anyio.run(hearing(name, tmp_path).whole)
-    by_type = {part["type"]: part for part in told}
-    assert whole["answer"] == "".join(part["delta"] for part in told if part["type"] == "text-delta")
-    assert [one["id"] for one in whole["sources"]] == [p["sourceId"] for p in told if p["type"] == "source-url"]
-    assert whole["status"] == by_type["data-status"]["data"]
-    assert whole["support"] == by_type.get("data-support", {"data": None})["data"]
-    assert ("turn" in whole) == ("messageMetadata" in by_type["finish"])
+def test_complete_answer_has_content_of_stream(name: str, tmp_path: Path) -> None:
+    parts = collect_parts(open_request(name, tmp_path))
+    answer = anyio.run(open_request(name, tmp_path).complete)
+    by_type = {part["type"]: part for part in parts}
+    assert answer["answer"] == "".join(part["delta"] for part in parts if part["type"] == "text-delta")
+    assert [source["id"] for source in answer["sources"]] == [
+        part["sourceId"] for part in parts if part["type"] == "source-url"
+    ]
+    assert answer["status"] == by_type["data-status"]["data"]
+    assert answer["support"] == by_type.get("data-support", {"data": None})["data"]
+    assert ("turn" in answer) == ("messageMetadata" in by_type["finish"])
 
 
-def test_no_failure_is_explained_to_readers(tmp_path: Path) -> None:
-    """Why a model failed may name servers and keys: readers get a sentence and a code, the owner's log the reason."""
-    text = stream(parts(hearing("error", tmp_path)))
+def test_failed_stream_does_not_contain_the_cause(tmp_path: Path) -> None:
+    """The cause may name servers and keys; clients get a sentence and a code."""
+    text = encode_stream(collect_parts(open_request("error", tmp_path)))
     assert "script" not in text.replace('"model":"scripted"', "")
     assert '"code":"failed"' in text
     assert '{"type":"error","errorText":"The answer could not be finished.' in text

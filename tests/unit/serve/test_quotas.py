@@ -62,38 +62,38 @@ def refused(status: int, code: str) -> Iterator[pytest.ExceptionInfo[ProblemErro
 async def test_eight_answers_at_once() -> None:
     """The ninth is told when to come again; as one ends, the next is let in."""
     doors = gate()
-    inside = [await doors.admit(f"192.0.2.{at}") for at in range(8)]
+    inside = [await doors.reserve(f"192.0.2.{at}") for at in range(8)]
     with refused(429, "busy"):
-        await doors.admit("192.0.2.99")
+        await doors.reserve("192.0.2.99")
     await inside[0].settle(0.0)
-    await doors.admit("192.0.2.99")
-    assert doors.busy == 8
+    await doors.reserve("192.0.2.99")
+    assert doors.in_progress == 8
 
 
 async def test_one_visitor_cannot_take_all_places() -> None:
     """Three answers at once for each."""
     doors = gate()
     for _ in range(3):
-        await doors.admit("192.0.2.1")
+        await doors.reserve("192.0.2.1")
     with refused(429, "busy"):
-        await doors.admit("192.0.2.1")
-    await doors.admit("192.0.2.2")
+        await doors.reserve("192.0.2.1")
+    await doors.reserve("192.0.2.2")
 
 
 async def test_a_slot_is_freed_once() -> None:
     """Settling twice, or leaving the block after settling, counts once; what was refused holds no slot."""
     doors = gate(concurrent=2, answers_a_minute_each=3, money_a_day=1.0)
-    other = await doors.admit("a", most=0.2)
-    async with await doors.admit("a", most=0.2) as admission:
+    other = await doors.reserve("a", max_cost=0.2)
+    async with await doors.reserve("a", max_cost=0.2) as admission:
         await admission.settle(0.1)
         await admission.settle(0.1)
-        assert doors.busy == 1
-    assert (doors.busy, await doors.spent()) == (1, pytest.approx(0.3))
+        assert doors.in_progress == 1
+    assert (doors.in_progress, await doors.spent()) == (1, pytest.approx(0.3))
     await other.settle(0.2)
-    await (await doors.admit("a")).settle(0.0)
+    await (await doors.reserve("a")).settle(0.0)
     with refused(429, "rate"):
-        await doors.admit("a")
-    assert doors.busy == 0
+        await doors.reserve("a")
+    assert doors.in_progress == 0
 
 
 # Answers in time
@@ -104,16 +104,16 @@ async def test_answers_a_minute() -> None:
     clock = Clock()
     doors = gate(clock, answers_a_minute_each=6)
     for _ in range(6):
-        await (await doors.admit("a")).settle(0.0)
+        await (await doors.reserve("a")).settle(0.0)
     with refused(429, "rate") as caught:
-        await doors.admit("a")
-    await (await doors.admit("b")).settle(0.0)
+        await doors.reserve("a")
+    await (await doors.reserve("b")).settle(0.0)
     assert caught.value.retry_after is not None
     clock.now += caught.value.retry_after - 2
     with refused(429, "rate"):
-        await doors.admit("a")
+        await doors.reserve("a")
     clock.now += 2
-    await doors.admit("a")
+    await doors.reserve("a")
 
 
 async def test_a_minute_moves() -> None:
@@ -121,21 +121,21 @@ async def test_a_minute_moves() -> None:
     clock = Clock(NOON + 59)
     doors = gate(clock, answers_a_minute_each=10)
     for _ in range(10):
-        await (await doors.admit("a")).settle(0.0)
+        await (await doors.reserve("a")).settle(0.0)
     clock.now += 2
     with refused(429, "rate"):
-        await doors.admit("a")
+        await doors.reserve("a")
 
 
 async def test_answers_of_all_visitors() -> None:
     """The limit of all together holds however many addresses ask; whom it stops, is not counted against."""
     doors = gate(answers_a_minute=20, answers_a_minute_each=1)
     for at in range(20):
-        await (await doors.admit(f"2001:db8:{at:x}::/64")).settle(0.0)
+        await (await doors.reserve(f"2001:db8:{at:x}::/64")).settle(0.0)
     with refused(429, "rate"):
-        await doors.admit("late")
+        await doors.reserve("late")
     doors.counters.clock.now += 119
-    await doors.admit("late")
+    await doors.reserve("late")
 
 
 @settings(deadline=None, max_examples=60)
@@ -192,19 +192,19 @@ async def test_a_days_money() -> None:
     clock = Clock()
     doors = gate(clock, money_a_day=1.0)
     for _ in range(4):
-        await (await doors.admit("a", most=0.25)).settle(0.25)
+        await (await doors.reserve("a", max_cost=0.25)).settle(0.25)
     with refused(429, "money") as caught:
-        await doors.admit("b", most=0.01)
+        await doors.reserve("b", max_cost=0.01)
     assert caught.value.retry_after == DAY_SECONDS / 2
     clock.now += DAY_SECONDS / 2
-    await doors.admit("b", most=0.25)
+    await doors.reserve("b", max_cost=0.25)
 
 
 async def test_what_was_not_spent_is_given_back() -> None:
     """An answer sets aside the most it may cost, and pays what it did cost."""
     doors = gate(money_a_day=1.0)
     for _ in range(90):
-        await (await doors.admit("a", most=0.1)).settle(0.01)
+        await (await doors.reserve("a", max_cost=0.1)).settle(0.01)
     assert await doors.spent() == pytest.approx(0.9)
 
 
@@ -215,7 +215,7 @@ async def test_parallel_answers_cannot_overrun_the_day() -> None:
 
     async def ask_one(at: int) -> None:
         try:
-            inside.append(await doors.admit(f"v{at}", most=0.09))
+            inside.append(await doors.reserve(f"v{at}", max_cost=0.09))
         except ProblemError as refusal:
             assert refusal.code == "money"  # noqa: PT017 -- some are let in
 
@@ -244,7 +244,7 @@ def test_the_day_is_overrun_by_answers_under_way_alone(data: st.DataObject) -> N
         for step in steps:
             if step is None or not inside:
                 with suppress(ProblemError):
-                    inside.append(await doors.admit("a", most=most))
+                    inside.append(await doors.reserve("a", max_cost=most))
             else:
                 await inside.pop(0).settle(step)
         for admission in inside:
@@ -257,20 +257,20 @@ def test_the_day_is_overrun_by_answers_under_way_alone(data: st.DataObject) -> N
 async def test_an_unknown_cost_is_the_most() -> None:
     """An answer that broke off, and one whose cost nobody knows, count with all that was set aside."""
     doors = gate(money_a_day=1.0)
-    await (await doors.admit("a", most=0.25)).settle(None)
-    await (await doors.admit("a", most=0.25)).settle(float("nan"))
+    await (await doors.reserve("a", max_cost=0.25)).settle(None)
+    await (await doors.reserve("a", max_cost=0.25)).settle(float("nan"))
     with pytest.raises(ZeroDivisionError):
-        async with await doors.admit("a", most=0.25):
+        async with await doors.reserve("a", max_cost=0.25):
             raise ZeroDivisionError
     assert await doors.spent() == pytest.approx(0.75)
-    assert doors.busy == 0
+    assert doors.in_progress == 0
 
 
 async def test_an_answer_over_midnight_is_paid_by_the_day_it_began() -> None:
     """What is given back is given to the day it was taken from."""
     clock = Clock(NOON + DAY_SECONDS / 2 - 1)
     doors = gate(clock, money_a_day=1.0)
-    admission = await doors.admit("a", most=0.5)
+    admission = await doors.reserve("a", max_cost=0.5)
     clock.now += 5
     await admission.settle(0.1)
     assert await doors.spent() == 0
@@ -282,36 +282,36 @@ async def test_one_visitor_cannot_spend_everybodys_money() -> None:
     """With a share for each, the others still have theirs; the refused question took nothing from anybody."""
     doors = gate(money_a_day=1.0, money_a_day_each=0.2)
     for _ in range(2):
-        await (await doors.admit("a", most=0.1)).settle(0.1)
+        await (await doors.reserve("a", max_cost=0.1)).settle(0.1)
     with refused(429, "money"):
-        await doors.admit("a", most=0.1)
+        await doors.reserve("a", max_cost=0.1)
     assert await doors.spent() == pytest.approx(0.2)
-    await doors.admit("b", most=0.1)
+    await doors.reserve("b", max_cost=0.1)
 
 
 async def test_whom_money_stops_loses_no_question() -> None:
     """A refusal for money does not count against the questions of a minute."""
     doors = gate(money_a_day=0.1, answers_a_minute_each=3)
-    await (await doors.admit("b", most=0.1)).settle(0.1)
+    await (await doors.reserve("b", max_cost=0.1)).settle(0.1)
     for _ in range(5):
         with refused(429, "money"):
-            await doors.admit("a", most=0.1)
+            await doors.reserve("a", max_cost=0.1)
     for _ in range(3):
-        await (await doors.admit("a")).settle(0.0)
+        await (await doors.reserve("a")).settle(0.0)
 
 
 async def test_a_client_that_leaves_does_not_leave_without_paying() -> None:
     """Cancelled in the middle of an answer, the cost is settled all the same."""
     doors = gate(money_a_day=1.0)
     with anyio.CancelScope() as leaving:
-        async with await doors.admit("a", most=0.3) as admission:
+        async with await doors.reserve("a", max_cost=0.3) as admission:
             leaving.cancel()
             try:
                 await anyio.sleep(10)
             finally:
                 await admission.settle(0.2)
     assert await doors.spent() == pytest.approx(0.2)
-    assert doors.busy == 0
+    assert doors.in_progress == 0
 
 
 # Counters that cannot be reached
@@ -329,12 +329,12 @@ async def test_no_money_is_spent_uncounted() -> None:
     with anyio.fail_after(5):
         for _ in range(30):
             with refused(503, "counters"):
-                await doors.admit("a", most=0.1)
-    assert doors.busy == 0
+                await doors.reserve("a", max_cost=0.1)
+    assert doors.in_progress == 0
     with refused(503, "counters"):
-        await QuotaLimiter(AnswerQuota(), CounterStore(dead_redis()), secret=b"key").admit("a", most=0.1)
+        await QuotaLimiter(AnswerQuota(), CounterStore(dead_redis()), secret=b"key").reserve("a", max_cost=0.1)
     with refused(503, "counters"):  # without prices the cost is not known, and money is spent all the same
-        await doors.admit("a", most=0.0, spends=True)
+        await doors.reserve("a", max_cost=0.0, spends_money=True)
     with pytest.raises(CounterStorageError):
         await doors.spent()
 
@@ -342,9 +342,9 @@ async def test_no_money_is_spent_uncounted() -> None:
 async def test_answers_without_money_go_on() -> None:
     """An answer made offline needs no counters: the places for answers at once hold it back."""
     doors = QuotaLimiter(AnswerQuota(money_a_day=1.0), CounterStore(dead_redis()), secret=b"key")
-    inside = [await doors.admit(f"v{at}") for at in range(8)]
+    inside = [await doors.reserve(f"v{at}") for at in range(8)]
     with refused(429, "busy"):
-        await doors.admit("late")
+        await doors.reserve("late")
     for admission in inside:
         await admission.settle(0.0)
 
@@ -354,12 +354,12 @@ async def test_a_storage_that_hangs_is_not_waited_for() -> None:
     with socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        counters = CounterStore(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", patience=0.3)
+        counters = CounterStore(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", timeout=0.3)
         doors = QuotaLimiter(AnswerQuota(money_a_day=1.0), counters, secret=b"key")
         with anyio.fail_after(10):
             for _ in range(50):
                 with refused(503, "counters"):
-                    await doors.admit("a", most=0.1)
+                    await doors.reserve("a", max_cost=0.1)
         await counters.close()
 
 
@@ -368,12 +368,12 @@ async def test_a_dead_storage_is_tried_again() -> None:
     clock = Clock()
     counters = CounterStore(dead_redis(), clock=clock)
     with pytest.raises(CounterStorageError) as first:
-        await counters.count("x")
+        await counters.get("x")
     with pytest.raises(CounterStorageError) as second:
-        await counters.count("x")
+        await counters.get("x")
     clock.now += 6
     with pytest.raises(CounterStorageError) as third:
-        await counters.count("x")
+        await counters.get("x")
     assert [caught.value.__cause__ is None for caught in (first, second, third)] == [False, True, False]
 
 
@@ -399,8 +399,8 @@ def test_a_limit_that_limits_nothing_is_refused(allowed: dict[str, Any]) -> None
 def test_a_day_must_pay_for_one_answer() -> None:
     """A day's money below one answer's cost would refuse everybody: it is found when the server starts."""
     with pytest.raises(UsageError, match=r"money_a_day is 0\.01, but one answer may cost 0\.05"):
-        gate(money_a_day=0.01).check(0.05)
-    gate(money_a_day=0.05).check(0.05)
+        gate(money_a_day=0.01).check_cost(0.05)
+    gate(money_a_day=0.05).check_cost(0.05)
 
 
 @pytest.mark.parametrize("uri", ["mongodb://x", "memcached://x:1", "file:///x", "nonsense"])
@@ -412,16 +412,18 @@ def test_other_storages_are_refused(uri: str) -> None:
 
 def test_shared_counters_need_a_key() -> None:
     """Several processes must name a visitor alike, or each would have limits of its own."""
-    with pytest.raises(UsageError, match="one key"):
+    with pytest.raises(UsageError, match="the same key"):
         QuotaLimiter(AnswerQuota(), CounterStore(dead_redis()))
 
 
 def test_addresses_are_counted_under_a_keyed_hash() -> None:
     """The counters hold no address; without the key none can be found by trying all four billion."""
     one, other = (QuotaLimiter(AnswerQuota(), CounterStore(), secret=secret) for secret in (b"one", b"other"))
-    assert one.hashed("192.0.2.7") != other.hashed("192.0.2.7")
-    assert one.hashed("192.0.2.7") == QuotaLimiter(AnswerQuota(), CounterStore(), secret=b"one").hashed("192.0.2.7")
-    assert "192.0.2.7" not in one.hashed("192.0.2.7")
+    assert one.hash_client("192.0.2.7") != other.hash_client("192.0.2.7")
+    assert one.hash_client("192.0.2.7") == QuotaLimiter(AnswerQuota(), CounterStore(), secret=b"one").hash_client(
+        "192.0.2.7"
+    )
+    assert "192.0.2.7" not in one.hash_client("192.0.2.7")
 
 
 async def test_counters_that_cannot_be_reached_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -430,7 +432,7 @@ async def test_counters_that_cannot_be_reached_are_told_once(caplog: pytest.LogC
     counters = CounterStore(dead_redis().replace("://", "://:hunter2@"), clock=clock)
     for _ in range(2):
         with pytest.raises(CounterStorageError):
-            await counters.count("x")
+            await counters.get("x")
         clock.now += 6
     await counters.close()
     (record,) = [record for record in caplog.records if record.name == "mkdocs_roaming.serve"]

@@ -146,7 +146,7 @@ def test_origins_are_written_as_browsers_send_them() -> None:
 
 def test_a_bad_host_of_the_configuration_is_named() -> None:
     """A URL instead of a host is found when the server starts."""
-    with pytest.raises(UsageError, match=r"'https://docs\.example' is no host"):
+    with pytest.raises(UsageError, match=r"'https://docs\.example' is not a host name"):
         AllowedHosts(["https://docs.example"])
 
 

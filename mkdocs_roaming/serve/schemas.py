@@ -1,0 +1,228 @@
+"""JSON bodies of requests and responses: the types of the code and the schemas of the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta, Struct
+
+from mkdocs_roaming.answer.events import AnswerState
+
+MAX_QUESTION_CHARS = 1_000
+MAX_PAGE_CHARS = 500
+MAX_TURNS = 6
+MAX_TURN_CHARS = 2_048
+MAX_COMMENT_CHARS = 1_000
+NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
+LANGUAGE_TAG_PATTERN = "^(?:[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4})?$"
+
+SectionId = Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
+
+# Requests
+
+Turns = Annotated[list[Annotated[str, Meta(max_length=MAX_TURN_CHARS)]], Meta(max_length=MAX_TURNS)]
+Page = Annotated[
+    str, Meta(max_length=MAX_PAGE_CHARS, description="The page that the client shows, as a path or a URL.")
+]
+Language = Annotated[str, Meta(pattern=LANGUAGE_TAG_PATTERN, description="The reader's language, as a language tag.")]
+
+
+class Question(TypedDict):
+    """A question of a client of this API."""
+
+    question: Annotated[str, Meta(max_length=MAX_QUESTION_CHARS, pattern=NOT_BLANK_PATTERN)]
+    page: NotRequired[Page]
+    lang: NotRequired[Language]
+    turns: NotRequired[Turns]
+
+
+class ChatMessage(TypedDict):
+    """A message of the AI SDK's `useChat`."""
+
+    role: str
+    parts: NotRequired[list[dict[str, Any]]]
+
+
+class Chat(TypedDict):
+    """A conversation as the AI SDK's `useChat` sends it.
+
+    Only the last message of the user and the signed turns in the metadata of earlier answers are read. A body has at
+    most 64 KiB: in long conversations, let `prepareSendMessagesRequest` omit the parts of answers.
+    """
+
+    messages: list[ChatMessage]
+    page: NotRequired[Page]
+    lang: NotRequired[Language]
+    turns: NotRequired[Turns]
+
+
+class Feedback(Struct, frozen=True):
+    """A reader's opinion of an answer."""
+
+    turn: Annotated[
+        str, Meta(min_length=1, max_length=MAX_TURN_CHARS, description="The signed turn at the end of the answer.")
+    ]
+    helpful: bool
+    comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARS)] = ""
+
+
+# Answers
+
+
+class Source(TypedDict):
+    """A section. `tokens` is an estimate."""
+
+    id: SectionId
+    title: str
+    path: list[str]
+    url: str
+    tokens: int
+
+
+class Usage(TypedDict):
+    """Tokens as the model's provider counts them."""
+
+    input: int
+    cache_read: int
+    cache_write: int
+    output: int
+
+
+class Status(TypedDict):
+    """The outcome of an answer, and its cost."""
+
+    state: AnswerState
+    code: Annotated[str, Meta(description="The state; `budget_…` names the exhausted budget; `failed`.")]
+    model: str
+    rounds: int
+    sections: Annotated[int, Meta(description="Number of opened sections.")]
+    tokens_read: Annotated[int, Meta(description="Estimate.")]
+    usage: Usage
+    cost: float | None
+    currency: str
+    cached: bool
+    dropped_citations: NotRequired[int]
+    withheld: NotRequired[int]
+    turns_dropped: NotRequired[int]
+    looked_at: NotRequired[list[Source]]
+    nearest: NotRequired[list[Source]]
+
+
+class Mark(TypedDict):
+    """A text range that the opened sections do not support."""
+
+    kind: str
+    start: int
+    end: int
+    instead: NotRequired[str]
+
+
+class Sentence(TypedDict):
+    """A sentence of an answer, and the section that supports it."""
+
+    start: Annotated[int, Meta(description="Offset in UTF-16 units, in the answer without its `[^id]` markers.")]
+    end: int
+    section: SectionId | None
+    score: float
+    marks: list[Mark]
+
+
+class Support(TypedDict, total=False):
+    """The support check of an answer."""
+
+    score: float
+    sentences: list[Sentence]
+    skipped: bool
+
+
+class Answer(TypedDict):
+    """A complete answer."""
+
+    state: AnswerState
+    answer: Annotated[str, Meta(description="Markdown; `[^id]` cites a section.")]
+    sources: list[Source]
+    trail: Annotated[list[Source], Meta(description="The opened sections, in order.")]
+    support: Support | None
+    status: Status
+    digest: str
+    turn: NotRequired[Annotated[str, Meta(description="Send it with the next question, as one of its `turns`.")]]
+
+
+# Reading
+
+
+class Outline(TypedDict):
+    """The outline as text, collapsed within a token budget."""
+
+    digest: str
+    outline: str
+    tokens: int
+
+
+class SectionEntry(TypedDict):
+    """A section that is listed without its text. `inside` counts its subsections."""
+
+    id: SectionId
+    title: str
+    tokens: int
+    inside: int
+
+
+class Section(TypedDict):
+    """An opened section."""
+
+    id: SectionId
+    title: str
+    path: list[str]
+    url: str
+    tokens: int
+    text: str
+    shown: Annotated[list[SectionId], Meta(description="The sections whose text is part of `text`.")]
+    listed: list[SectionEntry]
+    part: int
+    parts: int
+    before: SectionEntry | None
+    after: SectionEntry | None
+    digest: str
+
+
+class Hit(TypedDict):
+    """A search result."""
+
+    id: SectionId
+    title: str
+    path: list[str]
+    url: str
+    snippet: str
+    score: float
+
+
+class Hits(TypedDict):
+    """Search results, best first."""
+
+    query: str
+    hits: list[Hit]
+    digest: str
+
+
+class Health(TypedDict):
+    """The state of the endpoint."""
+
+    status: Annotated[
+        Literal["ok", "stale"], Meta(description="`stale`: the site cannot be read, the last good copy is served.")
+    ]
+    site: str
+    digest: str
+    sections: int
+    model: str
+
+
+class Problem(TypedDict):
+    """An error response (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    retry_after: NotRequired[int]
