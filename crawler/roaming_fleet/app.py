@@ -39,8 +39,7 @@ from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
 from roaming_fleet.namespaces import split_id
 from roaming_fleet.openapi import DEFAULT_SITES, MAX_SITE_KEY_CHARS, MAX_SITES, STORE_OPERATIONS
 from roaming_fleet.records import CatalogEntry
-from roaming_fleet.target import INSTRUCTIONS
-from roaming_fleet.tools import StoreNavigator, site_label
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, site_label
 
 
 def create_store_app(collection: Collection, policy: RequestPolicy, *, key: bytes = b"") -> ASGIApp:

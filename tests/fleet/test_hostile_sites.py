@@ -17,8 +17,7 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
-from roaming_fleet.target import INSTRUCTIONS
-from roaming_fleet.tools import StoreNavigator
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 from starlette.testclient import TestClient
 
 from mkdocs_roaming.cli import main

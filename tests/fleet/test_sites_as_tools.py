@@ -17,8 +17,7 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
-from roaming_fleet.target import INSTRUCTIONS
-from roaming_fleet.tools import StoreNavigator
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render

@@ -306,7 +306,7 @@ def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, confi
         metrics = get(f"{url}/metrics")
     assert found == ["Tyres"] * 4
     assert len(warnings) == 1
-    assert "roaming_search_by_meaning 0\n" in metrics
+    assert "roaming_search_by_meaning 0.0\n" in metrics
 
 
 def test_check_config_shows_embedding_model_and_key(
