@@ -98,7 +98,6 @@ class Library:
         manifest: The site's manifest.
         reader: The source of the site's files.
         cache_bytes: Size of the page cache.
-        clock: Monotonic clock, in seconds.
         transform: Applied to every manifest of the site, to change its ids.
     """
 
@@ -108,7 +107,6 @@ class Library:
         reader: Reader,
         *,
         cache_bytes: int = PAGE_CACHE_BYTES,
-        clock: Callable[[], float] = time.monotonic,
         transform: Callable[[Manifest], Manifest] = lambda manifest: manifest,
     ) -> None:
         self.manifest = transform(manifest)
@@ -123,7 +121,6 @@ class Library:
         self._lock = threading.Lock()
         self._update_lock = threading.Lock()
         self._mismatches: dict[str, float] = {}
-        self._clock = clock
         self._search: Search | None = None
         self._memoized: OrderedDict[Hashable, object] = OrderedDict()
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
@@ -200,9 +197,7 @@ class Library:
 
     def rename_ids(self, transform: Callable[[Manifest], Manifest]) -> Library:
         """Return a library of the same files, with other ids and an empty page cache."""
-        return Library(
-            self.manifest, self._reader, cache_bytes=self._pages.max_bytes, clock=self._clock, transform=transform
-        )
+        return Library(self.manifest, self._reader, cache_bytes=self._pages.max_bytes, transform=transform)
 
     def text(self, place: SectionRef) -> str:
         """Return a section's own text, up to its first subsection.
@@ -300,7 +295,10 @@ class Library:
             f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "
             "the site was changed after it was published: try again later, or publish it again"
         )
-        if self._reader.is_remote and self._clock() - self._mismatches.get(place.id, float("-inf")) < _RECHECK_SECONDS:
+        if (
+            self._reader.is_remote
+            and time.monotonic() - self._mismatches.get(place.id, float("-inf")) < _RECHECK_SECONDS
+        ):
             raise mismatch  # requests to somebody's server are limited
         data = self._reader.file(place.page.markdown, cache_key=section.digest)
         text = _verified_slice(data, section)
@@ -315,19 +313,19 @@ class Library:
             text = _verified_slice(data, updated.section)
             if text is not None:
                 return text
-        self._mismatches[place.id] = self._clock()
+        self._mismatches[place.id] = time.monotonic()
         raise mismatch
 
     def _updated_index(self, cache_key: str) -> SectionIndex | None:
         """Return the sections of the current manifest, read at most once a minute; None if it cannot be read."""
         with self._update_lock:
             read_at, index = self._update
-            if self._clock() - read_at > _RECHECK_SECONDS:
+            if time.monotonic() - read_at > _RECHECK_SECONDS:
                 index = None
                 with suppress(RoamingError):
                     manifest = load_manifest(self._reader.manifest(f"?v={cache_key}"), where=self.where)
                     index = SectionIndex(self._transform(manifest))
-                self._update = (self._clock(), index)
+                self._update = (time.monotonic(), index)
             return index
 
 
@@ -390,9 +388,18 @@ def open_library(where: str | Path) -> Library:
     return _open_path(Path(where))
 
 
-def library_from_markdown(markdown: str, *, name: str = "Markdown", url: str = "") -> Library:
-    """Return a library of one Markdown text, such as a README or an llms-full.txt; several H1s become several pages."""
-    return _from_markdown(markdown, name, url, where=url or name)
+def library_from_markdown(markdown: str, *, name: str = "Markdown", url: str = "", where: str = "") -> Library:
+    """Return a library of one Markdown text, such as a README or an llms-full.txt; several H1s become several pages.
+
+    Args:
+        markdown: The text.
+        name: The site's name, unless the only page has a title.
+        url: The text's own address.
+        where: Names the text in messages; `url` or `name` by default.
+    """
+    from mkdocs_roaming.library.markdown_file import parse_markdown_site  # needs the manifest builder
+
+    return Library(*parse_markdown_site(markdown, name=name, url=url, where=where or url or name))
 
 
 def open_with_plugins(where: str, **options: object) -> Any:
@@ -430,13 +437,13 @@ def _open_path(path: Path) -> Library:
     if path.suffix in _SETTINGS_SUFFIXES:
         raise LibraryError(f"{path}: a settings file; build the site, then name the folder that the build writes")
     text = _decode_markdown(read_file(path, MAX_MARKDOWN_BYTES), str(path))
-    return _from_markdown(text, path.stem, path.resolve().as_uri(), where=str(path))
+    return library_from_markdown(text, name=path.stem, url=path.resolve().as_uri(), where=str(path))
 
 
 def _open_folder(path: Path, manifest: Path | None = None) -> Library:
     if manifest is None and path.name == "roaming" and (path / "manifest.json").is_file():
         path = path.parent
-    reader = FolderReader(path, where=str(path))
+    reader = FolderReader(path)
     try:
         data = reader.manifest() if manifest is None else read_file(manifest, MAX_MANIFEST_BYTES)
     except MissingFileError:
@@ -468,7 +475,7 @@ def _open_url(url: str) -> Library:
     if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
         response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
         text = _decode_markdown(response.body, url)
-        return _from_markdown(text, PurePosixPath(parts.path).stem, response.url, where=url)
+        return library_from_markdown(text, name=PurePosixPath(parts.path).stem, url=response.url, where=url)
     if name.endswith(".json"):
         return _open_manifest_url(bare_url)
     if name == "llms.txt" or name.endswith((".html", ".htm")):
@@ -507,7 +514,7 @@ def _open_redirected(root: str, url: str) -> Library:
     content_type = response.headers.get("content-type", "")
     if content_type.startswith(("text/markdown", "text/plain")) and not url.endswith("llms.txt"):
         text = _decode_markdown(response.body, url)
-        return _from_markdown(text, PurePosixPath(urlsplit(url).path).stem, response.url, where=url)
+        return library_from_markdown(text, name=PurePosixPath(urlsplit(url).path).stem, url=response.url, where=url)
     if target != root:
         with suppress(MissingFileError, _HtmlManifestError):
             return _open_manifest_url(target + MANIFEST_PATH)
@@ -521,12 +528,6 @@ def _open_redirected(root: str, url: str) -> Library:
 
 
 # Markdown
-
-
-def _from_markdown(markdown: str, name: str, url: str, *, where: str) -> Library:
-    from mkdocs_roaming.library.markdown_file import parse_markdown_site  # needs the manifest builder
-
-    return Library(*parse_markdown_site(markdown, name=name, url=url, where=where))
 
 
 def _decode_markdown(data: bytes, where: str) -> str:

@@ -54,9 +54,8 @@ class FolderReader:
 
     is_remote = False
 
-    def __init__(self, root: Path, *, where: str = "") -> None:
-        self.root = root.resolve()
-        self.where = where or str(root)
+    def __init__(self, root: Path) -> None:
+        self.root, self.where = root.resolve(), str(root)
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON."""
