@@ -25,7 +25,7 @@ ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
 
 def test_a_turn_comes_back_as_it_was() -> None:
     """What is signed is what is read."""
-    assert SIGNER.read(SIGNER.sign(TURN)) == TURN
+    assert SIGNER.verify(SIGNER.sign(TURN)) == TURN
 
 
 @given(texts, texts, ids)
@@ -33,7 +33,7 @@ def test_a_turn_has_at_most_two_kibibytes(question: str, answer: str, opened: li
     """Whatever was asked and answered, in whatever script: it is cut until it fits, and can be read again."""
     signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64))
     assert len(signed) <= MAX_TOKEN_CHARS
-    read = SIGNER.read(signed)
+    read = SIGNER.verify(signed)
     assert read is not None
     assert (len(read.question) <= 300, len(read.answer) <= 500) == (True, True)
     assert question.startswith(read.question.removesuffix("…"))
@@ -42,7 +42,7 @@ def test_a_turn_has_at_most_two_kibibytes(question: str, answer: str, opened: li
 def test_no_half_of_a_citation_is_left_at_the_end() -> None:
     """Where the answer is cut, its last citation is whole or not there."""
     for length in range(480, 500):
-        read = SIGNER.read(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9)))
+        read = SIGNER.verify(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9)))
         assert read is not None
         assert read.answer.count("[^") == read.answer.count("[^2ebf9271]")
 
@@ -55,18 +55,18 @@ def test_no_bit_of_a_turn_can_be_changed(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(whole) * 8 - 1))
     whole[at // 8] ^= 1 << at % 8
     forged = b".".join(map(base64.urlsafe_b64encode, (whole[: len(payload)], whole[len(payload) :])))
-    assert SIGNER.read(forged.decode().replace("=", "")) is None
+    assert SIGNER.verify(forged.decode().replace("=", "")) is None
 
 
 @given(st.one_of(st.text(max_size=200), st.from_regex(r"\A[A-Za-z0-9_-]{0,200}(\.[A-Za-z0-9_-]{0,100}){0,3}\Z")))
 def test_whatever_else_a_client_sends_is_no_turn(text: str) -> None:
     """Nothing is raised, nothing believed."""
-    assert SIGNER.read(text) is None
+    assert SIGNER.verify(text) is None
 
 
 def test_a_turn_of_another_key_is_none() -> None:
     """Another server, or this one after a start without a key of its own."""
-    assert TokenSigner(b"another key").read(SIGNER.sign(TURN)) is None
+    assert TokenSigner(b"another key").verify(SIGNER.sign(TURN)) is None
 
 
 def test_a_turn_expires() -> None:
@@ -75,9 +75,9 @@ def test_a_turn_expires() -> None:
     signer = TokenSigner(b"a key", seconds=60, clock=lambda: now[0])
     signed = signer.sign(TURN)
     now[0] += 59
-    assert signer.read(signed) == TURN
+    assert signer.verify(signed) == TURN
     now[0] += 3
-    assert signer.read(signed) is None
+    assert signer.verify(signed) is None
 
 
 def test_the_sections_cited_count_most() -> None:
