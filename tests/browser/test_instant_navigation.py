@@ -46,7 +46,7 @@ def sites(browser: object, serve: Callable[[Path], str], tmp_path_factory: pytes
 
 
 def built(folder: Path, serve: Callable[[Path], str], plugins: list[str]) -> str:
-    """Build the site for the address that it is served at: at any other, Material would load every page anew."""
+    """Build the site for the URL that serves it; for any other, Material would reload every page."""
     url = serve(folder / "site")
     for name, text in SOURCES.items():
         (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def arrived(page: Page, url: str, title: str) -> None:
 
 
 def pointers(page: Page) -> dict[str, list[str]]:
-    """Give where head and sentence of what is shown lead, as the browser resolves it."""
+    """Return where head and sentence of what is shown lead, as the browser resolves it."""
     found = "selector => [...document.querySelectorAll(selector)].map(found => found.href).sort()"
     return {
         "head": page.evaluate(found, "head link[data-roaming]"),
@@ -78,7 +78,7 @@ def expected(url: str, path: str) -> dict[str, list[str]]:
 
 
 def boxes(page: Page) -> list[list[float]]:
-    """Give where everything on the page stands, but for what we put there."""
+    """Return the position of all elements on the page except those of the plugin."""
     return page.evaluate(
         "() => [...document.body.querySelectorAll('*:not([data-roaming], [data-roaming] *)')]"
         ".map(found => found.getBoundingClientRect()).map(box => [box.x, box.y, box.width, box.height])"
@@ -119,11 +119,11 @@ def test_search_does_not_find_the_sentence(page: Page, sites: Sites) -> None:
     page.goto(sites.ours)
     page.click(".md-search__input")
     searches = {"hush": "1 matching document", "llms": "No", "gauge": "2 matching documents", "agents": "No"}
-    for words, told in searches.items():
+    for words, result in searches.items():
         page.fill(".md-search__input", "")
         page.keyboard.type(words)
-        page.wait_for_selector(f".md-search-result__meta:has-text('{told}')")
-        assert page.locator(".md-search-result__list > li").count() == (0 if told == "No" else int(told[0]))
+        page.wait_for_selector(f".md-search-result__meta:has-text('{result}')")
+        assert page.locator(".md-search-result__list > li").count() == (0 if result == "No" else int(result[0]))
 
 
 @pytest.mark.parametrize("path", ["", "guide/install/", "guide/gauges/"])

@@ -1,4 +1,4 @@
-"""A stage for the widget: a small site on a server that also plays recorded answers, cut and broken as a test wants."""
+"""A small site with the widget, and a server that also replays recorded answers, intact or broken."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ STRICT = "default-src 'none'; script-src 'self'; connect-src 'self'; require-tru
 
 
 def recorded(name: str) -> bytes:
-    """Give a recorded stream."""
+    """Return a recorded stream."""
     return (TESTS / "golden" / "wire" / f"{name}.sse").read_bytes()
 
 
 def stream(*parts: Mapping[str, Any]) -> bytes:
-    """Write a stream of parts."""
+    """Encode a stream of parts."""
     return b"".join(b"data: " + json.dumps(part).encode() + b"\n\n" for part in parts) + b"data: [DONE]\n\n"
 
 
 def answer(text: str, **sections: str) -> bytes:
-    """Write the stream of an answer that cites the sections given as id=address."""
-    told = [
+    """Encode the stream of an answer that cites sections, given as id=URL."""
+    opened = [
         {
             "type": "data-section",
             "id": id_,
@@ -53,7 +53,7 @@ def answer(text: str, **sections: str) -> bytes:
     return stream(
         {"type": "start"},
         {"type": "data-outline", "data": {"digest": "d", "sections": 11, "whole": False}},
-        *told,
+        *opened,
         {"type": "text-delta", "id": "text-1", "delta": text},
         {"type": "data-status", "data": {"state": "answered", "model": "scripted", "sections": len(sections)}},
         {"type": "finish", "messageMetadata": {"turn": "signed"}},
@@ -62,24 +62,24 @@ def answer(text: str, **sections: str) -> bytes:
 
 @dataclass
 class Reply:
-    """What the endpoint answers to one question."""
+    """The response of the endpoint to one question."""
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     piece: int = 0
-    """Send pieces of so many bytes; 0 sends it at once."""
+    """Number of bytes in each chunk; 0 sends everything at once."""
     drop: int | None = None
-    """Hang up after so many bytes."""
+    """Number of bytes after which the server disconnects."""
     hold: bytes = b""
-    """Wait for `released` before what begins with this."""
+    """Wait for `released` before these bytes."""
     every: bool = False
-    """Wait so each time that it comes, not once."""
+    """Wait each time that these bytes occur, not only once."""
     released: Event = field(default_factory=Event)
 
 
 class Stage:
-    """A site's folder, what the endpoint beside it answers in turn, and what it was asked."""
+    """The folder of a site, the next replies of its endpoint, and the requests that it received."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,20 +90,20 @@ class Stage:
         self.url = ""
 
     def plays(self, *replies: Reply | bytes) -> Reply:
-        """Say what is answered next; gives the last of it."""
+        """Set the next replies; return the last one."""
         self.replies = [reply if isinstance(reply, Reply) else Reply(reply) for reply in replies]
         self.released += [reply.released for reply in self.replies]
         return self.replies[-1]
 
     def page(self, attributes: str = 'endpoint="/"', body: str = "", name: str = "index.html", **given: Any) -> str:
-        """Write a page with the widget on it, and give its address."""
+        """Write a page with the widget, and return its URL."""
         data = {"site": SITE_URL, "manifest": "roaming/manifest.json", "path": "settings/", **given}
-        told = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
+        dataset = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
         (self.folder / name).write_text(
             f"<!doctype html><html lang=en><head><meta charset=utf-8><title>Kettle</title>"
             f'<meta name=viewport content="width=device-width"><link rel=icon href="data:,"></head><body>'
             f"<main><h1>Kettle</h1><p>Boils water. <a href=page2.html>Next</a></p>{body}</main>"
-            f"<template data-roaming-page {told}></template>"
+            f"<template data-roaming-page {dataset}></template>"
             f'<script type=module src="roaming/roaming-ask.js"></script><roaming-ask {attributes}></roaming-ask>',
             "utf-8",
         )
@@ -111,7 +111,7 @@ class Stage:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves the stage's folder, and its replies."""
+    """Serves the folder and the replies."""
 
     protocol_version = "HTTP/1.1"
 
@@ -157,12 +157,12 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Readers hang up."""
+        """Ignore disconnects."""
 
 
 @pytest.fixture
 def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
-    """Kettle's site with the widget as it is published, on a port of its own."""
+    """The Kettle site with the published widget on its own port."""
     titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
     parts = ["# " + part.lstrip("# ").strip() + "\n" for part in KETTLE.read_text("utf-8").split("\n# ")]
     pages = [
@@ -180,7 +180,7 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
 
 
 def section_files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Give the file of each section, as it is published."""
+    """Yield the published file of each section."""
     library = open_library(str(folder))
     for place in library.sections:
         yield (
@@ -191,7 +191,7 @@ def section_files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[Stage]:
-    """Serve a folder and replies on a port of their own."""
+    """Serve a folder and replies on a separate port."""
     stage = Stage(folder)
     server = _Server(("127.0.0.1", 0), partial(_Handler, stage=stage))
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -208,13 +208,13 @@ def served(folder: Path) -> Iterator[Stage]:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keep how a page looks, where LOOKS names a folder for it."""
+    """Save a screenshot into the folder LOOKS, if it is set."""
     if folder := os.environ.get("LOOKS"):
         page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 class Widget:
-    """The widget on a page, as a reader meets it."""
+    """The widget on a page."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -230,7 +230,7 @@ class Widget:
         return self
 
     def ask(self, question: str) -> Locator:
-        """Ask and give the turn when it has ended."""
+        """Send a question, and return its turn after it has ended."""
         self.input.fill(question)
         self.input.press("Enter")
         return self.ended()
@@ -241,7 +241,7 @@ class Widget:
         return turn
 
     def focused(self) -> str:
-        """Give what has the focus, below all shadow roots."""
+        """Return the focused element, also inside shadow roots."""
         return str(
             self.page.evaluate(
                 "() => { let at = document.activeElement; while (at?.shadowRoot?.activeElement) "
@@ -252,13 +252,13 @@ class Widget:
 
 @pytest.fixture
 def widget(page: Page) -> Widget:
-    """Give the widget of the page that is opened next."""
+    """The widget of the next page that is opened."""
     return Widget(page)
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The source of axe-core, from npm into a cache outside of the project."""
+    """The source of axe-core, installed with npm into a cache outside the project."""
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():

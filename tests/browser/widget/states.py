@@ -1,4 +1,4 @@
-"""Every state of the widget, one after the other, as a reader comes to see them."""
+"""Brings the widget into each of its states."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ Three settings matter here:
 
 
 def sources() -> dict[str, str]:
-    """Give the Markdown of Kettle's pages, by file."""
+    """Return the Markdown of the Kettle pages by file name."""
     parts = ("# " + part.removeprefix("# ") for part in KETTLE.read_text("utf-8").split("\n# "))
     names = {"Install": "install.md", "Settings": "settings.md", "Troubleshooting": "trouble.md"}
-    told = {names[title]: part for part in parts if (title := part[2:].split("\n")[0]) in names}
+    files = {names[title]: part for part in parts if (title := part[2:].split("\n")[0]) in names}
     home = "# Kettle\n\nA server for tea.\n\n## Which port is the default?\n\nSee [settings](settings.md).\n\n"
-    return {"index.md": home + "## Start it\n\n" + "Put the lid on, and wait.\n\n" * 12, **told}
+    return {"index.md": home + "## Start it\n\n" + "Put the lid on, and wait.\n\n" * 12, **files}
 
 
 def turn(url: str) -> bytes:
-    """Write the stream of a whole answer, with pauses while sections are opened and text is written."""
+    """Return the stream of an answer, with pauses between its phases."""
     opened = [_section(url, id_, "open") for id_ in PLACES]
     read = [_section(url, id_, "read") for id_ in PLACES]
     outline = {"type": "data-outline", "data": {"digest": "d", "sections": 212, "whole": False}}
@@ -73,11 +73,11 @@ def turn(url: str) -> bytes:
         {"type": "finish", "messageMetadata": {"turn": "signed"}},
     ]
     first = [*read, {"type": "text-delta", "id": "t", "delta": ANSWER[:half]}]
-    return PAUSE.join(_written(*parts) for parts in ([outline], opened, first, ending))
+    return PAUSE.join(_encode(*parts) for parts in ([outline], opened, first, ending))
 
 
 def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
-    """Bring the widget from state to state, and name each when it stands."""
+    """Bring the widget into all states, and yield the name of each."""
     page.clock.install()
     page.goto(url)
     yield "closed"
@@ -86,16 +86,16 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     reply = stage.plays(Reply(turn(stage.url), hold=PAUSE, every=True))
     widget.input.fill(QUESTION)
     widget.input.press("Enter")
-    _says(page, "212 sections")
+    _wait_for_text(page, "212 sections")
     yield "reading"
     reply.released.set()
-    _says(page, "Opening Logs")
+    _wait_for_text(page, "Opening Logs")
     yield "roaming"
     page.clock.fast_forward(5_100)
-    _says(page, "Still reading")
+    _wait_for_text(page, "Still reading")
     yield "slow"
     page.clock.fast_forward(7_000)
-    _says(page, "several sections")
+    _wait_for_text(page, "several sections")
     yield "slower"
     reply.released.set()
     widget.turns.locator("pre").wait_for()
@@ -106,44 +106,44 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     ended.locator(".trail > summary").click()
     yield "trail"
     for name in ("partial", "not_found", "refused", "budget", "error"):
-        again(widget)
+        start_over(widget)
         stage.plays(recorded(name))
         widget.ask("Does it whistle on Kubernetes?")
         yield name
-    again(widget)
-    yield from _ended_early(page, stage, widget)
-    yield from _found(page, stage, widget, url)
+    start_over(widget)
+    yield from _failure_states(page, stage, widget)
+    yield from _search_states(page, stage, widget, url)
 
 
-def again(widget: Widget) -> None:
+def start_over(widget: Widget) -> None:
     widget.panel.get_by_role("button", name="Start over").click()
 
 
-def _ended_early(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
+def _failure_states(page: Page, stage: Stage, widget: Widget) -> Iterator[str]:
     reply = stage.plays(Reply(turn(stage.url), hold=PAUSE))
     widget.input.fill(QUESTION)
     widget.input.press("Enter")
-    _says(page, "212 sections")
+    _wait_for_text(page, "212 sections")
     widget.panel.get_by_role("button", name="Stop").click()
     widget.ended()
     reply.released.set()
     yield "stopped"
-    again(widget)
+    start_over(widget)
     body = turn(stage.url).replace(PAUSE, b"")
     stage.plays(Reply(body, drop=body.index(b"Three settings")))
     widget.ask(QUESTION)
     yield "lost"
     for name, code, seconds in (("rate", "rate", 42), ("money", "money", 7200)):
-        again(widget)
+        start_over(widget)
         stage.plays(Reply(json.dumps({"code": code, "retry_after": seconds}).encode(), status=429))
         widget.ask(QUESTION)
         yield name
         page.clock.fast_forward(seconds * 1000 + 1000)
-        _says(page, "ask again now")
+        _wait_for_text(page, "ask again now")
 
 
-def _found(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
-    again(widget)
+def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
+    start_over(widget)
     stage.plays(Reply(b"{}", status=503))
     widget.input.fill("port taken")
     widget.input.press("Enter")
@@ -159,24 +159,24 @@ def _found(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
     widget.hits.first.locator("a").wait_for()
     yield "opened"
     widget.input.fill("zzzz")
-    _says(page, "Nothing found")
+    _wait_for_text(page, "Nothing found")
     yield "none"
-    for state, told in (("many", _too_large(stage)), ("unread", "{")):
-        (stage.folder / "roaming" / "manifest.json").write_text(told, "utf-8")
+    for state, manifest in (("many", _too_large(stage)), ("unread", "{")):
+        (stage.folder / "roaming" / "manifest.json").write_text(manifest, "utf-8")
         page.goto(url)
         widget.open()
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
         widget.input.fill("port")
-        _says(page, {"many": "without an endpoint", "unread": "cannot be read"}[state])
+        _wait_for_text(page, {"many": "without an endpoint", "unread": "cannot be read"}[state])
         yield state
 
 
 def _too_large(stage: Stage) -> str:
-    """Give the site's manifest with more sections than the browser searches."""
-    told = json.loads((stage.folder / "roaming" / "manifest.json").read_text("utf-8"))
+    """Return a manifest with too many sections for the browser."""
+    manifest = json.loads((stage.folder / "roaming" / "manifest.json").read_text("utf-8"))
     one = {"id": "0", "title": "One", "level": 1, "start": 0, "end": 1}
-    told["pages"][0]["sections"] = [one] * 10_001
-    return json.dumps(told)
+    manifest["pages"][0]["sections"] = [one] * 10_001
+    return json.dumps(manifest)
 
 
 def _section(url: str, id_: str, state: str) -> dict[str, Any]:
@@ -185,11 +185,11 @@ def _section(url: str, id_: str, state: str) -> dict[str, Any]:
     return {"type": "data-section", "id": id_, "data": data}
 
 
-def _written(*parts: dict[str, Any]) -> bytes:
+def _encode(*parts: dict[str, Any]) -> bytes:
     return stream(*parts).replace(b"data: [DONE]\n\n", b"")
 
 
-def _says(page: Page, text: str) -> None:
+def _wait_for_text(page: Page, text: str) -> None:
     page.wait_for_function(
         "text => document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').textContent.includes(text)",
         arg=text,

@@ -27,9 +27,9 @@ def growing(url: str, *texts: str) -> bytes:
     """Write an answer that waits after each of its texts."""
     data = {"title": "Server", "path": ["Settings", "Server"], "url": url, "tokens": 9, "state": "read"}
     first = [{"type": "data-section", "id": "2ebf9271", "data": data}]
-    told = [{"type": "text-delta", "id": "t", "delta": text} for text in texts]
+    deltas = [{"type": "text-delta", "id": "t", "delta": text} for text in texts]
     last = [{"type": "data-status", "data": {"state": "answered", "sections": 1}}]
-    parts: tuple[list[dict[str, Any]], ...] = (first, *([one] for one in told), last)
+    parts: tuple[list[dict[str, Any]], ...] = (first, *([delta] for delta in deltas), last)
     return HOLD.join(stream(*each).removesuffix(b"data: [DONE]\n\n") for each in parts)
 
 
@@ -66,19 +66,19 @@ def test_phases_results_and_errors_are_announced_once(page: Page, stage: Stage, 
     page.goto(stage.page())
     widget.open()
     page.evaluate(
-        f"() => {{ window.said = []; for (const one of {ROOT}.querySelectorAll('[role=status], [role=alert]'))"
-        "new MutationObserver(() => one.textContent && said.push(one.textContent))"
+        f"() => {{ window.announced = []; for (const one of {ROOT}.querySelectorAll('[role=status], [role=alert]'))"
+        "new MutationObserver(() => one.textContent && announced.push(one.textContent))"
         ".observe(one, { childList: true }) }"
     )
-    told: list[str] = []
+    announced: list[str] = []
     for _ in range(4):
         widget.panel.locator("[part=send]:enabled").wait_for()
         widget.ask(QUESTION)
-        told = page.evaluate("said")
+        announced = page.evaluate("announced")
     error = "The answer could not be finished. Please ask again."
-    assert told.count(error) == 2
+    assert announced.count(error) == 2
     wait = "You can ask again"
-    assert [each.replace(f"Too many questions just now. {wait} in 1 s.", "wait") for each in told] == [
+    assert [each.replace(f"Too many questions just now. {wait} in 1 s.", "wait") for each in announced] == [
         *["Reading the outline", "Opening Boiling", error] * 2,
         *["Reading the outline", "wait", f"{wait} now."],
         *["Reading the outline", "Opening Server", "Opening The port is taken", "Writing the answer"],

@@ -247,14 +247,14 @@ def test_forbidden_clipboard_shows_no_confirmation(page: Page, stage: Stage, wid
 
 def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / "roaming" / "manifest.json"
-    told = json.loads(path.read_text("utf-8"))
-    (trouble,) = (page for page in told["pages"] if page["path"] == "trouble/")
+    manifest = json.loads(path.read_text("utf-8"))
+    (trouble,) = (page for page in manifest["pages"] if page["path"] == "trouble/")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     addresses = ("a#b?c 100%.md", "//evil.example/x.md", "https://evil.example/x.md", "api:v1.md")
     for number, markdown in enumerate(addresses):
         trouble["markdown"] = markdown
-        path.write_text(json.dumps(told), "utf-8")
+        path.write_text(json.dumps(manifest), "utf-8")
         if number == 0:
             (stage.folder / "trouble" / "index.md").rename(stage.folder / markdown)
             for file in stage.folder.glob("roaming/sections/*.md"):
@@ -271,11 +271,11 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
 
 def test_property_names_of_objects_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / "roaming" / "manifest.json"
-    told = json.loads(path.read_text("utf-8"))
-    told["pages"][0]["sections"][0]["keywords"] = ["constructor", "__proto__", "toString"]
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["pages"][0]["sections"][0]["keywords"] = ["constructor", "__proto__", "toString"]
     for language in ("en", "constructor"):
-        told["site"]["language"] = language
-        path.write_text(json.dumps(told), "utf-8")
+        manifest["site"]["language"] = language
+        path.write_text(json.dumps(manifest), "utf-8")
         page.goto(stage.page(""))
         widget.open()
         for word in ("constructor", "port", "tostring", "__proto__", "constructors "):

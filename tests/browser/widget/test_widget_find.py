@@ -25,7 +25,7 @@ STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 
 def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
-    told = page.evaluate(
+    results = page.evaluate(
         """async (vectors) => {
             const { terms, query } = await import("/roaming/roaming-find.js");
             const shown = ({ text, whole, parts, runs, stop, prefix }) =>
@@ -35,11 +35,11 @@ def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
         }""",
         VECTORS,
     )
-    for vector, found in zip(VECTORS["terms"], told[0], strict=True):
+    for vector, found in zip(VECTORS["terms"], results[0], strict=True):
         if vector["language"] in STEMMED_HERE:
             assert found == vector["terms"], vector["note"]
     checked = 0
-    for vector, found in zip(VECTORS["query"], told[1], strict=True):
+    for vector, found in zip(VECTORS["query"], results[1], strict=True):
         if vector["language"] in STEMMED_HERE:
             assert found == vector["words"], vector["note"]
             checked += 1

@@ -32,7 +32,7 @@ Left \u202egnp.exe\u202c right \u2066in\u2069.
 
 
 def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
-    """Give what the page shows of Markdown, given in so many pieces."""
+    """Return the HTML that the page shows for Markdown that arrives in a number of chunks."""
     return page.evaluate(
         """async ([text, pieces]) => {
             const { Markdown } = await import("/roaming/roaming-ask.js");

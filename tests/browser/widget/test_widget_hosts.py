@@ -21,7 +21,7 @@ SOURCES = {
     "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does. See [gauges](gauges.md).\n",
     "gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n",
 }
-# The shapes of sites, by generator: what stands around the text, and what listens to keys.
+# Page templates by generator, with their key listeners.
 SHAPES = {
     "sphinx": """<!DOCTYPE html><html lang="en" data-content_root="./"><head><meta charset="utf-8">
 <title>{title} — Ebb documentation</title></head><body><div class="document"><div class="documentwrapper">
@@ -64,8 +64,8 @@ def indexed(stage: Stage, shape: str) -> Stage:
         "index.html": {"title": "Ebb", "id": "ebb", "more": "Does it float?", "to": "gauges.html"},
         "gauges.html": {"title": "Gauges", "id": "gauges", "more": "Read a gauge", "to": "index.html"},
     }
-    for name, told in pages.items():
-        (stage.folder / name).write_text(SHAPES[shape].format(**told), "utf-8")
+    for name, values in pages.items():
+        (stage.folder / name).write_text(SHAPES[shape].format(**values), "utf-8")
     command = [sys.executable, "-m", "mkdocs_roaming", "index", str(stage.folder), "--url", stage.url]
     subprocess.run([*command, "--endpoint", stage.url], check=True, capture_output=True)
     return stage
@@ -147,8 +147,8 @@ def test_languages_have_own_strings_sections_and_lang_parameter(page: Page, empt
 
 
 def test_documented_script_highlights_opened_sections(page: Page, empty: Stage, widget: Widget) -> None:
-    told = (Path(__file__).parents[3] / "docs/guides/widget.md").read_text("utf-8")
-    example = told[told.index("### Highlight opened sections") :]
+    text = (Path(__file__).parents[3] / "docs/guides/widget.md").read_text("utf-8")
+    example = text[text.index("### Highlight opened sections") :]
     docs = empty.folder.parent / "docs"
     docs.mkdir()
     for language, name in (("javascript", "light.js"), ("css", "light.css")):

@@ -66,7 +66,7 @@ def tolerated() -> str:
 
 
 def violations(page: Page) -> list[str]:
-    """Give what axe-core, which has to be on the page, finds wrong with the widget."""
+    """Return what axe-core, which has to be on the page, finds wrong with the widget."""
     found: list[str] = page.evaluate(
         """async () => (await axe.run("roaming-ask", { resultTypes: ["violations"] })).violations.flatMap(
             ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
@@ -75,7 +75,7 @@ def violations(page: Page) -> list[str]:
 
 
 def misplaced(page: Page) -> list[str]:
-    """Give what is cut off, sticks out, or is too small to be hit."""
+    """Return what is cut off, sticks out, or is too small to be hit."""
     found: list[str] = page.evaluate(
         """() => {
             const panel = document.querySelector("roaming-ask").shadowRoot.querySelector("dialog[open]");

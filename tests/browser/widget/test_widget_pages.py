@@ -208,10 +208,10 @@ def test_panel_width_can_be_changed_by_keyboard(
     widget.open()
     edge = widget.panel.get_by_role("separator", name="Width of the panel")
     edge.focus()
-    for key, width, told in ((wider, 448, "35"), (wider, 480, "38"), (narrower, 448, "35")):
+    for key, width, value in ((wider, 448, "35"), (wider, 480, "38"), (narrower, 448, "35")):
         edge.press(f"Arrow{key}")
         assert widget.panel.bounding_box()["width"] == width
-        assert edge.get_attribute("aria-valuenow") == told
+        assert edge.get_attribute("aria-valuenow") == value
 
 
 def test_panel_is_on_the_left_in_right_to_left_pages(page: Page, stage: Stage, widget: Widget) -> None:

@@ -1,4 +1,4 @@
-"""Sites that MkDocs builds with the widget, in the themes that most sites have."""
+"""MkDocs sites with the widget in common themes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ THEMES: dict[str, dict[str, Any]] = {
 
 
 def built(stage: Stage, theme: str, sources: Mapping[str, str], **config: Any) -> Stage:
-    """Build a site for the address that it is served at."""
+    """Build a site for the URL that serves it."""
     docs = stage.folder.parent / "docs"
     for name, text in sources.items():
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
         (docs / name).write_text(text, "utf-8")
     search = "material/search" if THEMES[theme]["name"] == "material" else "search"
-    told = {
+    settings = {
         "site_name": "Ebb",
         "site_url": stage.url,
         "theme": THEMES[theme],
         "plugins": [search, {"roaming": {"widget": {"endpoint": stage.url, "feedback": True}}}],
         **config,
     }
-    (docs.parent / "mkdocs.yml").write_text(yaml.safe_dump(told), "utf-8")
+    (docs.parent / "mkdocs.yml").write_text(yaml.safe_dump(settings), "utf-8")
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(stage.folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     subprocess.run(command, cwd=docs.parent, check=True, capture_output=True, env=environment)
