@@ -25,7 +25,7 @@ def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:
         return ()
     synonyms = _synonyms_by_word()
     found: dict[Word, None] = {}
-    for key in {fold(word.text), stem(word.text)}:
+    for key in (fold(word.text), stem(word.text)):  # not a set: the order must not depend on the hash seed
         found |= dict.fromkeys(other for other in synonyms.get(key, ()) if other.runs != word.runs)
     return tuple(found)
 

@@ -61,6 +61,22 @@ def test_eval_invalid_arguments_exit_with_message(
     assert not Path("x.yml").exists()
 
 
+def test_eval_results_do_not_depend_on_hash_seed(sample: Path) -> None:
+    """The words of this question have several synonyms, whose order decides which sections are opened."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "eval", str(sample), str(SAMPLE), "--compare", "offline"]
+    opened = []
+    for seed in ("0", "1", "4"):
+        result = subprocess.run(
+            [*command, "--only", "podman kills", "--json"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        opened.append(json.loads(result.stdout)["rows"][0]["outcomes"][0]["opened"])
+    assert opened[0] == opened[1] == opened[2]
+
+
 def test_eval_without_compare_uses_configured_model(questions: Path, roaming: Roaming) -> None:
     result = roaming("eval", KETTLE, questions, "--json")
     assert [row["mode"] for row in json.loads(result.stdout)["rows"]] == ["offline"]
