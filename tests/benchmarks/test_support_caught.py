@@ -1,4 +1,4 @@
-"""How much support catches: the goals that the benchmark's figures must reach, on the sample site's own pages."""
+"""Goals of the support benchmark, on the pages of the sample site."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tallies() -> Mapping[str, Tally]:
 
 
 def share(tallies: Mapping[str, Tally], *kinds: str) -> float:
-    """The share of all sentences of some kinds, in percent, that were marked; there must be enough of them."""
+    """Return the percentage of marked sentences of some kinds."""
     chosen = [tally for kind, tally in tallies.items() if kind.startswith(kinds)]
     count = sum(tally.count for tally in chosen)
     assert count >= 20, f"only {count} sentences: {kinds}"

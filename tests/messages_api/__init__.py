@@ -1,4 +1,4 @@
-"""A local server that speaks the wire formats of model providers; see README.md."""
+"""A local server with the APIs of model providers; see README.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serve by hand: `cd tests && python -m messages_api --brain navigator --port 8123`."""
+"""Run the server: `cd tests && python -m messages_api --brain navigator --port 8123`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ parser.add_argument("--key", default="x", help="the key that requests must have"
 given = parser.parse_args()
 brain = Navigator() if given.brain == "navigator" else Adversary(given.brain)
 with serving(MessagesApi(brain, key=given.key), given.port) as api:
-    print(f"{api.url}/v1/messages and {api.url}/v1/chat/completions, Ctrl+C to stop")  # noqa: T201 -- a program that prints
-    told = 0
+    print(f"{api.url}/v1/messages and {api.url}/v1/chat/completions, Ctrl+C to stop")  # noqa: T201 -- command-line output
+    printed = 0
     while True:
         time.sleep(0.2)
-        for exchange in api.exchanges[told:]:
+        for exchange in api.exchanges[printed:]:
             if exchange.ended:
-                told += 1
-                print(exchange.path, exchange.status, dict(exchange.usage), *api.take_faults())  # noqa: T201 -- a program that prints
+                printed += 1
+                print(exchange.path, exchange.status, dict(exchange.usage), *api.take_faults())  # noqa: T201 -- command-line output

@@ -1,4 +1,4 @@
-"""A brain that does what goes wrong on a wire, one behaviour at a time; each gives replies for a script."""
+"""A brain with one faulty behavior at a time: wrong calls, errors, cut connections."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from messages_api.reading import LINE
 
 
 class Adversary:
-    """Behaves in the same way at each request; the `fails` first ones only, where a number is given, then as told."""
+    """Shows one behavior in each request, or in the first `fails` requests only; then it follows the script."""
 
     def __init__(self, behaviour: str, *, fails: int | None = None, then: object = None) -> None:
         self.behaviour, self.fails, self.then = BEHAVIOURS[behaviour], fails, then
         self.asked = 0
 
     def reply(self, view: View) -> Iterable[Part]:
-        """Misbehave."""
+        """Return a faulty reply."""
         self.asked += 1
         if self.fails is not None and self.asked > self.fails:
             return self.then.reply(view)
@@ -68,7 +68,7 @@ def _malformed_arguments(view: View) -> Iterable[Part]:
 
 
 def _orders(view: View) -> Iterable[Part]:
-    """Repeat what opened sections order, and obey it: call what they name, cite what was never opened."""
+    """Follow the instructions in opened sections: call what they name, cite sections that were never opened."""
     lines = dict(LINE.findall(view.system))
     if view.rounds == 0:
         return [Call("expand_sections", {"ids": [id_ for id_ in lines if _ORDER.search(lines[id_])]})]
@@ -98,7 +98,7 @@ def _drip(view: View) -> Iterator[Part]:
 
 
 def _retry_date() -> str:
-    return email.utils.formatdate(time.time() + 1, usegmt=True)  # the next full second
+    return email.utils.formatdate(time.time() + 1, usegmt=True)  # rounded up to a full second
 
 
 def _status(code: int, kind: str, message: str, **headers: str) -> Status:

@@ -1,4 +1,4 @@
-"""What the Messages API refuses in a request, and a little more that would cost money or citations unseen."""
+"""Checks of requests to the Messages API: what it rejects, and what would silently cost money or citations."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ BLOCKS = {
 }
 ALLOWED = {"user": {"text", "tool_result", "search_result"}}
 ALLOWED["assistant"] = {"text", "tool_use", "thinking", "redacted_thinking"}
-MOST_MARKS = 4
+MAX_BREAKPOINTS = 4
 THINKING = {"disabled", "between_tools", "adaptive"}
 
 
 def faults(body: Mapping[str, Any], budget: int | None) -> list[str]:
-    """Give everything that is wrong with a request."""
+    """Return all faults of a request."""
     try:
         return list(_faults(body, budget))
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        return [f"malformed beyond description: {type(error).__name__}: {error}"]
+        return [f"malformed request: {type(error).__name__}: {error}"]
 
 
 def blocks(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Give a message's content as blocks."""
+    """Return the content of a message as blocks."""
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
@@ -56,12 +56,12 @@ def _faults(body: Mapping[str, Any], budget: int | None) -> Iterator[str]:
     if not isinstance(body.get("model"), str) or not body["model"]:
         yield "model: missing"
     if body.get("stream") is not True:
-        yield "stream: only streaming is spoken here"
+        yield "stream: must be true"
     most = body.get("max_tokens")
     if not isinstance(most, int) or most < 1:
         yield "max_tokens: missing or not a number"
     elif budget is not None and most > budget:
-        yield f"max_tokens: {most} is beyond the budget of {budget}"
+        yield f"max_tokens: {most} exceeds the budget of {budget}"
     if "thinking" in body and body["thinking"].get("type") not in THINKING:
         yield "thinking: unknown type"
     yield from _tool_faults(body)
@@ -93,7 +93,7 @@ def _tool_faults(body: Mapping[str, Any]) -> Iterator[str]:
         block["type"] in {"tool_use", "tool_result"} for message in body["messages"] for block in blocks(message)
     )
     if used and not tools:
-        yield "tools: must be defined where messages hold tool_use or tool_result blocks"
+        yield "tools: must be defined if messages contain tool_use or tool_result blocks"
 
 
 def _turn_faults(body: Mapping[str, Any]) -> Iterator[str]:
@@ -149,9 +149,9 @@ def _pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for at, message in enumerate(messages):
         results = [block["tool_use_id"] for block in blocks(message) if block["type"] == "tool_result"]
         if missing := [id_ for id_ in waiting if id_ not in results]:
-            yield f"messages.{at}: tool_use without a tool_result right behind it: {', '.join(missing)}"
+            yield f"messages.{at}: tool_use without a tool_result in the next message: {', '.join(missing)}"
         if orphans := [id_ for id_ in results if id_ not in waiting]:
-            yield f"messages.{at}: tool_result without a tool_use right before it: {', '.join(orphans)}"
+            yield f"messages.{at}: tool_result without a tool_use in the previous message: {', '.join(orphans)}"
         if len(set(results)) < len(results):
             yield f"messages.{at}: each tool_use has one tool_result"
         kinds = [block["type"] == "tool_result" for block in blocks(message)]
@@ -166,7 +166,7 @@ def _pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _marks(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give all cache marks in the order of the prompt, with where they stand."""
+    """Return all cache breakpoints in the order of the prompt, with their positions."""
     system = body.get("system", [])
     for where, group in (("tools", body.get("tools") or ()), ("system", system if isinstance(system, list) else ())):
         for at, block in enumerate(group):
@@ -184,8 +184,8 @@ def _marks(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _mark_faults(body: Mapping[str, Any]) -> Iterator[str]:
     marks = list(_marks(body))
-    if len(marks) > MOST_MARKS:
-        yield f"cache_control: at most {MOST_MARKS} marks, found {len(marks)}"
+    if len(marks) > MAX_BREAKPOINTS:
+        yield f"cache_control: at most {MAX_BREAKPOINTS} breakpoints, found {len(marks)}"
     short = False
     for where, mark in marks:
         fits = isinstance(mark, dict) and mark.get("type") == "ephemeral" and mark.get("ttl", "5m") in {"5m", "1h"}
@@ -193,7 +193,7 @@ def _mark_faults(body: Mapping[str, Any]) -> Iterator[str]:
             yield f"{where}.cache_control: malformed"
             continue
         if mark.get("ttl", "5m") == "1h" and short:
-            yield f"{where}.cache_control: a ttl of 1h must not come behind one of 5m"
+            yield f"{where}.cache_control: a ttl of 1h must not follow one of 5m"
         short = short or mark.get("ttl", "5m") == "5m"
     system = body.get("system")
     if not isinstance(system, list) or not system or "cache_control" not in system[-1]:

@@ -1,4 +1,4 @@
-"""The Anthropic Messages API as it goes over the wire: `POST /v1/messages` with `"stream": true`."""
+"""The wire format of Anthropic's Messages API: `POST /v1/messages` with `"stream": true`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CONTENT_TYPE = "text/event-stream; charset=utf-8"
 
 
 def error(status: Status) -> bytes:
-    """Give the body of an error."""
+    """Return the body of an error response."""
     return json.dumps({"type": "error", "error": {"type": status.kind, "message": status.message}}).encode()
 
 
 def view(body: Mapping[str, Any]) -> View:
-    """Give a request as its reader sees it."""
+    """Return a request as a brain sees it."""
     system = body.get("system") or ""
     question, around, rounds = "", "", 0
     results: list[str] = []
@@ -53,13 +53,13 @@ def _text(block: Mapping[str, Any]) -> str:
     return str(block.get("text", ""))
 
 
-# Frames
+# Events
 
 
 def frames(
     parts: Iterable[Part], body: Mapping[str, Any], usage: Mapping[str, int], dialect: object
 ) -> Iterator[bytes | Wait | Cut]:
-    """Give a reply as server-sent events."""
+    """Return a reply as server-sent events."""
     stream = _Stream(body)
     message = {
         "id": "msg_local",
@@ -131,7 +131,9 @@ class _Stream:
             yield self._delta(type="text_delta", text=piece)
 
     def cite(self, source: str, *, late: bool) -> Iterator[bytes]:
-        if all(one["source"] != source for one in self._sources):  # not a search result: the model writes the mark
+        if all(
+            one["source"] != source for one in self._sources
+        ):  # not a search result: the model writes the citation itself
             yield from self.text(f" [^{source}]")
             return
         if not late:

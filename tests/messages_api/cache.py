@@ -1,4 +1,4 @@
-"""What a prompt cache would have read and written: prefixes that were really seen, byte for byte."""
+"""A prompt cache: tokens read and written, by the exact bytes of earlier prefixes."""
 
 from __future__ import annotations
 
@@ -16,76 +16,76 @@ SECONDS = {"5m": 300.0, "1h": 3600.0}
 
 @dataclass
 class Cache:
-    """Entries are written where a `cache_control` mark stands, and found there or up to twenty blocks before one."""
+    """Writes an entry at each `cache_control` breakpoint, and finds entries there or up to twenty blocks before one."""
 
     smallest: int = SMALLEST
-    """Prefixes of fewer tokens are not kept."""
+    """Prefixes with fewer tokens are not cached."""
     clock: Callable[[], float] = time.monotonic
     entries: dict[str, float] = field(default_factory=dict)
 
     def count(self, body: Any) -> dict[str, int]:
-        """Give the usage of a request, and remember its prefixes."""
-        stones = list(_stones(body))
-        automatic = "system" not in body  # the chat-completions API takes no marks and keeps what it likes
-        marks = [at for at, stone in enumerate(stones) if stone.mark or automatic]
-        total = sum(stone.tokens for stone in stones)
+        """Return the usage of a request, and cache its prefixes."""
+        blocks = list(_split_blocks(body))
+        automatic = "system" not in body  # the chat completions API has no breakpoints and caches on its own
+        marks = [at for at, block in enumerate(blocks) if block.mark or automatic]
+        total = sum(block.tokens for block in blocks)
         now = self.clock()
-        read = max((self._found(stones, at, now) for at in marks), default=-1)
+        read = max((self._found(blocks, at, now) for at in marks), default=-1)
         wrote = -1
         for at in marks:
-            if _tokens(stones, at) >= self.smallest:
+            if _tokens(blocks, at) >= self.smallest:
                 wrote = max(wrote, at)
-                self.entries[stones[at].digest] = now + SECONDS[stones[at].mark or "5m"]
-        read_tokens = _tokens(stones, read)
-        write_tokens = max(_tokens(stones, wrote) - read_tokens, 0)
+                self.entries[blocks[at].digest] = now + SECONDS[blocks[at].mark or "5m"]
+        read_tokens = _tokens(blocks, read)
+        write_tokens = max(_tokens(blocks, wrote) - read_tokens, 0)
         return {
             "input_tokens": total - read_tokens - write_tokens,
             "cache_creation_input_tokens": write_tokens,
             "cache_read_input_tokens": read_tokens,
         }
 
-    def _found(self, stones: list[_Stone], mark: int, now: float) -> int:
+    def _found(self, blocks: list[_Block], mark: int, now: float) -> int:
         for at in range(mark, max(mark - LOOKBACK, -1), -1):
-            if self.entries.get(stones[at].digest, 0.0) > now:
-                self.entries[stones[at].digest] = now + SECONDS[stones[mark].mark or "5m"]
+            if self.entries.get(blocks[at].digest, 0.0) > now:
+                self.entries[blocks[at].digest] = now + SECONDS[blocks[mark].mark or "5m"]
                 return at
         return -1
 
 
 @dataclass(frozen=True)
-class _Stone:
-    """A block of a request: the digest of everything up to its end, its tokens, its mark's time to live."""
+class _Block:
+    """A block of a request: the digest of everything up to its end, its tokens, and the lifetime of its breakpoint."""
 
     digest: str
     tokens: int
     mark: str
 
 
-def _tokens(stones: list[_Stone], at: int) -> int:
-    return sum(stone.tokens for stone in stones[: at + 1])
+def _tokens(blocks: list[_Block], at: int) -> int:
+    return sum(block.tokens for block in blocks[: at + 1])
 
 
-def _stones(body: Mapping[str, Any]) -> Iterator[_Stone]:
-    """Give the blocks in the order of the cache: tools, system, messages. A tool choice counts for messages alone."""
+def _split_blocks(body: Mapping[str, Any]) -> Iterator[_Block]:
+    """Return the blocks in cache order: tools, system, messages. A tool choice affects messages only."""
     digest = hashlib.sha256(json.dumps(body.get("model")).encode())
 
-    def stone(block: Any) -> _Stone:
+    def make_block(block: Any) -> _Block:
         mark = block.get("cache_control") if isinstance(block, dict) else None
         text = json.dumps(_bare(block), ensure_ascii=False)
         digest.update(text.encode() + b"\0")
-        return _Stone(digest.hexdigest(), len(text) // 4 + 1, mark.get("ttl", "5m") if mark else "")
+        return _Block(digest.hexdigest(), len(text) // 4 + 1, mark.get("ttl", "5m") if mark else "")
 
     for tool in body.get("tools") or ():
-        yield stone(tool)
+        yield make_block(tool)
     system = body.get("system") or ()
     for block in [{"type": "text", "text": system}] if isinstance(system, str) else system:
-        yield stone(block)
+        yield make_block(block)
     digest.update(json.dumps([body.get("tool_choice"), body.get("thinking")]).encode())
     for message in body.get("messages") or ():
         digest.update(str(message.get("role")).encode())
         content = message.get("content")
         for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            yield stone(block)
+            yield make_block(block)
 
 
 def _bare(block: Any) -> Any:
@@ -95,12 +95,12 @@ def _bare(block: Any) -> Any:
 
 
 def prefix(body: Any) -> str:
-    """Give what comes first in a request and should never change: tools and system prompt."""
+    """Return the constant start of a request: tools and system prompt."""
     first = body["messages"][0] if "system" not in body else None
     return json.dumps([body.get("tools"), body.get("system", first)], ensure_ascii=False)
 
 
 def before(body: Any, messages: int) -> str:
-    """Give a digest of a request's tools, system prompt and first messages, marks apart."""
+    """Return a digest of tools, system prompt and first messages, without breakpoints."""
     said = _bare([body.get("tools"), body.get("system"), body["messages"][:messages]])
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()

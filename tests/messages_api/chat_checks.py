@@ -1,4 +1,4 @@
-"""What servers of the chat-completions API refuse in a request: the strictest of them."""
+"""Checks of requests to chat completions servers, as strict as the strictest of them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ KEYS = {
 
 
 def faults(body: Mapping[str, Any], budget: int | None) -> list[str]:
-    """Give everything that is wrong with a request."""
+    """Return all faults of a request."""
     try:
         return list(_faults(body, budget))
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        return [f"malformed beyond description: {type(error).__name__}: {error}"]
+        return [f"malformed request: {type(error).__name__}: {error}"]
 
 
 def _faults(body: Mapping[str, Any], budget: int | None) -> Iterator[str]:
@@ -40,14 +40,14 @@ def _faults(body: Mapping[str, Any], budget: int | None) -> Iterator[str]:
     if not isinstance(body.get("model"), str) or not body["model"]:
         yield "model: missing"
     if body.get("stream") is not True:
-        yield "stream: only streaming is spoken here"
+        yield "stream: must be true"
     limits = [body[name] for name in ("max_tokens", "max_completion_tokens") if name in body]
     if len(limits) != 1 or not isinstance(limits[0], int) or limits[0] < 1:
         yield "max_tokens: missing or not a number"
     elif budget is not None and limits[0] > budget:
-        yield f"max_tokens: {limits[0]} is beyond the budget of {budget}"
+        yield f"max_tokens: {limits[0]} exceeds the budget of {budget}"
     if "tools" in body and not body["tools"]:
-        yield "tools: leave out what is empty"
+        yield "tools: must not be empty"
     if "tool_choice" in body and not body.get("tools"):
         yield "tool_choice: may only be given with tools"
     for at, tool in enumerate(body.get("tools") or ()):
@@ -74,28 +74,28 @@ def _turn_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             continue
         content = message.get("content")
         if not isinstance(content, str):
-            yield f"{where}: content must be a text"
+            yield f"{where}: content must be a string"
         elif not content.strip() and not message.get("tool_calls"):
             yield f"{where}: content must not be empty"
         if role == "tool":
             if message.get("tool_call_id") in waiting:
                 waiting.remove(message["tool_call_id"])
             else:
-                yield f"{where}: answers no tool call right before it"
+                yield f"{where}: has no tool call before it"
         else:
             if waiting:
-                yield f"{where}: tool calls without an answer: {', '.join(waiting)}"
+                yield f"{where}: tool calls without a result: {', '.join(waiting)}"
             waiting = [call["id"] for call in message.get("tool_calls") or ()]
             if len(set(waiting)) < len(waiting) or seen & set(waiting):
                 yield f"{where}: ids of tool calls must be unique"
             seen |= set(waiting)
             for call in message.get("tool_calls") or ():
                 if call.get("type") != "function" or not isinstance(call["function"]["arguments"], str):
-                    yield f"{where}: a tool call is a function with arguments in a text"
+                    yield f"{where}: a tool call must be a function with string arguments"
             yield from _order_faults(where, before, role)
         before = role
     if waiting:
-        yield f"messages: tool calls without an answer: {', '.join(waiting)}"
+        yield f"messages: tool calls without a result: {', '.join(waiting)}"
 
 
 def _order_faults(where: str, before: str, role: str) -> Iterator[str]:

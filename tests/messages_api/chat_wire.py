@@ -1,4 +1,4 @@
-"""The OpenAI chat-completions API as it goes over the wire: `POST /v1/chat/completions` with `"stream": true`."""
+"""The wire format of OpenAI's chat completions API: `POST /v1/chat/completions` with `"stream": true`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FINISH = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a server of this kind differs from the first of its kind."""
+    """How a server differs from OpenAI's own."""
 
     newline: str = "\n"
     space: str = " "
@@ -36,12 +36,12 @@ class Dialect:
 
 
 def error(status: Status) -> bytes:
-    """Give the body of an error."""
+    """Return the body of an error response."""
     return json.dumps({"error": {"message": status.message, "type": status.kind, "code": status.kind}}).encode()
 
 
 def view(body: Mapping[str, Any]) -> View:
-    """Give a request as its reader sees it."""
+    """Return a request as a brain sees it."""
     system, question, around, rounds = "", "", "", 0
     results: list[str] = []
     opened: dict[str, str] = {}
@@ -66,7 +66,7 @@ def view(body: Mapping[str, Any]) -> View:
 def frames(
     parts: Iterable[Part], body: Mapping[str, Any], usage: Mapping[str, int], dialect: Dialect
 ) -> Iterator[bytes | Wait | Cut]:
-    """Give a reply as server-sent events."""
+    """Return a reply as server-sent events."""
     calls = output = 0
     reason: str | None = None
     yield _piece(dialect, {"role": "assistant", "content": ""})

@@ -1,4 +1,4 @@
-"""Makes the server importable by its name, wherever pytest is started."""
+"""Make the package importable from any working directory."""
 
 from __future__ import annotations
 

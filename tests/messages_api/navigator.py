@@ -1,4 +1,4 @@
-"""A brain that finds its way by shared words alone; it understands nothing."""
+"""A brain that navigates by shared words only; it understands nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NEEDED = 0.34
 
 
 class Navigator:
-    """Opens what shares most words with the question, several at once, and quotes the sentences that share most."""
+    """Opens the sections that share most words with the question, and quotes the sentences that share most."""
 
     def reply(self, view: View) -> Iterable[Part]:
-        """Look, open, quote."""
+        """Search, open sections, or quote."""
         question = _words(view.question)
         best = _best(question, view.opened)
         if best and (best[0][0] >= NEEDED or not view.tools):
@@ -43,7 +43,7 @@ def _ranked(question: frozenset[str], lines: Mapping[str, str]) -> list[str]:
 
 
 def _best(question: frozenset[str], opened: Mapping[str, str]) -> list[tuple[float, str, str]]:
-    """Give sentences of what is open, with the share of the question's words that they have, best first."""
+    """Return the sentences of open sections with their share of the question's words, best first."""
     found = [
         (len(question & _words(sentence)) / max(len(question), 1), id_, sentence)
         for id_, text in opened.items()

@@ -1,4 +1,4 @@
-"""What a brain may reply, whatever the wire; and what may go wrong on the way."""
+"""The parts of a brain's reply, independent of the API, and the faults of a connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Cite:
-    """A citation of the text said since the last one. `late` streams it behind the text, else before it."""
+    """A citation for the text since the last one; `late` streams it after the text, otherwise before it."""
 
     source: str
     late: bool = True
@@ -31,7 +31,7 @@ class Think:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call. Arguments in a text go over the wire as they are, be they JSON or not."""
+    """A tool call. Arguments that are a string are sent unchanged, JSON or not."""
 
     name: str
     arguments: object
@@ -40,28 +40,28 @@ class Call:
 
 @dataclass(frozen=True)
 class End:
-    """The reason why the reply ends here, in Anthropic's words; without one it follows from the parts."""
+    """The end of the reply, with Anthropic's stop reason (default: derived from the parts)."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing for so long."""
+    """A pause in seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The connection is cut; `clean` closes the body as if it were whole."""
+    """The connection is cut; `clean` closes the body as if it were complete."""
 
     clean: bool = False
 
 
 @dataclass(frozen=True)
 class Broken:
-    """An error frame in mid-stream."""
+    """An error event in the middle of the stream."""
 
     kind: str = "overloaded_error"
     message: str = "Overloaded"
@@ -69,14 +69,14 @@ class Broken:
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes as they are."""
+    """Raw bytes."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Status:
-    """No stream at all but this answer."""
+    """A response without a stream."""
 
     code: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -90,25 +90,25 @@ Part = Say | Cite | Think | Call | End | Wait | Cut | Broken | Raw | Status
 
 @dataclass(frozen=True)
 class View:
-    """A request as its reader sees it: text alone."""
+    """A request as a brain sees it: text only."""
 
     system: str
     question: str
     context: str
-    """What the reader's last turn says beside the question."""
+    """The last user turn without the question."""
     results: tuple[str, ...]
-    """What the tools gave since the question, as text."""
+    """The tool results since the question, as text."""
     opened: Mapping[str, str]
-    """The text of sections, by the ids that the request names them with."""
+    """The text of sections, by id."""
     rounds: int
-    """How often tools were called since the question."""
+    """Number of tool calls since the question."""
     tools: tuple[str, ...]
-    """The tools that may be called now."""
+    """The tools that may be called."""
 
 
 class Brain(Protocol):
-    """Whoever replies."""
+    """Computes the replies."""
 
     def reply(self, view: View) -> Iterable[Part]:
-        """Give the parts of a reply to what it sees."""
+        """Return the parts of a reply."""
         ...

@@ -1,4 +1,4 @@
-"""What a reader of a request looks for in its text."""
+"""Patterns to read sections and outlines in the text of a request."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ QUESTION = "Question: "
 LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
 """A line of an outline or of a search result."""
 SECTION = re.compile(r"^<section ([0-9a-f]{8})>\n(.*?)^</section \1>$", re.MULTILINE | re.DOTALL)
-"""A section, where text is all there is: a line with its place, a blank one, its text."""
+"""A section as text: a line with its breadcrumb, a blank line, its text."""
 
 
 def sections(text: str) -> dict[str, str]:
-    """Give the sections that stand in a text, by their ids."""
+    """Return the sections in a text, by id."""
     return {id_: body.partition("\n\n")[2] for id_, body in SECTION.findall(text)}

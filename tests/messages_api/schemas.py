@@ -1,4 +1,4 @@
-"""Whether a tool's parameters are a JSON Schema of an object."""
+"""Checks of a tool's JSON Schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jsonschema.exceptions import SchemaError
 
 
 def schema_faults(schema: object) -> Iterator[str]:
-    """Give what is wrong with the schema of a tool's parameters."""
+    """Return the faults of the schema of a tool's parameters."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         yield "must be an object's schema"
         return

@@ -1,4 +1,4 @@
-"""A brain that says what it is told to say, one reply after the other."""
+"""A brain with prepared replies."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Reply = Sequence[Part] | Callable[[View], Iterable[Part]]
 
 
 class Script:
-    """Exact replies; a function is given the request as its reader sees it. The last one is repeated if `again`."""
+    """Returns the replies in order; a reply may be a function of the request. `again` repeats the last one."""
 
     def __init__(self, *replies: Reply, again: bool = False) -> None:
         self.views: list[View] = []
         self._replies, self._again = replies, again
 
     def reply(self, view: View) -> Iterable[Part]:
-        """Give the next reply."""
+        """Return the next reply."""
         self.views.append(view)
         at = len(self.views) - 1
         if self._again:

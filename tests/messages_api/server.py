@@ -1,4 +1,4 @@
-"""The server: HTTP over asyncio in a thread of its own."""
+"""An asyncio HTTP server in a thread."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
 
 @dataclass
 class Exchange:
-    """A request and what became of it; times as time.monotonic tells them."""
+    """A request and its response; times are from `time.monotonic`."""
 
     path: str
     headers: Mapping[str, str]
     body: Any
     begun: float
     connection: int
-    """The same for all that came over one connection."""
+    """Number of the connection."""
     status: int = 0
     usage: Mapping[str, int] = field(default_factory=dict)
     ended: float | None = None
     left: float | None = None
-    """When the client left before the reply was whole."""
+    """When the client disconnected during the reply."""
     cut: bool = False
-    """Whether we cut the connection."""
+    """Whether the server cut the connection."""
 
 
 @dataclass
 class MessagesApi:
-    """What the server does, and what it saw."""
+    """The settings of the server, and its requests."""
 
     brain: Brain = field(default_factory=Script)
     dialect: Dialect = field(default_factory=Dialect)
     budget: int | None = None
-    """The most output tokens that requests may ask for."""
+    """Maximum output tokens of a request."""
     key: str = "test-key"
     models: tuple[str, ...] = ()
-    """The models that there are; all of them when empty."""
+    """The known models (default: all)."""
     url: str = ""
     cache: Cache = field(default_factory=Cache)
     exchanges: list[Exchange] = field(default_factory=list)
@@ -64,16 +64,16 @@ class MessagesApi:
         return [exchange.body for exchange in self.exchanges]
 
     def take_faults(self) -> list[str]:
-        """Give the faults found so far and forget them."""
+        """Return the faults so far, and clear them."""
         taken, self.faults = self.faults, []
         return taken
 
     def prefixes(self) -> set[str]:
-        """Give the different prefixes (tools, rules, outline) of all requests, as they came over the wire."""
+        """Return the distinct prefixes (tools, rules, outline) of all requests."""
         return {prefix(exchange.body) for exchange in self.exchanges}
 
     def idle(self, seconds: float = 5.0) -> bool:
-        """Wait until no exchange is under way; tell whether that came about."""
+        """Wait until no request is active; return whether that happened in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if all(exchange.ended for exchange in self.exchanges):
@@ -81,7 +81,7 @@ class MessagesApi:
             time.sleep(0.005)
         return False
 
-    # One connection
+    # Connections
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -152,7 +152,7 @@ class MessagesApi:
         return None
 
     def _refusal(self, exchange: Exchange, wire: Any) -> Status | None:
-        """Give what is answered to a request that cannot be answered; faults are remembered."""
+        """Return the response to an invalid request, and record its faults."""
         body = exchange.body
         if exchange.headers.get("authorization") != f"Bearer {self.key}":
             return Status(401, kind="authentication_error", message="invalid key")
@@ -195,12 +195,12 @@ def _head(code: int, headers: Mapping[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-# The thread
+# Thread
 
 
 @contextmanager
 def serving(api: MessagesApi, port: int = 0) -> Iterator[MessagesApi]:
-    """Serve while the block runs; `api.url` is the address."""
+    """Run the server within the block at `api.url`."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     connections: set[asyncio.Task[None]] = set()

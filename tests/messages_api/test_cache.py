@@ -1,4 +1,4 @@
-"""The cache counts prefixes that were really seen."""
+"""The prompt cache."""
 
 from __future__ import annotations
 

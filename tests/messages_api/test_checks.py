@@ -1,4 +1,4 @@
-"""The server refuses what a provider would refuse, and a little more."""
+"""The checks of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server streams, notices who leaves, and its brains see text alone."""
+"""The server and its brains."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def test_messages_reply_has_expected_events() -> None:
         Call("expand_sections", {"ids": ["a"]}),
     ]
     with serving(MessagesApi(Script(parts))) as api:
-        told = list(events(httpx2.post(api.url + "/v1/messages", json=GOOD["/v1/messages"], headers=KEY).text))
-    assert [event["type"] for event in told[:2]] == ["message_start", "ping"]
-    assert [event["type"] for event in told[-2:]] == ["message_delta", "message_stop"]
-    assert [e["content_block"]["type"] for e in told if e["type"] == "content_block_start"] == [
+        received = list(events(httpx2.post(api.url + "/v1/messages", json=GOOD["/v1/messages"], headers=KEY).text))
+    assert [event["type"] for event in received[:2]] == ["message_start", "ping"]
+    assert [event["type"] for event in received[-2:]] == ["message_delta", "message_stop"]
+    assert [e["content_block"]["type"] for e in received if e["type"] == "content_block_start"] == [
         "thinking",
         "text",
         "text",
         "tool_use",
     ]
-    deltas = [event["delta"] for event in told if event["type"] == "content_block_delta"]
+    deltas = [event["delta"] for event in received if event["type"] == "content_block_delta"]
     (cited,) = [delta["citation"] for delta in deltas if delta["type"] == "citations_delta"]
     assert (cited["source"], cited["cited_text"]) == ("07f3277d", "The port is 8642.")
     arguments = "".join(delta["partial_json"] for delta in deltas if delta["type"] == "input_json_delta")
     assert json.loads(arguments) == {"ids": ["a"]}
-    assert told[-2]["delta"]["stop_reason"] == "tool_use"
-    assert told[0]["message"]["usage"]["cache_creation_input_tokens"] == 0  # too small to be kept
+    assert received[-2]["delta"]["stop_reason"] == "tool_use"
+    assert received[0]["message"]["usage"]["cache_creation_input_tokens"] == 0  # too small to be cached
 
 
 def test_chat_reply_has_expected_chunks() -> None:
@@ -63,11 +63,11 @@ def test_chat_reply_has_expected_chunks() -> None:
         text = httpx2.post(api.url + "/v1/chat/completions", json=GOOD["/v1/chat/completions"], headers=KEY).text
         bare = {name: value for name, value in GOOD["/v1/chat/completions"].items() if name != "stream_options"}
         without = httpx2.post(api.url + "/v1/chat/completions", json=bare, headers=KEY).text
-    told = list(events(text))
+    received = list(events(text))
     assert text.endswith("data: [DONE]\n\n")
-    assert "".join(piece["choices"][0]["delta"].get("content", "") for piece in told[:-1]) == "The port is 8642."
-    assert told[-2]["choices"][0]["finish_reason"] == "length"
-    assert told[-1]["usage"]["prompt_tokens"] > 0
+    assert "".join(piece["choices"][0]["delta"].get("content", "") for piece in received[:-1]) == "The port is 8642."
+    assert received[-2]["choices"][0]["finish_reason"] == "length"
+    assert received[-1]["usage"]["prompt_tokens"] > 0
     assert "usage" not in without
 
 

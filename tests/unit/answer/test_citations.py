@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.citations import CitationGate, Dropped, GateResult, Released, Withheld
 
-CASES = sorted((Path(__file__).parents[2] / "golden" / "gate").glob("*.txt"))
+CASES = sorted((Path(__file__).parents[2] / "golden" / "citations").glob("*.txt"))
 OPENED = {"aaaaaaaa", "bbbbbbbb"}
 
 
