@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from unicodedata import normalize
 
 from mkdocs_roaming.text import languages
@@ -73,11 +73,11 @@ def extract_terms(text: str, language: str = "en") -> list[str]:
             terms += _extract_span_terms(span, code)
         return terms
     for span in _SPAN.findall(text):
-        if span.isascii() or not _SPACELESS.search(span):
+        if span.isascii() or not _spaceless().search(span):
             terms += _extract_span_terms(span, code)
             continue
-        for run in _RUN.findall(span):  # a sentence is rarely repeated: not cached
-            terms += _split_pairs(run) if _SPACELESS.match(run) else _parse_word(run, code).terms
+        for run in _run().findall(span):  # a sentence is rarely repeated: not cached
+            terms += _split_pairs(run) if is_spaceless(run) else _parse_word(run, code).terms
     return terms
 
 
@@ -85,7 +85,7 @@ def parse_words(text: str, language: str = "en") -> list[Word]:
     """Return the words of a text in order. Their terms, joined, are the terms of the text."""
     code, words = languages.base_language(language), list[Word]()
     for run in split_words(text):
-        if _SPACELESS.match(run):
+        if is_spaceless(run):
             starts = range(max(1, len(run) - 1))
             words += (_parse_pair(run[start : start + 2], start + 2 >= len(run), code) for start in starts)
         else:
@@ -115,12 +115,12 @@ def occurs_in(word: Word, terms: Sequence[str]) -> bool:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text as written. A run of a script without spaces is one of them."""
-    return _RUN.findall(_clean(text)) if not text.isascii() else _ASCII_RUN.findall(_clean(text))
+    return (_ASCII_RUN if text.isascii() else _run()).findall(_clean(text))
 
 
 def is_spaceless(run: str) -> bool:
     """Return whether a word of `split_words` is a run of a script without spaces, and so several words."""
-    return _SPACELESS.match(run) is not None
+    return not run.isascii() and _spaceless().match(run) is not None
 
 
 def parse_word(run: str, language: str = "en") -> Word:
@@ -155,7 +155,6 @@ _TOKEN = re.compile(r"[A-Za-z0-9_]+|-{2,}|={2,}|[^\sA-Za-z0-9_]")
 _SCRIPTS = "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
 _SCRIPTS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3"  # Han, Hangul
 _SCRIPTS += "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
-_SPACELESS = re.compile(f"[{_SCRIPTS}]")
 
 # Cutting at characters that no word contains is fast, and spans are repeated often: their terms are cached.
 _SPAN = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
@@ -164,7 +163,18 @@ _LINKED = r"(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*+(?:\+\+\d*|(?
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
 _JOINING = languages.COMBINING_MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 _LETTERS = rf"[^\W_{_SCRIPTS}](?:[^\W_{_SCRIPTS}]++|[{_JOINING}])*+"
-_RUN = re.compile(f"[{_SCRIPTS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
+
+
+# These two take 8 ms to compile, and many sites do not need them.
+@cache
+def _spaceless() -> re.Pattern[str]:
+    return re.compile(f"[{_SCRIPTS}]")
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{_SCRIPTS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
+
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
@@ -179,7 +189,7 @@ def _clean(text: str) -> str:
 
 @lru_cache(1 << 16)
 def _extract_span_terms(span: str, code: str) -> tuple[str, ...]:
-    runs = (_ASCII_RUN if span.isascii() else _RUN).findall(span)
+    runs = (_ASCII_RUN if span.isascii() else _run()).findall(span)
     return tuple(term for run in runs for term in _parse_word(run, code).terms)
 
 
