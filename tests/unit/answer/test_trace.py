@@ -24,9 +24,13 @@ from mkdocs_roaming.answer.events import (
     NotFound,
     OutlineRead,
     Reference,
+    SectionAlreadyOpen,
+    SectionMissing,
     SectionOpened,
     SupportChecked,
     TextReleased,
+    TokensUsed,
+    ToolCallRejected,
     summarize,
 )
 from mkdocs_roaming.answer.models.base import Citation, Model, Part, Request, Stop, Text, ToolCall, Usage
@@ -453,6 +457,19 @@ def test_load_traces_rejects_wrong_values(record: Record, ids: dict[str, str], c
     text = json.dumps({"format": "roaming-trace", "version": 1, "answers": [answer]})
     with pytest.raises(UsageError, match=r"^t\.json: "):
         load_traces(text, "t.json")
+
+
+def test_load_traces_reads_old_trace(library: Library) -> None:
+    """The file was written before events became structs, with the former class names."""
+    old = KETTLE.with_name("trace-v1.json").read_text("utf-8")
+    first, second = load_traces(old, "trace-v1.json")
+    assert (first.answer.state, first.answer.usage, first.page) == ("partial", Usage(10, 1, 2, 3), "install/")
+    kinds = {type(event) for event in first.events}
+    assert {SectionAlreadyOpen, SectionMissing, ToolCallRejected, SupportChecked, TokensUsed} <= kinds
+    assert (second.docs, second.answer.text) == (False, "80, I think.")
+    differences = replay(first, library).differences
+    assert [line.split()[0] for line in differences] == ["request"]  # prompts changed, events and answer did not
+    assert load_traces(dump_traces([first, second]), "again") == (first, second)
 
 
 def test_load_traces_ignores_unknown_fields(record: Record) -> None:
