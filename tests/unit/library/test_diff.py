@@ -46,8 +46,8 @@ def versions(make_site: Callable[..., Any]) -> tuple[Library, Library]:
 
 def describe(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
     def name(change: Change, side: str) -> str:
-        seat = getattr(change, side)
-        return f"{seat.path}#{seat.title}" if seat else ""
+        location = getattr(change, side)
+        return f"{location.path}#{location.title}" if location else ""
 
     return {(change.kind, name(change, "before"), name(change, "after")) for change in changes}
 
@@ -82,8 +82,8 @@ def test_diff_of_a_version_with_itself_is_empty(versions: tuple[Library, Library
 def test_diff_in_reverse_has_opposite_changes(versions: tuple[Library, Library]) -> None:
     forth, back = diff_sites(*versions), diff_sites(*reversed(versions))
     opposite = {"added": "removed", "removed": "added"}
-    turned = {(opposite.get(kind, kind), after, before) for kind, before, after in describe(forth.sections)}
-    assert turned == describe(back.sections)
+    inverted = {(opposite.get(kind, kind), after, before) for kind, before, after in describe(forth.sections)}
+    assert inverted == describe(back.sections)
     assert {new: old for old, new in forth.aliases.items()} == back.aliases
 
 
@@ -102,22 +102,22 @@ def test_published_aliases_are_distinguished_from_missing_ones(
     versions: tuple[Library, Library], make_site: Callable[..., Any], tmp_path: Path
 ) -> None:
     before, bare = versions
-    oil = next(place.id for place in before.sections if place.section.title == "Oil")
+    oil = next(ref.id for ref in before.sections if ref.section.title == "Oil")
     assert oil in diff_sites(before, bare).aliases
     assert oil not in diff_sites(before, bare).published
     one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
     other = make_site(list(AFTER.items()))
-    lost = roaming("diff", one, other.publish(tmp_path / "bare")).stdout
-    assert "Ids without an alias although their sections still exist: 2" in lost
-    assert "`previous`" in lost
+    without_previous = roaming("diff", one, other.publish(tmp_path / "bare")).stdout
+    assert "Ids without an alias although their sections still exist: 2" in without_previous
+    assert "`previous`" in without_previous
     pages = [PublishedPage(Page(path, path), text, split_sections(text, title=path)) for path, text in AFTER.items()]
     previous = PreviousSite(before.manifest, lambda page, section: None)
     folder = other.publish(tmp_path / "aliased")
     manifest = build_manifest(Site("Docs", "https://docs.example/p/"), pages, previous=previous)
     (folder / "roaming/manifest.json").write_text(dump_manifest(manifest), "utf-8")
-    kept = roaming("diff", one, folder).stdout
-    assert "Ids that became aliases: 2" in kept
-    assert "without an alias" not in kept
+    with_previous = roaming("diff", one, folder).stdout
+    assert "Ids that became aliases: 2" in with_previous
+    assert "without an alias" not in with_previous
 
 
 def test_command_exits_with_4_if_there_are_changes(make_site: Callable[..., Any], tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_command_exits_with_4_if_there_are_changes(make_site: Callable[..., Any]
     assert "Pages: 1 added, 1 changed, 1 moved, 1 removed" in result.stdout
     assert "moved    lamps/ → lights/  Lamps" in result.stdout
     assert "Oil, from pumps/" in result.stdout
-    assert "Colours" not in result.stdout  # its page is gone, and that is said
+    assert "Colours" not in result.stdout  # covered by the removed page
     same = roaming("diff", one, one)
     assert (same.exit_code, same.stdout.splitlines()[1]) == (0, "Nothing changed.")
     data = json.loads(roaming("diff", one, other, "--json").stdout)
@@ -162,13 +162,15 @@ def test_questions_option_reports_affected_questions(make_site: Callable[..., An
     other = make_site(list(AFTER.items())).publish(tmp_path / "other")
     file = tmp_path / "q.yml"
 
-    def asked(*addresses: str) -> Path:
+    def write_questions(*addresses: str) -> Path:
         file.write_text(
             "questions:\n" + "".join(f"- ask: what of {one}\n  sections: {one}\n" for one in addresses), "utf-8"
         )
         return file
 
-    result = roaming("diff", one, other, "--questions", asked("pumps.md#oil", "index.md", "sails.md#colours", "care/"))
+    result = roaming(
+        "diff", one, other, "--questions", write_questions("pumps.md#oil", "index.md", "sails.md#colours", "care/")
+    )
     assert result.exit_code == FAULTS_FOUND
     shown = result.stdout.split("Questions affected: ")[1]
     assert [line for line in shown.splitlines() if line.startswith("  what")] == [
@@ -176,7 +178,7 @@ def test_questions_option_reports_affected_questions(make_site: Callable[..., An
         "  what of sails.md#colours",
         "  what of care/",
     ]
-    assert roaming("diff", one, other, "--questions", asked("index.md")).exit_code == 0
-    wrong = roaming("diff", one, other, "--questions", asked("index.md", "keel.md"))
-    assert wrong.exit_code == 1
-    assert "q.yml:5: neither version has a section 'keel.md'" in wrong.stderr
+    assert roaming("diff", one, other, "--questions", write_questions("index.md")).exit_code == 0
+    unknown = roaming("diff", one, other, "--questions", write_questions("index.md", "keel.md"))
+    assert unknown.exit_code == 1
+    assert "q.yml:5: neither version has a section 'keel.md'" in unknown.stderr

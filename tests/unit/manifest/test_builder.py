@@ -44,9 +44,9 @@ def test_renamed_heading_keeps_its_id_as_alias() -> None:
     old = {"guide/": GUIDE}
     first = build(old)
     new = build({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Set up"
+    ref = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert ref is not None
+    assert ref.section.title == "Set up"
 
 
 def test_rewritten_section_is_matched_by_its_words() -> None:
@@ -54,9 +54,9 @@ def test_rewritten_section_is_matched_by_its_words() -> None:
     old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
     first = build(old)
     new = build({"guide/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Set up"
+    ref = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert ref is not None
+    assert ref.section.title == "Set up"
 
 
 def test_moved_page_inherits_aliases() -> None:
@@ -67,18 +67,18 @@ def test_moved_page_inherits_aliases() -> None:
     third_pages = {"begin/": GUIDE}
     third = build(third_pages, previous=make_previous(second, moved))
     for manifest in (second, third):
-        place = SectionIndex(manifest).get(ids_by_title(first)["Remove"])
-        assert place is not None
-        assert place.section.title == "Remove"
+        ref = SectionIndex(manifest).get(ids_by_title(first)["Remove"])
+        assert ref is not None
+        assert ref.section.title == "Remove"
 
 
 def test_heading_that_becomes_repeated_keeps_its_id_as_alias() -> None:
     old = {"guide/": GUIDE}
     first = build(old)
     new = build({"guide/": GUIDE + "\n## More\n\n### Install\n\nSomething else.\n"}, previous=make_previous(first, old))
-    place = SectionIndex(new).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.position == 1
+    ref = SectionIndex(new).get(ids_by_title(first)["Install"])
+    assert ref is not None
+    assert ref.position == 1
 
 
 def test_alias_that_is_the_id_of_another_section_is_dropped_with_a_warning() -> None:
@@ -89,8 +89,8 @@ def test_alias_that_is_the_id_of_another_section_is_dropped_with_a_warning() -> 
     warned: list[str] = []
     both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
     third = build(both, previous=make_previous(second, renamed), warned=warned)
-    place = SectionIndex(third).get(ids_by_title(first)["Install"])
-    assert place is not None
-    assert place.section.title == "Install"
+    ref = SectionIndex(third).get(ids_by_title(first)["Install"])
+    assert ref is not None
+    assert ref.section.title == "Install"
     assert len(warned) == 1
     assert ids_by_title(first)["Install"] in warned[0]

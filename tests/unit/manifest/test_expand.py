@@ -13,17 +13,17 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS, expand_section, 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
 
-def all_parts(places: SectionIndex, place: SectionRef, read: Callable[[SectionRef], str], cap: int):
-    first = expand_section(places, place, read, cap=cap)
-    return [first, *(expand_section(places, place, read, cap=cap, part=part) for part in range(2, first.parts + 1))]
+def all_parts(index: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str], cap: int):
+    first = expand_section(index, ref, read, cap=cap)
+    return [first, *(expand_section(index, ref, read, cap=cap, part=part) for part in range(2, first.parts + 1))]
 
 
 @pytest.mark.parametrize("cap", [2000, 3000, MAX_EXPANSION_CHARS])
 def test_parts_contain_or_list_each_section_once(shape, cap: int) -> None:
     library = shape.library()
-    places = library.sections
-    for place in list(places)[:: max(1, len(places) // 25)]:
-        parts = all_parts(places, place, library.text, cap)
+    index = library.sections
+    for ref in list(index)[:: max(1, len(index) // 25)]:
+        parts = all_parts(index, ref, library.text, cap)
         assert all(len(render_expansion(part)) <= cap for part in parts)
         assert [part.part for part in parts] == list(range(1, len(parts) + 1))
         assert {part.parts for part in parts} == {len(parts)}
@@ -31,12 +31,12 @@ def test_parts_contain_or_list_each_section_once(shape, cap: int) -> None:
         for part in parts:
             for piece in part.shown:
                 shown[piece.id] = shown.get(piece.id, "") + piece.text
-        below = [place, *places.descendants(place)]
+        below = [ref, *index.descendants(ref)]
         assert list(shown) == [other.id for other in below if other.id in shown]
-        assert all(text == library.text(other) for id_, text in shown.items() if (other := places.get(id_)))
+        assert all(text == library.text(other) for id_, text in shown.items() if (other := index.get(id_)))
         listed = [entry.id for part in parts for entry in part.listed]
         assert len(listed) == len(set(listed))
-        hidden = {other.id for id_ in listed if (top := places.get(id_)) for other in (top, *places.descendants(top))}
+        hidden = {other.id for id_ in listed if (top := index.get(id_)) for other in (top, *index.descendants(top))}
         assert hidden.isdisjoint(shown)
         assert hidden | set(shown) == {other.id for other in below}
 
@@ -50,7 +50,7 @@ def test_small_page_is_shown_with_all_subsections(make_site: Callable) -> None:
     assert opened.breadcrumb == ("Pumps",)
     assert opened.url == "https://docs.example/p/b/"
     assert (opened.before.title, opened.after.title) == ("Anchors", "Chains")
-    assert [piece.id for piece in opened.shown] == [place.id for place in library.sections if place.page.path == "b/"]
+    assert [piece.id for piece in opened.shown] == [ref.id for ref in library.sections if ref.page.path == "b/"]
     shown = render_expansion(opened)
     assert text in shown
     assert "Before: [" in shown
@@ -70,12 +70,12 @@ def test_subsections_that_do_not_fit_are_listed(make_site: Callable) -> None:
 def test_long_text_is_split_between_blocks(make_site: Callable) -> None:
     text = "# Log\n\n" + "".join(f"Entry {at}: the valve was turned.\n\n" for at in range(400))
     library = make_site([("a/", text)]).library()
-    place = library.sections.resolve("a/")
-    parts = all_parts(library.sections, place, library.text, 3000)
+    ref = library.sections.resolve("a/")
+    parts = all_parts(library.sections, ref, library.text, 3000)
     assert "".join(part.text for part in parts) == text
     assert all(part.text.startswith(("# Log", "Entry ")) for part in parts)
-    assert expand_section(library.sections, place, library.text, cap=3000, part=99) == parts[-1]
-    assert expand_section(library.sections, place, library.text, cap=3000, part=-1) == parts[0]
+    assert expand_section(library.sections, ref, library.text, cap=3000, part=99) == parts[-1]
+    assert expand_section(library.sections, ref, library.text, cap=3000, part=-1) == parts[0]
 
 
 @given(title=st.text(min_size=1, max_size=3000), text=st.text(max_size=9000), cap=st.integers(1800, 5000))
@@ -86,18 +86,18 @@ def test_long_titles_and_texts_stay_within_the_limit(title: str, text: str, cap:
     from mkdocs_roaming.manifest.sections import split_sections
 
     texts = dict.fromkeys(("a/", "b/"), f"# T\n\n{text}\n\n## U\n\n{text}\n")
-    written = [PublishedPage(Page(path, path), page, split_sections(page)) for path, page in texts.items()]
-    manifest = build_manifest(Site("Docs", "https://docs.example/" + "x" * 400 + "/"), written)
+    published = [PublishedPage(Page(path, path), page, split_sections(page)) for path, page in texts.items()]
+    manifest = build_manifest(Site("Docs", "https://docs.example/" + "x" * 400 + "/"), published)
     pages = tuple(
         replace(page, title=title, sections=tuple(replace(section, title=title) for section in page.sections))
         for page in manifest.pages
     )
-    places = SectionIndex(replace(manifest, pages=pages))
+    index = SectionIndex(replace(manifest, pages=pages))
 
-    def read(place: SectionRef) -> str:
-        data = texts[place.page.path].encode("utf-8", "surrogatepass")
-        return data[place.section.start : place.section.end].decode("utf-8", "replace")
+    def read(ref: SectionRef) -> str:
+        data = texts[ref.page.path].encode("utf-8", "surrogatepass")
+        return data[ref.section.start : ref.section.end].decode("utf-8", "replace")
 
-    for place in places:
-        for part in all_parts(places, place, read, cap):
+    for ref in index:
+        for part in all_parts(index, ref, read, cap):
             assert len(render_expansion(part)) <= cap

@@ -13,41 +13,41 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
     manifest = build({"guide/": GUIDE, "api/": API})
     page = replace(manifest.pages[0], source="guide.md")
     page = replace(page, sections=tuple(replace(entry, anchor=entry.title.lower()) for entry in page.sections))
-    places = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
+    index = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
     wanted = ids_by_title(manifest)["Install"]
     for address in (wanted, "guide/#install", "/guide#install", "guide.md#install", f"{URL}guide/#install"):
-        found = places.resolve(address)
+        found = index.resolve(address)
         assert found is not None, address
         assert found.id == wanted
-    assert places.resolve("guide/#nowhere") is None
-    assert places.resolve("https://elsewhere.example/guide/") is None
+    assert index.resolve("guide/#nowhere") is None
+    assert index.resolve("https://elsewhere.example/guide/") is None
 
 
 def test_resolve_uses_github_slugs_without_html() -> None:
-    places = SectionIndex(build({"guide/": GUIDE}))
-    found = places.resolve("guide/#install")
+    index = SectionIndex(build({"guide/": GUIDE}))
+    found = index.resolve("guide/#install")
     assert found is not None
     assert found.section.title == "Install"
 
 
 def test_breadcrumb_of_foreign_manifest_is_safe_on_a_line() -> None:
-    made_well = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
-    (page,), (start,) = made_well.pages, made_well.nav
+    manifest = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
+    (page,), (start,) = manifest.pages, manifest.nav
     sections = tuple(replace(entry, title=f"{entry.title}\u202e\n") for entry in page.sections)
-    turned = replace(page, title="\u2067Guide\x1b", sections=sections)
-    places = SectionIndex(replace(made_well, pages=(turned,), nav=(replace(start, title="Sta\u2029rt"),)))
-    place = places.get(ids_by_title(made_well)["Install"])
-    assert place is not None
-    assert places.breadcrumb(place) == ("Sta rt", "Guide", "Install")
+    hostile = replace(page, title="\u2067Guide\x1b", sections=sections)
+    index = SectionIndex(replace(manifest, pages=(hostile,), nav=(replace(start, title="Sta\u2029rt"),)))
+    ref = index.get(ids_by_title(manifest)["Install"])
+    assert ref is not None
+    assert index.breadcrumb(ref) == ("Sta rt", "Guide", "Install")
 
 
 def test_breadcrumb_and_neighbours_follow_nav_and_page() -> None:
     manifest = build({"guide/": GUIDE}, (NavItem("Start", children=(NavItem("Guide", "guide/"),)),))
-    places = SectionIndex(manifest)
-    place = places.resolve(ids_by_title(manifest)["Install"])
-    assert place is not None
-    assert places.breadcrumb(place) == ("Start", "Guide", "Install")
-    first, behind = places.neighbours(place)
+    index = SectionIndex(manifest)
+    ref = index.resolve(ids_by_title(manifest)["Install"])
+    assert ref is not None
+    assert index.breadcrumb(ref) == ("Start", "Guide", "Install")
+    first, behind = index.neighbours(ref)
     assert first is None
     assert behind is not None
     assert behind.section.title == "Remove"

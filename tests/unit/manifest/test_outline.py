@@ -27,25 +27,25 @@ def visible_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize("style", ["compact", "comment"])
 def test_outline_fits_its_budget_and_larger_budgets_only_add_lines(shape, style: Literal["compact", "comment"]) -> None:
-    places = SectionIndex(shape.manifest)
+    index = SectionIndex(shape.manifest)
     smaller: list[str] = []
     for budget in BUDGETS:
-        text = render_outline(places, budget=budget, style=style)
+        text = render_outline(index, budget=budget, style=style)
         assert estimate_tokens(text) <= budget
         larger = visible_lines(text)
         rest = iter(larger)
         assert all(line in rest for line in smaller), f"{budget} dropped a line"
         smaller = larger
-    assert text == render_outline(places, budget=BUDGETS[-1], style=style)
+    assert text == render_outline(index, budget=BUDGETS[-1], style=style)
     if style == "compact":
-        assert set(re.findall(r"\[([0-9a-f]{8})\]", text)) >= {place.id for place in places}
+        assert set(re.findall(r"\[([0-9a-f]{8})\]", text)) >= {ref.id for ref in index}
 
 
 @given(budget=st.integers(200, 9000), more=st.integers(0, 400), size=st.integers(1, 60), heads=st.integers(0, 70))
 @settings(max_examples=60, deadline=None)
 def test_outline_never_exceeds_any_budget(budget: int, more: int, size: int, heads: int) -> None:
-    places = make_index(size, heads)
-    smaller, larger = render_outline(places, budget=budget), render_outline(places, budget=budget + more)
+    index = make_index(size, heads)
+    smaller, larger = render_outline(index, budget=budget), render_outline(index, budget=budget + more)
     assert estimate_tokens(smaller) <= budget
     assert estimate_tokens(larger) <= budget + more
     rest = iter(visible_lines(larger))
@@ -62,8 +62,8 @@ def test_long_titles_in_any_script_fit_the_budget_on_one_line(title: str, openin
     sections = tuple(
         replace(section, title=title, opening=opening, keywords=(title,) * 10) for section in page.sections
     )
-    places = SectionIndex(replace(base, pages=(replace(page, sections=sections), *base.pages[1:])))
-    text = render_outline(places, budget=budget)
+    index = SectionIndex(replace(base, pages=(replace(page, sections=sections), *base.pages[1:])))
+    text = render_outline(index, budget=budget)
     assert estimate_tokens(text) <= budget
     assert f"[{page.id}] " in text
     assert all(re.match(r"\s*\[[0-9a-f]{8}\+?\] |\[id\]", line) for line in text.split("\n")[:-1])
@@ -77,31 +77,31 @@ def test_branch_shows_only_its_own_lines(make_site: Callable) -> None:
     nav = [NavItem("Guide", children=(NavItem("A", path="a/"), NavItem("B", path="b/"))), NavItem("C", path="c/")]
     text = "# {0}\n\nText.\n\n## {0} one\n\nText.\n\n### {0} deep\n\nText.\n\n## {0} two\n\nText.\n"
     site = make_site([(path, text.format(path[0].upper())) for path in ("a/", "b/", "c/")], nav)
-    places = SectionIndex(site.manifest)
+    index = SectionIndex(site.manifest)
 
     def titles(branch: str) -> list[str]:
-        return re.findall(r"^\s*\[[0-9a-f]{8}\] (.*?) —", render_outline(places, branch=branch), re.MULTILINE)
+        return re.findall(r"^\s*\[[0-9a-f]{8}\] (.*?) —", render_outline(index, branch=branch), re.MULTILINE)
 
     group = site.manifest.nav[0].id
-    page = places.get_page("b/")
+    page = index.get_page("b/")
     assert group is not None
     assert page is not None
-    assert "Guide" in render_outline(places, branch=group)
+    assert "Guide" in render_outline(index, branch=group)
     assert titles(group) == ["A", "A one", "A deep", "A two", "B", "B one", "B deep", "B two"]
     assert titles(page.id) == ["B", "B one", "B deep", "B two"]
     assert titles(page.sections[1].id) == ["B one", "B deep"]
     assert titles(page.sections[1].id + "+") == ["B one", "B deep", "B two"]
     assert titles(page.id + "+") == titles(page.id)
-    assert titles(places.manifest.pages[0].id + "+") == titles(group)
+    assert titles(index.manifest.pages[0].id + "+") == titles(group)
 
 
 def test_branch_of_siblings_is_opened_in_document_order() -> None:
-    places = make_index(60, 30)
-    text = render_outline(places, budget=400)
+    index = make_index(60, 30)
+    text = render_outline(index, budget=400)
     rest = re.search(r"\[([0-9a-f]{8})\+\] (\d+) more", text)
     assert rest is not None
-    opened = render_outline(places, budget=400, branch=rest[1] + "+")
-    order = [place.id for place in places]
+    opened = render_outline(index, budget=400, branch=rest[1] + "+")
+    order = [ref.id for ref in index]
     shown = re.findall(r"\[([0-9a-f]{8})\] ", opened)
     at = order.index(rest[1])
     assert shown == order[at : at + len(shown)]
@@ -121,8 +121,8 @@ def test_branch_accepts_an_alias(make_site: Callable) -> None:
     manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
     page = manifest.pages[0]
     aliased = replace(page.sections[1], aliases=("0000aaaa",))
-    places = SectionIndex(replace(manifest, pages=(replace(page, sections=(page.sections[0], aliased)),)))
-    assert render_outline(places, branch="0000aaaa") == render_outline(places, branch=aliased.id)
+    index = SectionIndex(replace(manifest, pages=(replace(page, sections=(page.sections[0], aliased)),)))
+    assert render_outline(index, branch="0000aaaa") == render_outline(index, branch=aliased.id)
 
 
 @pytest.mark.parametrize("budget", [60, 200, 700, 2500])
@@ -147,10 +147,10 @@ def make_index(pages: int, headings: int) -> SectionIndex:
         text = "".join(
             f"\n{'#' * (2 + at % 3)} Step {at} of many\n\nTurn the valve {at} times.\n" for at in range(headings)
         )
-        written = [
+        published = [
             PublishedPage(Page(f"p{at}/", f"Page {at}"), page, split_sections(page))
             for at in range(pages)
             for page in [f"# Page {at}\n\nAbout part {at}.\n{text}"]
         ]
-        _sites[pages, headings] = SectionIndex(build_manifest(Site("Docs", "https://docs.example/"), written))
+        _sites[pages, headings] = SectionIndex(build_manifest(Site("Docs", "https://docs.example/"), published))
     return _sites[pages, headings]

@@ -25,7 +25,7 @@ def test_words_of_every_section_rank_last() -> None:
 
 def test_common_words_are_omitted_on_large_sites() -> None:
     texts = [f"The gateway knows topic{number}." for number in range(30)]
-    assert not any("gateway" in given for given in extract_keywords(texts))
+    assert not any("gateway" in keywords for keywords in extract_keywords(texts))
 
 
 def test_keyword_has_most_frequent_spelling_of_its_inflections() -> None:
@@ -39,13 +39,13 @@ def test_identifiers_keep_their_signs_and_outrank_plain_words(name: str) -> None
 
 
 def test_parts_of_chosen_identifiers_are_omitted() -> None:
-    given = extract("Set `config.drain_window`, the drain_window: a window to drain.")
-    assert [each for each in given if "drain" in each or "window" in each] == ["config.drain_window"]
+    keywords = extract("Set `config.drain_window`, the drain_window: a window to drain.")
+    assert [each for each in keywords if "drain" in each or "window" in each] == ["config.drain_window"]
 
 
 def test_words_that_are_shown_are_omitted() -> None:
-    given = extract("Draining retries with HTTPServer and --force.", shown="Drain an HTTPServer")
-    assert given == ("--force", "retries")
+    keywords = extract("Draining retries with HTTPServer and --force.", shown="Drain an HTTPServer")
+    assert keywords == ("--force", "retries")
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_empty_input_has_no_keywords() -> None:
 @given(st.lists(st.text(max_size=60), max_size=6), st.sampled_from(["en", "de", "ja", "zh", "ko", "th", "xx"]))
 @settings(max_examples=200, deadline=None)
 def test_keywords_occur_in_their_section_once(texts: list[str], language: str) -> None:
-    given = extract_keywords(texts, language)
-    assert given == extract_keywords(texts, language)
-    for text, chosen in zip(texts, given, strict=True):
+    keywords = extract_keywords(texts, language)
+    assert keywords == extract_keywords(texts, language)
+    for text, chosen in zip(texts, keywords, strict=True):
         assert len(chosen) == len(set(chosen)) <= 10
         terms = tokenizer.extract_terms(text, language)
         assert all(

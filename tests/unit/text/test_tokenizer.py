@@ -54,7 +54,7 @@ def test_extract_terms_returns_expected_terms(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES["query"], ids=case_id)
 def test_parse_query_returns_distinct_words_with_stop_words_marked(case: dict[str, Any]) -> None:
-    got = [
+    words = [
         {
             "text": word.text,
             "whole": word.whole,
@@ -65,7 +65,7 @@ def test_parse_query_returns_distinct_words_with_stop_words_marked(case: dict[st
         }
         for word in tokenizer.parse_query(case["text"], case["language"])
     ]
-    assert got == case["words"]
+    assert words == case["words"]
 
 
 @pytest.mark.parametrize("case", CASES["tokens"], ids=case_id)
@@ -77,9 +77,9 @@ def test_estimate_tokens_returns_expected_number(case: dict[str, Any]) -> None:
 def test_occurs_in_matches_other_spellings_of_a_word(case: dict[str, Any]) -> None:
 
     def hit(question: str) -> bool:
-        asked = tokenizer.parse_query(question, case["language"])
-        return bool(asked) and all(
-            tokenizer.occurs_in(word, tokenizer.extract_terms(case["text"], case["language"])) for word in asked
+        words = tokenizer.parse_query(question, case["language"])
+        return bool(words) and all(
+            tokenizer.occurs_in(word, tokenizer.extract_terms(case["text"], case["language"])) for word in words
         )
 
     assert [query for query in case["found_by"] if not hit(query)] == []
@@ -223,10 +223,10 @@ def test_stem_depends_on_language_and_script(word: str, language: str, stem: str
 
 
 def test_stem_is_correct_when_called_from_several_threads() -> None:
-    asked = [f"{head}{tail}" for head in ("connect", "install", "nation", "relat", "gener") for tail in TAILS]
+    words = [f"{head}{tail}" for head in ("connect", "install", "nation", "relat", "gener") for tail in TAILS]
     stemmer = snowballstemmer.stemmer("english")
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(tokenizer.stem, asked)) == [stemmer.stemWord(word) for word in asked]
+        assert list(pool.map(tokenizer.stem, words)) == [stemmer.stemWord(word) for word in words]
 
 
 TAILS = [
