@@ -50,9 +50,8 @@ from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.llms_txt import add_markdown_links
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
-from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
 
-# Modules that many sites do not need are imported where they are used: they would slow down each build.
+# Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.config import LintConfig
@@ -298,6 +297,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
+        from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+
         started = time.perf_counter()
         batch, site_folder = build.batch, Path(config.site_dir) / folder
         if not batch.pages:

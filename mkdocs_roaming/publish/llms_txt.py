@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from posixpath import relpath
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from mkdocs_roaming.manifest.builder import PublishedPage
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, Site, markdown_path, path_to_url
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.manifest.builder import PublishedPage
 
 LLMS_TXT = "llms.txt"
 LLMS_FULL = "llms-full.txt"
