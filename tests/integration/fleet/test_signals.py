@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from fleet.workers import cluster
 
 Published = Callable[[Path], dict[str, bytes]]

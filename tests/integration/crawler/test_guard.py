@@ -16,7 +16,7 @@ from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import FetchError, Request, WebFetcher
 from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend
 
-TABLE = Path(__file__).parents[1] / "golden" / "crawler" / "addresses.txt"
+TABLE = Path(__file__).parents[2] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
 
 

@@ -135,7 +135,7 @@ def test_run_retries_busy_store(many: Any, s3: Any, tmp_path: Path, published: A
     assert _read_published(s3.where) == published(tmp_path / "folder")
 
 
-@pytest.mark.slow  # claims of the run that ended run out after a minute
+@pytest.mark.slow  # leases of the first run expire after a minute
 def test_expired_credentials_stop_run(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     many(tmp_path / "folder")
     s3.faults(after=60)

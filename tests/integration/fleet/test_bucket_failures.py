@@ -16,12 +16,11 @@ from certificates import self_signed
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.objects import ObjectBucket
 
-from fleet.raw_server import Answer, Answering, Raw, ranged, serving, whole
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "stores"
+GOLDEN = Path(__file__).parents[2] / "golden" / "stores"
 PATH = "guide/expired.md"
 """A page that is called so is no sign of expired credentials."""
 

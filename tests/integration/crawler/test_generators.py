@@ -15,7 +15,7 @@ from roaming_crawler.config import DiscoveryConfig
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
 
-SITES = Path(__file__).parents[1] / "golden" / "sites"
+SITES = Path(__file__).parents[2] / "golden" / "sites"
 URL = "https://docs.example/ebb/"
 LINKS = {"discovery": DiscoveryConfig(False, False, False)}
 PAGES = {

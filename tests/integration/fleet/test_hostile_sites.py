@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from fleet.stores import add_site
 from mcp import Client
 from mcp_types import TextContent
 from roaming_fleet.app import create_store_app
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
-from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 from starlette.testclient import TestClient
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.library.library import library_from_markdown
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.mcp import make_server
 from mkdocs_roaming.serve.middleware import RequestPolicy
 
@@ -54,26 +51,6 @@ THEIRS = {
     "id": "00000000",
     "sections": [{"id": "00000000", "level": 1, "title": "pumps hull", "start": 0, "end": 9, "digest": ""}],
 }
-
-
-def add_site(root: Path, key: str, markdown: str, name: str, url: str, **said: Any) -> None:
-    """Add a site to a store; keyword arguments change its manifest."""
-    bucket = FolderBucket(root)
-    library = library_from_markdown(markdown, name="Site", url=url)
-    data = json.loads(library.file(MANIFEST_PATH))
-    data["site"] |= {"name": name, **said.get("site", {})}
-    for page in data["pages"]:
-        page |= said.get("page", {})
-        for section in page["sections"]:
-            section |= said.get("section", {})
-    data |= said.get("manifest", {})
-    published = json.dumps(data).encode()
-    bucket.put(f"{key}/{MANIFEST_PATH}", published)
-    for page in library.manifest.pages:
-        bucket.put(f"{key}/{page.markdown}", library.file(page.markdown))
-    entry = make_catalog_entry(key, load_manifest(published), time.time())
-    write_record(bucket, SiteRecord(key, url, "done", "1", "run", time.time(), result="new", entry=entry))
-    rebuild_catalog(bucket)
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet.workers import cluster
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.dask_runner import dask_engine
 from roaming_fleet.runner import crawl_many
 from roaming_fleet.sites_file import read_sites_file
-
-from fleet.workers import cluster
 
 Published = Callable[[Path], dict[str, bytes]]
 
@@ -85,7 +84,7 @@ def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, haste: tuple[str, 
             dask.scheduler.kill()
             said = [line for line in running.stderr.read().splitlines() if not line.startswith("  new ")]
     assert running.returncode == 1
-    message = f"roaming: --engine dask: the scheduler at {dask.address} is gone; start it and give the same command"
+    message = f"roaming: --engine dask: lost the scheduler at {dask.address}; start it and repeat the command"
     assert said == [message]
     listed = json.loads(roaming("sites", store, "--json").stdout)
     assert 0 < len(listed) < 12
@@ -113,8 +112,8 @@ def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_pat
         engine = dask_engine(dask.address, 2, patience=3)
         report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, on_event=tell)
     assert report.stopped == (
-        f"--engine dask: no worker has been at {dask.address} for 3 s; start one, dask worker {dask.address}, "
-        "and give the same command"
+        f"--engine dask: no worker at {dask.address} for 3 s; start one, dask worker {dask.address}, "
+        "and repeat the command"
     )
     assert [each["new"] for each in _reports(store)] == [report.new]
     assert bool(report.new) == bool(workers)
@@ -130,9 +129,9 @@ def _reports(store: Path) -> list[dict[str, Any]]:
     [
         ("ray", "--engine ray: give dask"),
         ("dask=localhost", "--engine dask=localhost: give dask, or dask=tcp://"),
-        pytest.param(  # it is waited for five seconds
+        pytest.param(  # takes five seconds
             "dask=tcp://127.0.0.1:1",
-            "no scheduler answers there; start one: dask scheduler",
+            "no scheduler at this address; start one: dask scheduler",
             marks=pytest.mark.slow,
         ),
     ],

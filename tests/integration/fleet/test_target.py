@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from fleet.stores import add_site, make_store
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.namespaces import NAMESPACED_ID
 from roaming_fleet.records import SiteRecord, write_record
 
-from fleet.test_hostile_sites import add_site
-from fleet.test_sites_as_tools import _made
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.trace import read_trace
@@ -30,7 +29,7 @@ from mkdocs_roaming.library.targets import Candidate
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of some sites."""
-    return _made(tmp_path_factory.mktemp("shelf"))
+    return make_store(tmp_path_factory.mktemp("shelf"))
 
 
 def run(*command: object) -> Result:

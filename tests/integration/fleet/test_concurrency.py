@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from fleet.stores import SITES, make_store
 from roaming_fleet.app import create_store_app
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
@@ -21,7 +22,6 @@ from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_re
 from roaming_fleet.tools import StoreNavigator
 from starlette.testclient import TestClient
 
-from fleet.test_sites_as_tools import SITES, _made
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
@@ -35,7 +35,7 @@ NOTHING_MORE = "This cannot be read at the moment"
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """A store that tests may change."""
-    return _made(tmp_path)
+    return make_store(tmp_path)
 
 
 class SlowSearch:

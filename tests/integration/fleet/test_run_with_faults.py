@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet.workers import Cluster, cluster
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.records import read_record
-
-from fleet.workers import Cluster, cluster
 
 COUNT = 200
 

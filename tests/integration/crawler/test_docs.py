@@ -15,7 +15,7 @@ from reference import load_commands
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
-FILE = Path(__file__).parents[2] / "docs/guides/crawl.md"
+FILE = Path(__file__).parents[3] / "docs/guides/crawl.md"
 CONSOLE = re.compile(r"^```console\n(\$ roaming crawl .*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = "https://docs.ebbkeeper.example/"
 FAST = ("--allow-private", "--delay", "0", "--workers", "0", "--connections", "1")

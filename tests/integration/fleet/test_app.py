@@ -16,6 +16,7 @@ import pytest
 import schemathesis
 import uvicorn
 from click.testing import CliRunner
+from fleet.stores import LONG_NAME, SITES, TODAY, make_store
 from hypothesis import HealthCheck, Phase, given, settings
 from mcp import Client
 from mcp_types import TextContent
@@ -24,7 +25,6 @@ from roaming_fleet.collection import Collection
 from roaming_fleet.openapi import STORE_OPERATIONS
 from schemathesis import Case, GenerationMode
 
-from fleet.test_sites_as_tools import LONG_NAME, SITES, TODAY, _made
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve._uvicorn import bind_socket
@@ -36,7 +36,7 @@ PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of some sites."""
-    return _made(tmp_path_factory.mktemp("shelf"))
+    return make_store(tmp_path_factory.mktemp("shelf"))
 
 
 @contextmanager

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from fleet.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_store, write_site
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -26,71 +26,11 @@ from mkdocs_roaming.serve.mcp import make_server
 
 pytestmark = pytest.mark.anyio
 
-TODAY = time.strftime("%Y-%m-%d", time.gmtime())
-LONG_NAME = "l" + "o" * 98 + "g"
-SITES: dict[str, dict[str, list[str]]] = {
-    "apps": {
-        "Apps": ["An app has views.", "Mount static files", "They lie below a path.", "Views", "A view draws."],
-    },
-    "boats": {
-        "Boats": ["A boat floats.", "Pumps", "A bilge pump empties the hull.", "Ropes", "A rope holds the boat."],
-        "Paint": ["Paint the hull in May.", "Colours", "Blue is the colour of the hull."],
-    },
-    "screens": {
-        "Screens": ["A screen shows widgets.", "Mount", "Mount a widget.", "Mount again", "Mount it in another place."],
-        "Static": ["A static widget never changes.", "Static text", "Static text is drawn once."],
-        "Files": ["Styles are read from files.", "Files of styles", "Many files make one style."],
-    },
-    "trains": {
-        "Trains": ["A train runs on rails.", "Brakes", "A brake stops the train.", "Doors", "Doors close at 12:04."],
-        "Tickets": ["A ticket is valid for 3 hours.", "Refunds", "A refund takes 9 days."],
-    },
-    LONG_NAME: {
-        "Archive": [
-            "The archive holds letters.",
-            *(text for at in range(400) for text in (f"Letter {at}", f"Letter {at} tells of the sea. " * 12)),
-        ]
-    },
-}
-
-
-def _write(folder: Path, pages: dict[str, list[str]]) -> None:
-    """Write a built site of titles, texts and headings."""
-    for at, (title, said) in enumerate(pages.items()):
-        place = folder / ("" if at == 0 else title.lower())
-        place.mkdir(parents=True, exist_ok=True)
-        up = "" if at == 0 else "../"
-        links = "".join(f'<a href="{up}{other.lower()}/">{other}</a>' for other in list(pages)[1:])
-        body = "".join(
-            f"<p>{text}</p>" if odd % 2 == 0 else f'<h2 id="{text.lower().replace(" ", "-")}">{text}</h2>'
-            for odd, text in enumerate(said)
-        )
-        (place / "index.html").write_text(
-            f"<!doctype html><html lang=en><head><title>{title}</title></head><body><nav>{links}</nav>"
-            f"<main><h1>{title}</h1>{body}</main></body></html>",
-            "utf-8",
-        )
-
-
-def _crawl(root: Path, *more: str) -> Result:
-    listing = root / "sites.txt"
-    listing.write_text("".join(f"{root / 'built' / name[:20]} {name}\n" for name in SITES), "utf-8")
-    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *more])
-    assert done.exit_code == 0, done.stderr
-    return done
-
-
-def _made(root: Path) -> Path:
-    for name, pages in SITES.items():
-        _write(root / "built" / name[:20], pages)
-    _crawl(root)
-    return root / "store"
-
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of three sites, read-only."""
-    return _made(tmp_path_factory.mktemp("shelf"))
+    return make_store(tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture
@@ -232,17 +172,17 @@ def test_parts_of_long_page_are_complete(shelf: Path) -> None:
 @pytest.fixture
 def moving(tmp_path: Path) -> Path:
     """A store whose sites change."""
-    return _made(tmp_path)
+    return make_store(tmp_path)
 
 
 def test_tools_notice_new_crawl(moving: Path) -> None:
     now = [0.0]
     walk = StoreNavigator(Collection(moving, clock=lambda: now[0]))
     assert "Blue" in _text(walk.search_sections("boats: colour of the hull"))
-    _write(
+    write_site(
         moving.parent / "built" / "boats", {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]}
     )
-    _crawl(moving.parent, "--refresh")
+    crawl_sites(moving.parent, "--refresh")
     bucket = FolderBucket(moving)
     bucket.delete([f"{RECORDS_DIR}/trains.json"])
     rebuild_catalog(bucket)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet.stores import add_site
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from roaming_fleet.buckets.folder import FolderBucket
@@ -17,7 +18,6 @@ from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
-from fleet.test_hostile_sites import add_site
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless

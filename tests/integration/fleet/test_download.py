@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet.one_site import crawl_once
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
 from roaming_fleet.records import read_record
@@ -15,7 +16,6 @@ from roaming_fleet.staging import staging_folder
 from roaming_fleet.store import STORE_MARKER
 from roaming_fleet.sync import download_site
 
-from fleet.one_site import crawl_once
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 KEY = "site-000"

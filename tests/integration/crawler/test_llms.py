@@ -16,7 +16,7 @@ from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.llms_txt import parse_llms_txt
 from roaming_crawler.sniff import decode_text
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "crawler"
+GOLDEN = Path(__file__).parents[2] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"
 INDEXES = sorted((GOLDEN / "llms").glob("*.txt"))
 FULLS = sorted((GOLDEN / "full").glob("*.txt"))
