@@ -62,7 +62,7 @@ browser:
 
 # The slow Azure tests need Azurite from npm; they are skipped where it cannot be installed.
 azurite: $(INSTALLED)
-	@cd tests && ../$(BIN)/python -m fleet.azure_server || true
+	@cd tests && ../$(BIN)/python -m fleet_servers.azure_server || true
 
 clean:
 	rm -rf .venv .cache site sample_site/site

@@ -1,1 +1,1 @@
-"""Fetches documentation sites that somebody else made."""
+"""Crawls documentation sites of any origin and publishes them."""

@@ -1,1 +1,1 @@
-"""Package."""
+"""Crawls many sites into a store, and opens stores as libraries."""

@@ -20,7 +20,7 @@ from typing import Any
 import certifi
 import pytest
 from click.testing import CliRunner, Result
-from fleet import azure_server, gcs_server
+from fleet_servers import azure_server, gcs_server
 
 from mkdocs_roaming.cli import main
 
@@ -224,7 +224,7 @@ class S3:
 @pytest.fixture(scope="session")
 def s3_port() -> Iterator[int]:
     """Provide the port of an S3 server that all tests share, because it starts slowly."""
-    command = [sys.executable, "-m", "fleet.s3_server", "shelf"]
+    command = [sys.executable, "-m", "fleet_servers.s3_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as running:
         assert running.stdout is not None
@@ -260,7 +260,7 @@ class GCS:
 @pytest.fixture
 def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
     """Provide a fake of GCS with an empty bucket and a token."""
-    command = [sys.executable, "-m", "fleet.gcs_server", "shelf"]
+    command = [sys.executable, "-m", "fleet_servers.gcs_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as running:
         assert running.stdout is not None

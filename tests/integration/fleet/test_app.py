@@ -16,7 +16,7 @@ import pytest
 import schemathesis
 import uvicorn
 from click.testing import CliRunner
-from fleet.stores import LONG_NAME, SITES, TODAY, make_store
+from fleet_servers.stores import LONG_NAME, SITES, TODAY, make_store
 from hypothesis import HealthCheck, Phase, given, settings
 from mcp import Client
 from mcp_types import TextContent

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fleet.stores import SITES, make_store
+from fleet_servers.stores import SITES, make_store
 from roaming_fleet.app import create_store_app
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.workers import cluster
+from fleet_servers.workers import cluster
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.dask_runner import dask_engine
 from roaming_fleet.runner import crawl_many

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.one_site import crawl_once
+from fleet_servers.one_site import crawl_once
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
 from roaming_fleet.records import read_record

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fleet.stores import add_site
+from fleet_servers.stores import add_site
 from mcp import Client
 from mcp_types import TextContent
 from roaming_fleet.app import create_store_app

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.one_site import crawl_once
+from fleet_servers.one_site import crawl_once
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
 from roaming_fleet.leases import LOCKS_DIR, LeaseHeldError, LeaseLostError, hold_lease
@@ -78,7 +78,16 @@ def test_suspended_process_leaves_consistent_site(
     before = {kept.path: kept.tag for kept in bucket.list(KEY)}
     sites.edition["127.0.1.1/a"] = 1
     s3.faults(delay=0.02)
-    command = [sys.executable, "-m", "fleet.one_site", s3.where, sites.url(0), KEY, "one", str(tmp_path / "there")]
+    command = [
+        sys.executable,
+        "-m",
+        "fleet_servers.one_site",
+        s3.where,
+        sites.url(0),
+        KEY,
+        "one",
+        str(tmp_path / "there"),
+    ]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
     with subprocess.Popen([*command, str(LEASE)], stdout=subprocess.PIPE, env=env, text=True) as other:
         while sum(1 for kept in bucket.list(KEY) if before.get(kept.path) != kept.tag) < files:

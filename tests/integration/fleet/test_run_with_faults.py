@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.workers import Cluster, cluster
+from fleet_servers.workers import Cluster, cluster
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.records import read_record
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.workers import cluster
+from fleet_servers.workers import cluster
 
 Published = Callable[[Path], dict[str, bytes]]
 

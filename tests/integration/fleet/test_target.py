@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from fleet.stores import add_site, make_store
+from fleet_servers.stores import add_site, make_store
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.namespaces import NAMESPACED_ID

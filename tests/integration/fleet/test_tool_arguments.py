@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet.stores import add_site
+from fleet_servers.stores import add_site
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from roaming_fleet.buckets.folder import FolderBucket

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fleet.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_store, write_site
+from fleet_servers.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_store, write_site
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent

@@ -1,4 +1,4 @@
-"""A fake of the XML API of Google Cloud Storage: `python -m fleet.gcs_server BUCKET`.
+"""A fake of the XML API of Google Cloud Storage: `python -m fleet_servers.gcs_server BUCKET`.
 
 It follows Google's reference: objects are read, written (conditionally with `x-goog-if-generation-match: 0`), uploaded in
 parts, deleted, and listed in pages with `list-type=2`. Another token than the bucket's is refused with 401.

@@ -1,4 +1,4 @@
-"""Crawls one site into a store like a worker: `python -m fleet.one_site STORE URL KEY RUN SCRATCH LEASE`."""
+"""Crawls one site into a store like a worker: `python -m fleet_servers.one_site STORE URL KEY RUN SCRATCH LEASE`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""moto's S3 server with faults: `python -m fleet.s3_server BUCKET`.
+"""moto's S3 server with faults: `python -m fleet_servers.s3_server BUCKET`.
 
 Faults are set by a PUT to `/_faults` as JSON: every `every`-th request is answered 503, all wait `delay` seconds, `after` a
 number of requests the credentials expire, those with the session token `stale` if one is named; writes to a path that
