@@ -226,7 +226,7 @@ def _make_names(titles: Sequence[str], anchors: Sequence[str | None], parents: S
 
 
 def _inherit_openings(openings: Sequence[str], parents: Sequence[int | None]) -> list[str]:
-    """Give sections without text the opening of their first child."""
+    """Copy the opening of the first child to sections without text."""
     inherited = list(openings)
     for index in range(len(inherited) - 2, -1, -1):
         if not inherited[index] and parents[index + 1] == index:
