@@ -17,14 +17,14 @@ Ask = Callable[..., list[Event]]
 PRICES = Prices(input=2.0, cache_read=0.5, cache_write=3.0, output=10.0, currency="EUR")
 
 
-def opens(id_: str) -> ToolCall:
+def expand_call(id_: str) -> ToolCall:
     return ToolCall("a", "expand_sections", {"ids": [id_]})
 
 
 def test_cost_is_sum_of_all_replies(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     replies = [
-        [opens(server), Usage(1_000, 0, 4_000, 100)],
+        [expand_call(server), Usage(1_000, 0, 4_000, 100)],
         [Text(f"8642 [^{server}]."), Usage(500, 4_000, 0, 50)],
     ]
     result = summarize(ask(ScriptedModel(replies), budget=Budget(prices=PRICES)))
@@ -39,7 +39,7 @@ def test_cost_is_none_without_prices(ask: Ask) -> None:
 
 
 def test_spent_cost_ends_answer(ask: Ask, ids: dict[str, str]) -> None:
-    replies = [[opens(ids["Server"]), Usage(10_000)], [Text("never asked for")]]
+    replies = [[expand_call(ids["Server"]), Usage(10_000)], [Text("never asked for")]]
     model = ScriptedModel(replies)
     events = ask(model, budget=Budget(prices=PRICES, cost=0.01))
     last = events[-1]
@@ -48,12 +48,12 @@ def test_spent_cost_ends_answer(ask: Ask, ids: dict[str, str]) -> None:
     assert len(model.requests) == 1
     assert last.not_found is not None
     server = ids["Server"]
-    whole = ScriptedModel([[opens(server), Usage(1_000)], [Text(f"8642 [^{server}]."), Usage(100_000)]])
+    whole = ScriptedModel([[expand_call(server), Usage(1_000)], [Text(f"8642 [^{server}]."), Usage(100_000)]])
     assert summarize(ask(whole, budget=Budget(prices=PRICES, cost=0.01))).state == "answered"
 
 
 def test_nearly_spent_cost_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[opens(ids["Server"]), Usage(4_000)], []])
+    model = ScriptedModel([[expand_call(ids["Server"]), Usage(4_000)], []])
     ask(model, budget=Budget(prices=PRICES, cost=0.01))
     assert [request.note for request in model.requests] == ["", prompts.LITTLE_MONEY]
 

@@ -18,7 +18,7 @@ from mkdocs_roaming.library.tools import ExpandResult
 Ask = Callable[..., list[Event]]
 
 
-def of(kind: type[Event], events: list[Event]) -> list[Event]:
+def select(kind: type[Event], events: list[Event]) -> list[Event]:
     return [event for event in events if isinstance(event, kind)]
 
 

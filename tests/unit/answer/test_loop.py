@@ -60,18 +60,18 @@ Ask = Callable[..., list[Event]]
 E = TypeVar("E", bound=Event)
 
 
-def of(kind: type[E], events: list[Event]) -> list[E]:
+def select(kind: type[E], events: list[Event]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def last(events: list[Event]) -> Finished:
+def get_finished(events: list[Event]) -> Finished:
     finished = events[-1]
     assert isinstance(finished, Finished)
-    assert len(of(Finished, events)) == 1
+    assert len(select(Finished, events)) == 1
     return finished
 
 
-def opens(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall:
+def expand_call(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall:
     return ToolCall(call, name, {"ids": list(ids)})
 
 
@@ -80,7 +80,7 @@ def opens(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall
 
 def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    model = ScriptedModel([[opens(server), Stop("tools")], [Text(f"The port is 8642 [^{server}]."), Stop()]])
+    model = ScriptedModel([[expand_call(server), Stop("tools")], [Text(f"The port is 8642 [^{server}]."), Stop()]])
     events = ask(model)
     assert [type(event) for event in events] == [
         OutlineRead,
@@ -93,7 +93,7 @@ def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
         SupportChecked,
         Finished,
     ]
-    (opened,) = of(SectionOpened, events)
+    (opened,) = select(SectionOpened, events)
     assert opened.section.title == "Server"
     assert opened.section.breadcrumb == ("Settings", "Server")
     assert opened.section.url == "https://kettle.example/"
@@ -107,11 +107,11 @@ def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
 
 
 def test_uncited_answer_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[opens(ids["Server"])], [Text("The port is 8642, believe me.")]])
+    model = ScriptedModel([[expand_call(ids["Server"])], [Text("The port is 8642, believe me.")]])
     events = ask(model, "Which port does it listen on?")
-    assert not of(TextReleased, events)
-    assert [event.characters for event in of(TextWithheld, events)] == [len("The port is 8642, believe me.")]
-    finished = last(events)
+    assert not select(TextReleased, events)
+    assert [event.characters for event in select(TextWithheld, events)] == [len("The port is 8642, believe me.")]
+    finished = get_finished(events)
     assert finished.state == "not_found"
     assert finished.not_found is not None
     assert [section.title for section in finished.not_found.looked_at] == ["Server"]
@@ -120,20 +120,20 @@ def test_uncited_answer_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
 
 
 def test_empty_reply_is_not_found(ask: Ask) -> None:
-    assert last(ask(ScriptedModel([[]]))).state == "not_found"
+    assert get_finished(ask(ScriptedModel([[]]))).state == "not_found"
 
 
 def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
-    finished = last(ask(ScriptedModel([[opens(server)], [Text(text)]])))
+    finished = get_finished(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
     assert (finished.state, finished.dropped_citations) == ("partial", 0)
 
 
 def test_withheld_text_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}].\n\nIt was chosen by a cat.\n\nSo they say."
-    result = summarize(ask(ScriptedModel([[opens(server)], [Text(text)]])))
+    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
     assert (result.state, result.withheld) == ("partial", 2)
     assert "cat" not in result.text
 
@@ -141,9 +141,9 @@ def test_withheld_text_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> No
 def test_text_before_tool_calls_is_discarded(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     aloud = Text("Let me look.\n\nIt may be in the settings [^none].\n\nI open them.\n\nNow.")
-    events = ask(ScriptedModel([[aloud, opens(server)], [Text(f"The port is 8642 [^{server}].")]]))
-    assert (last(events).state, last(events).withheld) == ("answered", 0)
-    assert not of(TextWithheld, events)
+    events = ask(ScriptedModel([[aloud, expand_call(server)], [Text(f"The port is 8642 [^{server}].")]]))
+    assert (get_finished(events).state, get_finished(events).withheld) == ("answered", 0)
+    assert not select(TextWithheld, events)
 
 
 def test_refusal_ends_as_refused(ask: Ask) -> None:
@@ -165,8 +165,8 @@ def test_refusal_ends_as_refused(ask: Ask) -> None:
 @pytest.mark.parametrize("late", [False, True])
 def test_model_exception_ends_as_error_in_one_line(ask: Ask, error: Exception, message: str, late: bool) -> None:
     events = ask(Failing(error, late=late))
-    assert (last(events).state, last(events).error) == ("error", message)
-    assert not of(TextReleased, events)
+    assert (get_finished(events).state, get_finished(events).error) == ("error", message)
+    assert not select(TextReleased, events)
 
 
 class Failing:
@@ -189,7 +189,7 @@ def test_model_exception_before_stream_ends_as_error(ask: Ask) -> None:
         def reply(self, request: Request) -> AsyncIterator[Part]:
             raise OSError("no socket")
 
-    assert last(ask(Broken())).error == "broken failed: OSError: no socket"
+    assert get_finished(ask(Broken())).error == "broken failed: OSError: no socket"
 
 
 def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
@@ -203,7 +203,7 @@ def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
                 raise ConnectionError("cut off")
 
     text = f"The port is 8642 [^{server}].\n\nIts address is 127."
-    result = summarize(ask(Half([[opens(server)], [Text(text)]])))
+    result = summarize(ask(Half([[expand_call(server)], [Text(text)]])))
     assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
 
 
@@ -223,7 +223,10 @@ def test_exception_while_reading_site_ends_as_error(ask: Ask, library: Library) 
         def outline(self) -> str:
             raise KeyError("nav")
 
-    assert last(ask(ScriptedModel([]), navigator=Broken(library))).error == "reading the site failed: KeyError: 'nav'"
+    assert (
+        get_finished(ask(ScriptedModel([]), navigator=Broken(library))).error
+        == "reading the site failed: KeyError: 'nav'"
+    )
 
 
 # Support
@@ -231,7 +234,7 @@ def test_exception_while_reading_site_ends_as_error(ask: Ask, library: Library) 
 
 def test_support_is_checked_against_opened_sections(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    events = ask(ScriptedModel([[opens(server)], [Text(f"The port is 9753 [^{server}].")]]))
+    events = ask(ScriptedModel([[expand_call(server)], [Text(f"The port is 9753 [^{server}].")]]))
     assert isinstance(events[-2], SupportChecked)
     found = summarize(events).support
     assert found is not None
@@ -241,7 +244,7 @@ def test_support_is_checked_against_opened_sections(ask: Ask, ids: dict[str, str
 
 def test_support_is_not_checked_without_text(ask: Ask) -> None:
     events = ask(ScriptedModel([[Text("No [^none].")]]))
-    assert not of(SupportChecked, events)
+    assert not select(SupportChecked, events)
     assert (summarize(events).support, summarize(events).support_skipped) == (None, "")
 
 
@@ -255,7 +258,7 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
                 yield part
                 clock.now += 30
 
-    model = Slow([[opens(server)], [Text(f"8642 [^{server}].")]])
+    model = Slow([[expand_call(server)], [Text(f"8642 [^{server}].")]])
     assert summarize(ask(model, clock=clock)).support_skipped == "no time was left"
 
     class Vanishing(Library):
@@ -276,7 +279,7 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
             if len(self.requests) == 2:
                 vanishing.left = 0
 
-    model = Leaving([[opens(server)], [Text(f"8642 [^{server}].")]])
+    model = Leaving([[expand_call(server)], [Text(f"8642 [^{server}].")]])
     result = summarize(ask(model, navigator=Navigator(vanishing)))
     assert (result.state, result.support_skipped) == ("answered", "https://kettle.example/: is gone")
 
@@ -286,8 +289,8 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
 
 def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
     titles = ["Server", "Boiling", "Logs", "Steps"]
-    model = ScriptedModel([[opens(ids[title], call=title), Stop("tools")] for title in titles])
-    finished = last(ask(model))
+    model = ScriptedModel([[expand_call(ids[title], call=title), Stop("tools")] for title in titles])
+    finished = get_finished(ask(model))
     assert (finished.state, finished.spent, finished.rounds) == ("budget", "rounds", 4)
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert [request.note for request in model.requests] == ["", "", prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
@@ -297,14 +300,14 @@ def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
 
 def test_text_with_calls_in_last_round_is_released(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    reply = [Text(f"The port is 8642 [^{server}]."), opens(ids["Logs"], call="b")]
-    result = summarize(ask(ScriptedModel([[opens(server)], reply]), budget=Budget(rounds=2)))
+    reply = [Text(f"The port is 8642 [^{server}]."), expand_call(ids["Logs"], call="b")]
+    result = summarize(ask(ScriptedModel([[expand_call(server)], reply]), budget=Budget(rounds=2)))
     assert (result.state, result.spent, result.text) == ("budget", "rounds", f"The port is 8642 [^{server}].")
 
 
 def test_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    model = ScriptedModel([[opens(server)], [Text(f"The port is 8642 [^{server}] and its"), Stop("length")]])
+    model = ScriptedModel([[expand_call(server)], [Text(f"The port is 8642 [^{server}] and its"), Stop("length")]])
     result = summarize(ask(model, budget=Budget(output_tokens=50)))
     assert (result.state, result.spent) == ("budget", "output")
     assert result.text == f"The port is 8642 [^{server}] and its"
@@ -323,7 +326,7 @@ def test_endless_text_is_cut_off(ask: Ask) -> None:
                 yield Text("and on ")
 
     model = Talker()
-    finished = last(ask(model, budget=Budget(output_tokens=100)))
+    finished = get_finished(ask(model, budget=Budget(output_tokens=100)))
     assert (finished.state, finished.spent) == ("budget", "output")
     assert model.texts < 200
 
@@ -338,7 +341,7 @@ def test_slow_model_meets_deadline(ask: Ask, ids: dict[str, str]) -> None:
                 yield part
                 clock.now += 20
 
-    model = Slow([[opens(server)], [Text(f"The port is 8642 [^{server}]."), Text("\n\nAnd"), Text(" more")]])
+    model = Slow([[expand_call(server)], [Text(f"The port is 8642 [^{server}]."), Text("\n\nAnd"), Text(" more")]])
     result = summarize(ask(model, clock=clock, budget=Budget(seconds=45)))
     assert (result.state, result.spent, result.text) == ("budget", "seconds", f"The port is 8642 [^{server}].")
 
@@ -357,7 +360,7 @@ def test_hanging_model_is_closed_at_deadline(ask: Ask) -> None:
             yield Text("never")
 
     model = Hanging()
-    assert last(ask(model, budget=Budget(seconds=0.05))).spent == "seconds"
+    assert get_finished(ask(model, budget=Budget(seconds=0.05))).spent == "seconds"
     assert model.closed
 
 
@@ -370,7 +373,7 @@ def test_little_time_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
             async for part in super().reply(request):
                 yield part
 
-    model = Slow([[opens(ids["Server"])], []])
+    model = Slow([[expand_call(ids["Server"])], []])
     ask(model, clock=clock, budget=Budget(seconds=45))
     assert model.requests[1].note == prompts.LITTLE_TIME
 
@@ -382,7 +385,9 @@ def test_hanging_library_meets_deadline(ask: Ask, library: Library) -> None:
             time.sleep(0.3)
             return ""
 
-    assert last(ask(ScriptedModel([]), navigator=Stuck(library), budget=Budget(seconds=0.05))).spent == "seconds"
+    assert (
+        get_finished(ask(ScriptedModel([]), navigator=Stuck(library), budget=Budget(seconds=0.05))).spent == "seconds"
+    )
 
 
 def test_hanging_library_does_not_block_exit() -> None:
@@ -394,7 +399,7 @@ try:
 except DeadlineExceededError:
     print("out of time")
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert (ended.stdout, ended.stderr) == ("out of time\n", "")
 
 
@@ -406,9 +411,9 @@ class Clock:
 
 
 def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[opens(ids["Server"])], [opens(ids["Boiling"], call="b")], [Text("Nothing.")]])
+    model = ScriptedModel([[expand_call(ids["Server"])], [expand_call(ids["Boiling"], call="b")], [Text("Nothing.")]])
     events = ask(model, budget=Budget(open_chars=500))
-    (dropped,) = of(SectionsDropped, events)
+    (dropped,) = select(SectionsDropped, events)
     assert [section.title for section in dropped.sections] == ["Server"]
     first, second = [turn for turn in model.requests[2].turns if isinstance(turn, ToolTurn)]
     assert isinstance(first.results[0].result, ExpandResult)
@@ -423,27 +428,27 @@ def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) ->
 def test_closed_section_can_be_opened_again(ask: Ask, ids: dict[str, str]) -> None:
     server, boiling = ids["Server"], ids["Boiling"]
     replies = [
-        [opens(server)],
-        [opens(boiling, call="b")],
-        [opens(server, call="c")],
+        [expand_call(server)],
+        [expand_call(boiling, call="b")],
+        [expand_call(server, call="c")],
         [Text(f"Port 8642 [^{server}], 96.5 degrees [^{boiling}].")],
     ]
     events = ask(ScriptedModel(replies), budget=Budget(open_chars=500))
-    assert [event.section.title for event in of(SectionOpened, events)] == ["Server", "Boiling", "Server"]
-    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Server", "Boiling"]
+    assert [event.section.title for event in select(SectionOpened, events)] == ["Server", "Boiling", "Server"]
+    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Server", "Boiling"]
     assert summarize(events).state == "answered"
 
 
 def test_cited_section_is_closed_last(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     replies = [
-        [opens(server)],
-        [opens(logs, call="b")],
-        [Text(f"The port is 8642 [^{server}].\n\nLet me see"), opens(boiling, call="c")],
+        [expand_call(server)],
+        [expand_call(logs, call="b")],
+        [Text(f"The port is 8642 [^{server}].\n\nLet me see"), expand_call(boiling, call="c")],
         [Text(f"And 96.5 degrees [^{boiling}].")],
     ]
     events = ask(ScriptedModel(replies), budget=Budget(open_chars=650))
-    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Logs"]
+    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Logs"]
     assert summarize(events).text == f"The port is 8642 [^{server}].\n\nAnd 96.5 degrees [^{boiling}]."
 
 
@@ -457,15 +462,15 @@ def test_budget_rejects_empty_limits(wrong: dict[str, int]) -> None:
 
 
 def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> None:
-    calls = [opens(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
+    calls = [expand_call(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
     model = ScriptedModel([calls, []])
     events = ask(model)
-    assert [(event.call, event.ids, event.query) for event in of(ToolCalled, events)] == [
+    assert [(event.call, event.ids, event.query) for event in select(ToolCalled, events)] == [
         ("a", (ids["Server"], ids["Logs"]), ""),
         ("s", (), "whistle"),
     ]
-    assert [event.section.title for event in of(SectionOpened, events)] == ["Server", "Logs"]
-    (found,) = of(SectionsFound, events)
+    assert [event.section.title for event in select(SectionOpened, events)] == ["Server", "Logs"]
+    (found,) = select(SectionsFound, events)
     assert found.sections[0].title == "It does not whistle"
     turn, results = model.requests[1].turns[-2:]
     assert isinstance(turn, AssistantTurn)
@@ -475,8 +480,8 @@ def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> N
 
 def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
     boiling = ids["Boiling"]
-    events = ask(ScriptedModel([[opens(ids["Settings"])], [Text(f"96.5 degrees [^{boiling}].")]]))
-    (opened,) = of(SectionOpened, events)
+    events = ask(ScriptedModel([[expand_call(ids["Settings"])], [Text(f"96.5 degrees [^{boiling}].")]]))
+    (opened,) = select(SectionOpened, events)
     assert [section.title for section in opened.inside] == ["Server", "Boiling", "Logs"]
     assert [section.title for section in summarize(events).citations] == ["Boiling"]
 
@@ -484,19 +489,19 @@ def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
 def test_citation_of_found_section_is_dropped(ask: Ask, ids: dict[str, str]) -> None:
     text = f"Clean the vent [^{ids['It does not whistle']}]."
     events = ask(ScriptedModel([[ToolCall("s", "search_sections", {"query": "whistle"})], [Text(text)]]))
-    assert [event.id for event in of(CitationDropped, events)] == [ids["It does not whistle"]]
-    assert (last(events).state, last(events).dropped_citations) == ("not_found", 1)
+    assert [event.id for event in select(CitationDropped, events)] == [ids["It does not whistle"]]
+    assert (get_finished(events).state, get_finished(events).dropped_citations) == ("not_found", 1)
 
 
 def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     near = server[:-1] + ("0" if server[-1] != "0" else "1")
-    events = ask(ScriptedModel([[opens(server)], [opens(near, server, server, "deadbeef", call="b")], []]))
-    missing = of(SectionMissing, events)
+    events = ask(ScriptedModel([[expand_call(server)], [expand_call(near, server, server, "deadbeef", call="b")], []]))
+    missing = select(SectionMissing, events)
     assert [event.id for event in missing] == [near, "deadbeef"]
     assert "Server" in [section.title for section in missing[0].nearest]
-    assert [event.section.title for event in of(SectionAlreadyOpen, events)] == ["Server"]
-    assert len(of(SectionOpened, events)) == 1
+    assert [event.section.title for event in select(SectionAlreadyOpen, events)] == ["Server"]
+    assert len(select(SectionOpened, events)) == 1
 
 
 @pytest.mark.parametrize(
@@ -518,29 +523,33 @@ def test_malformed_calls_are_accepted(ask: Ask, ids: dict[str, str], name: str, 
     server = ids["Server"]
     replies: list[list[Part]] = [
         [ToolCall("x", name, arguments)],
-        [opens(server)],
+        [expand_call(server)],
         [Text(f"The port is 8642 [^{server}].")],
     ]
     events = ask(ScriptedModel(replies))
-    assert last(events).state == "answered"
-    assert of(ToolCallRejected, events) or of(SectionMissing, events)
+    assert get_finished(events).state == "answered"
+    assert select(ToolCallRejected, events) or select(SectionMissing, events)
 
 
 def test_call_ids_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
-    calls = [opens(ids["Server"], call=""), opens(ids["Logs"], call=""), opens(ids["Boiling"], call="call")]
+    calls = [
+        expand_call(ids["Server"], call=""),
+        expand_call(ids["Logs"], call=""),
+        expand_call(ids["Boiling"], call="call"),
+    ]
     calls.append(ToolCall(7, "search_sections", {"query": "port"}))
-    model = ScriptedModel([calls, [opens(ids["Install"], call="call")], []])
+    model = ScriptedModel([calls, [expand_call(ids["Install"], call="call")], []])
     events = ask(model)
-    named = [event.call for event in of(ToolCalled, events)]
+    named = [event.call for event in select(ToolCalled, events)]
     assert named == ["call", "call~2", "call~3", "call~4", "call~5"]
-    assert [event.call for event in of(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
+    assert [event.call for event in select(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
 
 
 def test_calls_beyond_maximum_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[ToolCall(f"s{at}", "search_sections", {"query": "port"}) for at in range(11)], []])
     events = ask(model)
-    assert len(of(SectionsFound, events)) == 8
-    assert {event.message for event in of(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(limit=8)}
+    assert len(select(SectionsFound, events)) == 8
+    assert {event.message for event in select(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(limit=8)}
 
 
 def test_endless_calls_are_cut_off(ask: Ask) -> None:
@@ -555,18 +564,18 @@ def test_endless_calls_are_cut_off(ask: Ask) -> None:
                 yield ToolCall("x", "search_sections", {"query": "port"})
 
     model = Caller()
-    assert last(ask(model)).spent == "rounds"
+    assert get_finished(ask(model)).spent == "rounds"
     assert model.called < 4 * 40
 
 
 def test_calls_beyond_room_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
-    calls = [opens(ids[title], call=title) for title in ("Server", "Boiling", "Logs")]
+    calls = [expand_call(ids[title], call=title) for title in ("Server", "Boiling", "Logs")]
     model = ScriptedModel([calls, []])
     events = ask(model, budget=Budget(open_chars=500))
-    assert [event.message for event in of(ToolCallRejected, events)] == [prompts.NO_ROOM]
+    assert [event.message for event in select(ToolCallRejected, events)] == [prompts.NO_ROOM]
     (results,) = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
     assert isinstance(results.results[2].result, ToolError)
-    assert [event.sections[0].title for event in of(SectionsDropped, events)] == ["Boiling"]
+    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Boiling"]
 
 
 # Requests
@@ -604,7 +613,7 @@ def test_unknown_page_is_ignored(ask: Ask) -> None:
 
 def test_provider_state_is_returned_to_model(ask: Ask, ids: dict[str, str]) -> None:
     keep = object()
-    model = ScriptedModel([[Text("Let me see."), opens(ids["Server"]), Stop("tools", keep)], []])
+    model = ScriptedModel([[Text("Let me see."), expand_call(ids["Server"]), Stop("tools", keep)], []])
     ask(model)
     turn = model.requests[1].turns[-2]
     assert isinstance(turn, AssistantTurn)
@@ -614,7 +623,7 @@ def test_provider_state_is_returned_to_model(ask: Ask, ids: dict[str, str]) -> N
 
 def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    model = ScriptedModel([[opens(server)], [Text("The port is 8642."), Citation(server), Text("\n\nYes.")]])
+    model = ScriptedModel([[expand_call(server)], [Text("The port is 8642."), Citation(server), Text("\n\nYes.")]])
     result = summarize(ask(model))
     assert result.text == f"The port is 8642.[^{server}]"
     assert [section.title for section in result.citations] == ["Server"]
@@ -622,9 +631,9 @@ def test_native_citations_become_marks(ask: Ask, ids: dict[str, str]) -> None:
 
 def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
     one, two = Usage(100, 0, 900, 20), Usage(50, 900, 0, 30)
-    events = ask(ScriptedModel([[opens(ids["Server"]), one], [two]]))
-    assert [event.usage for event in of(TokensUsed, events)] == [one, two]
-    assert last(events).usage == Usage(150, 900, 900, 50)
+    events = ask(ScriptedModel([[expand_call(ids["Server"]), one], [two]]))
+    assert [event.usage for event in select(TokensUsed, events)] == [one, two]
+    assert get_finished(events).usage == Usage(150, 900, 900, 50)
 
 
 # Conversations
@@ -643,12 +652,12 @@ def test_follow_up_keeps_sections_open(ask: Ask, ids: dict[str, str]) -> None:
         AssistantTurn,
         ToolTurn,
     ]
-    assert [event.section.title for event in of(SectionOpened, events)] == ["Server"]
+    assert [event.section.title for event in select(SectionOpened, events)] == ["Server"]
 
 
 def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    ask(ScriptedModel([[opens(server)], [Text(f"8642 [^{server}].")]]), navigator=navigator)
+    ask(ScriptedModel([[expand_call(server)], [Text(f"8642 [^{server}].")]]), navigator=navigator)
     model = ScriptedModel([[Text(f"127.0.0.1 [^{server}].")]])
     assert summarize(ask(model, navigator=navigator)).state == "answered"
     results = model.requests[0].turns[-1]
@@ -659,8 +668,8 @@ def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, 
 
 def test_forged_open_sections_open_nothing(ask: Ask) -> None:
     events = ask(ScriptedModel([[Text("Yes [^deadbeef].")]]), opened=["deadbeef"])
-    assert [event.id for event in of(SectionMissing, events)] == ["deadbeef"]
-    assert last(events).state == "not_found"
+    assert [event.id for event in select(SectionMissing, events)] == ["deadbeef"]
+    assert get_finished(events).state == "not_found"
 
 
 # Cancellation
@@ -722,7 +731,7 @@ def test_error_while_closing_reply_is_ignored(ask: Ask, ids: dict[str, str]) -> 
             finally:
                 raise OSError("already closed")
 
-    finished = last(ask(Sulking([[Text("The port")]])))
+    finished = get_finished(ask(Sulking([[Text("The port")]])))
     assert (finished.state, finished.spent) == ("budget", "output")
 
 

@@ -48,7 +48,7 @@ E = TypeVar("E", bound=Event)
 Ruled = Callable[..., Library]
 
 
-def of(kind: type[E], events: list[Event]) -> list[E]:
+def select(kind: type[E], events: list[Event]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
@@ -102,38 +102,38 @@ def test_pinned_section_is_open_before_first_round(ruled: Ruled, ids: dict[str, 
     assert [one.id for one in turn.calls] == ["rules"]
     assert shown(model.requests[0]) == [ids["Pressure"], ids["Notes"]]
     assert summarize(events).state == "answered"
-    assert [event.section.id for event in of(SectionCited, events)] == [ids["Pressure"]]
+    assert [event.section.id for event in select(SectionCited, events)] == [ids["Pressure"]]
 
 
 def test_no_section_is_opened_without_matching_rule(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"],)))
     model = ScriptedModel([[Text("No. [^none]")]])
-    assert of(ToolCalled, ask(model, Navigator(library), "Which lamp?")) == []
+    assert select(ToolCalled, ask(model, Navigator(library), "Which lamp?")) == []
 
 
 def test_rules_of_untrusted_site_open_nothing(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(always=True), (ids["Pressure"],)))
     library.trusted = False
-    assert of(ToolCalled, ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Which lamp?")) == []
+    assert select(ToolCalled, ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Which lamp?")) == []
 
 
 def test_rule_for_reader_page_applies(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(pages=(ids["Lamps"],)), (ids["Oil"],)))
     for page, calls in (("lamps/", 1), ("pumps/", 0), (None, 0)):
         events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "And now?", page=page)
-        assert len(of(ToolCalled, events)) == calls
+        assert len(select(ToolCalled, events)) == calls
 
 
 def test_sections_of_earlier_answers_come_first(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(always=True), (ids["Oil"], ids["Colours"])))
     model = ScriptedModel([[Text("No. [^none]")]])
     events = ask(model, Navigator(library), "And oil?", opened=[ids["Oil"]])
-    assert [event.call for event in of(ToolCalled, events)] == ["kept", "rules"]
-    assert [(event.call, event.section.id) for event in of(SectionOpened, events)] == [
+    assert [event.call for event in select(ToolCalled, events)] == ["kept", "rules"]
+    assert [(event.call, event.section.id) for event in select(SectionOpened, events)] == [
         ("kept", ids["Oil"]),
         ("rules", ids["Colours"]),
     ]
-    assert [event.section.id for event in of(SectionAlreadyOpen, events)] == [ids["Oil"]]
+    assert [event.section.id for event in select(SectionAlreadyOpen, events)] == [ids["Oil"]]
 
 
 @pytest.mark.parametrize("chars", [1, 100, 3_000, 60_000])
@@ -144,8 +144,8 @@ def test_pinned_sections_respect_budget(ruled: Ruled, ids: dict[str, str], chars
     navigator = Navigator(library)
     events = ask(ScriptedModel([[Text("No. [^none]")]]), navigator, "And?", budget=Budget(open_chars=chars))
     assert navigator.open_chars() <= chars // 2
-    assert of(SectionsDropped, events) == []
-    assert bool(of(SectionOpened, events)) == (chars >= 100)
+    assert select(SectionsDropped, events) == []
+    assert bool(select(SectionOpened, events)) == (chars >= 100)
 
 
 @pytest.mark.parametrize("question", ["gauge drift", "does a gauge drift in autumn"])
@@ -184,7 +184,7 @@ def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> Non
     )
     explanation = explain_question(Navigator(library), "Why does my lamp sink?", "lamps/", whole_site_tokens=0)
     events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Why does my lamp sink?", page="lamps/")
-    assert explanation.firing.opens == tuple(event.section.id for event in of(SectionOpened, events))
+    assert explanation.firing.opens == tuple(event.section.id for event in select(SectionOpened, events))
     assert [rule.name for rule in explanation.firing.fired] == ["sinking", "lamps"]
     assert explanation.outline.sections == 8
     assert explanation.hits[0].section.id in (ids["Colours"], ids["Lamps"])

@@ -112,7 +112,7 @@ def test_trace_contains_question_replies_events_and_answer(
     assert (trace.site, trace.url, trace.digest) == ("Kettle", "https://kettle.example/", library.manifest.digest)
     assert trace.outline.startswith("sha256:")
     assert trace.budget == budget
-    assert [list(reply.parts) for reply in trace.replies] == roaming_without_keep(ids)
+    assert [list(reply.parts) for reply in trace.replies] == roaming_without_state(ids)
     assert [reply.request[:7] for reply in trace.replies] == ["sha256:", "sha256:"]
     assert list(trace.events) == events
     assert trace.answer == summarize(events)
@@ -121,7 +121,7 @@ def test_trace_contains_question_replies_events_and_answer(
     assert trace.answer.support is not None
 
 
-def roaming_without_keep(ids: dict[str, str]) -> list[list[Part]]:
+def roaming_without_state(ids: dict[str, str]) -> list[list[Part]]:
     return [[Stop(part.reason) if isinstance(part, Stop) else part for part in reply] for reply in (roaming(ids))]
 
 
@@ -386,7 +386,7 @@ def test_write_trace_follows_links_and_keeps_pipes(record: Record, tmp_path: Pat
         received = reader.submit(pipe.read_text, "utf-8")
         check_writable(pipe)
         write_trace(pipe, [trace])
-        assert received.result(timeout=10) == dump_traces([trace])
+        assert received.result(timeout=60) == dump_traces([trace])
     assert pipe.is_fifo()
 
 

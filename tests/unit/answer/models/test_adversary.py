@@ -14,7 +14,7 @@ import pytest
 import yaml
 from messages_api import MessagesApi
 from messages_api.adversary import BEHAVIOURS, Adversary
-from messages_api.navigator import Navigator as ByWords
+from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Call, Cut, Part, Say, View, Wait
 from messages_api.script import Script
 
@@ -114,7 +114,7 @@ def test_instructions_in_section_are_ignored(ask: Ask, api: MessagesApi, make: M
     ["overloaded", "server error", "rate limit", "rate limit until a date", "error frame at once", "cut at once"],
 )
 def test_temporary_failure_is_retried(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
-    api.brain = Adversary(behaviour, fails=1, then=ByWords())
+    api.brain = Adversary(behaviour, fails=1, then=WordNavigator())
     result = summarize(ask(make(retries=2, sleep=Pauses()), LOG))
     assert (result.state, result.error) == ("answered", "")
     assert "/var/log/kettle.log" in result.text
@@ -129,7 +129,7 @@ def test_partial_reply_is_not_retried(ask: Ask, api: MessagesApi, make: Make, be
 
 
 def test_lone_surrogates_are_replaced(ask: Ask, api: MessagesApi, make: Make) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     result = summarize(ask(make(), "Where does the log go \ud83d that Kettle writes?"))
     assert (result.state, result.error) == ("answered", "")
 
@@ -192,7 +192,7 @@ def test_cancelled_answer_cancels_request(api: MessagesApi, make: Make, navigato
     assert api.idle()
     (exchange,) = api.exchanges
     assert exchange.left is not None
-    assert exchange.left - left_at < 5.0
+    assert exchange.left - left_at < 30.0
 
 
 def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: Navigator, ids: dict[str, str]) -> None:
@@ -212,11 +212,11 @@ def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: 
     assert api.idle()
     left = api.exchanges[-1].left
     assert left is not None
-    assert left - left_at < 5.0
+    assert left - left_at < 30.0
 
 
 def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbook: Library) -> None:
-    brains = [Adversary("cut"), Adversary("overloaded"), ByWords(), ByWords()]
+    brains = [Adversary("cut"), Adversary("overloaded"), WordNavigator(), WordNavigator()]
     turn = iter(range(10_000))
 
     class Mixed:
@@ -244,7 +244,7 @@ def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbo
 
 
 def test_model_works_in_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     model = make()
     for _ in range(3):
         assert summarize(ask(model, LOG)).state == "answered"

@@ -15,7 +15,7 @@ import anyio
 import pytest
 import yaml
 from messages_api import MessagesApi
-from messages_api.navigator import Navigator as ByWords
+from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Broken, Call, Cite, End, Say, Status, Think
 from messages_api.script import Script
 
@@ -42,7 +42,7 @@ QUESTIONS = [
 ]
 
 
-def opens(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
+def expand_call(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
     return Call("expand_sections", {"ids": list(ids)}, id)
 
 
@@ -60,7 +60,7 @@ def reply(model: Model, request: Request | None = None) -> list[Part]:
 
 
 def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    api.brain = Script([opens(ids["Settings"])], [Say("96.5 degrees."), Cite(ids["Boiling"])])
+    api.brain = Script([expand_call(ids["Settings"])], [Say("96.5 degrees."), Cite(ids["Boiling"])])
     result = summarize(ask(claude()))
     assert [section.title for section in result.citations] == ["Boiling"]
     (result,) = api.requests[1]["messages"][-1]["content"]
@@ -84,12 +84,12 @@ def test_parallel_calls_are_answered_in_one_message(
     ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]
 ) -> None:
     calls = [
-        opens(ids["Server"], id="a"),
-        opens(ids["Logs"], id="a"),
-        opens(ids["Boiling"], id="b~1"),
-        opens("x", id=""),
+        expand_call(ids["Server"], id="a"),
+        expand_call(ids["Logs"], id="a"),
+        expand_call(ids["Boiling"], id="b~1"),
+        expand_call("x", id=""),
     ]
-    api.brain = Script([Say("Let me see."), *calls], [opens(ids["Steps"], id="a")], [])
+    api.brain = Script([Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [])
     ask(claude())
     reply, results = api.requests[1]["messages"][-2:]
     assert [block["type"] for block in reply["content"]] == ["text", *["tool_use"] * 4]
@@ -100,7 +100,7 @@ def test_parallel_calls_are_answered_in_one_message(
 
 
 def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([opens("x")], [])
+    api.brain = Script([expand_call("x")], [])
     ask(claude(), budget=Budget(rounds=2))
     first, last = api.requests
     assert first["tools"] == last["tools"]
@@ -112,7 +112,7 @@ def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make
 
 
 def test_small_site_request_has_no_tools(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     result = summarize(ask(claude(), "Where does the log go that Kettle writes?", whole_site_tokens=8000))
     assert (result.state, result.rounds) == ("answered", 1)
     reply(claude(), Request("Answer.", "", (UserTurn("Which port?"),)))
@@ -120,7 +120,9 @@ def test_small_site_request_has_no_tools(ask: Ask, api: MessagesApi, claude: Mak
 
 
 def test_conversation_only_grows(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    api.brain = Script([opens(ids["Server"])], [opens(ids["Logs"])], [opens(ids["Boiling"])], [Say("Hm [^none].")])
+    api.brain = Script(
+        [expand_call(ids["Server"])], [expand_call(ids["Logs"])], [expand_call(ids["Boiling"])], [Say("Hm [^none].")]
+    )
     ask(claude())
     notes = [request["messages"][-1]["content"][-1].get("text") for request in api.requests]
     assert notes[2:] == [prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
@@ -134,7 +136,7 @@ def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_conversation_with_empty_answer_is_sent(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     ask(claude(), history=[Exchange("Who is king?", ""), Exchange("Which port?", "8642.")], opened=["2ebf9271"])
     roles = [message["role"] for message in api.requests[0]["messages"]]
     assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
@@ -176,7 +178,7 @@ def test_requests_match_sdk_types(ask: Ask, api: MessagesApi, claude: Make, ids:
     api.budget = None
     server = ids["Server"]
     api.brain = Script(
-        [Think("Where?"), Say("Hm."), opens(server)],
+        [Think("Where?"), Say("Hm."), expand_call(server)],
         [Think(), Say("8642."), Cite(server), Call("x", "bad")],
         [Call("search_sections", {"query": "port"})],
         [],
@@ -205,7 +207,7 @@ def _read(value: Any) -> None:
 def test_rules_and_outline_are_cached_across_questions(
     ask: Ask, api: MessagesApi, claude: Make, handbook: Library, count: int
 ) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     model, budget = claude(), Budget(rounds=2)
     cited = 0
     for question in QUESTIONS[:count]:
@@ -227,7 +229,9 @@ def test_rules_and_outline_are_cached_across_questions(
 def test_each_round_reads_cache_of_previous_round(ask: Ask, api: MessagesApi, claude: Make, handbook: Library) -> None:
     place = list(handbook.sections)
     api.brain = Script(
-        [opens(*(one.id for one in place[10:16]))], [opens(*(one.id for one in place[40:46]))], [Say("Hm [^none].")]
+        [expand_call(*(one.id for one in place[10:16]))],
+        [expand_call(*(one.id for one in place[40:46]))],
+        [Say("Hm [^none].")],
     )
     events = ask(claude(), "How are gauges calibrated?", navigator=Navigator(handbook))
     first, second, third = (exchange.usage for exchange in api.exchanges)
@@ -250,13 +254,13 @@ def test_many_calls_still_hit_cache(ask: Ask, api: MessagesApi, claude: Make, ha
 
 
 def test_blank_text_is_not_sent_back(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    api.brain = Script([Say("\n\n"), opens(ids["Server"])], [Say("8642."), Cite(ids["Server"])])
+    api.brain = Script([Say("\n\n"), expand_call(ids["Server"])], [Say("8642."), Cite(ids["Server"])])
     assert summarize(ask(claude())).state == "answered"
     assert [block["type"] for block in api.requests[1]["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_last_round_writes_no_cache(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([opens("x")], [])
+    api.brain = Script([expand_call("x")], [])
     ask(claude(), budget=Budget(rounds=2))
     assert "cache_control" in json.dumps(api.requests[0]["messages"])
     assert "cache_control" not in json.dumps(api.requests[1]["messages"])
@@ -297,8 +301,8 @@ def test_thinking_is_sent_back_unchanged(ask: Ask, api: MessagesApi, claude: Mak
     api.budget = None
     server, logs = ids["Server"], ids["Logs"]
     api.brain = Script(
-        [Think("Where?"), opens(server)],
-        [Think(), Say("So far 8642."), Cite(server), opens(logs)],
+        [Think("Where?"), expand_call(server)],
+        [Think(), Say("So far 8642."), Cite(server), expand_call(logs)],
         [Say("The port is 8642."), Cite(server)],
     )
     result = summarize(ask(claude(thinking="adaptive")))
@@ -314,8 +318,8 @@ def test_thinking_after_closed_sections_is_left_out(
 ) -> None:
     api.budget = None
     api.brain = Script(
-        [Think(), opens(ids["Steps"], ids["Boiling"])],
-        [Think(), Say("So far 96.5."), Cite(ids["Boiling"]), opens(ids["Server"], ids["Logs"])],
+        [Think(), expand_call(ids["Steps"], ids["Boiling"])],
+        [Think(), Say("So far 96.5."), Cite(ids["Boiling"]), expand_call(ids["Server"], ids["Logs"])],
         [Say("8642."), Cite(ids["Server"])],
     )
     events = ask(claude(thinking="adaptive"), budget=Budget(open_chars=700))
@@ -336,7 +340,7 @@ def test_native_citations_become_citation_parts(
 ) -> None:
     server, logs = ids["Server"], ids["Logs"]
     api.brain = Script(
-        [opens(server, logs)],
+        [expand_call(server, logs)],
         [
             *([] if late else [Cite(server, late=False)]),
             Say("The port is 8642."),
@@ -353,14 +357,14 @@ def test_native_citations_become_citation_parts(
 
 def test_written_citation_is_not_repeated(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    api.brain = Script([opens(server)], [Say(f"The port is 8642 [^{server}]."), Cite(server)])
+    api.brain = Script([expand_call(server)], [Say(f"The port is 8642 [^{server}]."), Cite(server)])
     assert summarize(ask(claude())).text == f"The port is 8642 [^{server}]."
 
 
 def test_citation_of_closed_section_is_dropped(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
     api.brain = Script(
-        [opens(server)], [Say("It is 8642."), Cite(server), Say(f"\n\nLogs go there [^{ids['Logs']}].\n\nYes.")]
+        [expand_call(server)], [Say("It is 8642."), Cite(server), Say(f"\n\nLogs go there [^{ids['Logs']}].\n\nYes.")]
     )
     result = summarize(ask(claude()))
     assert (result.text, result.dropped_citations) == (f"It is 8642.[^{server}]", 1)
@@ -389,7 +393,7 @@ def test_stop_reasons_are_mapped(api: MessagesApi, claude: Make, reason: str, st
 def test_incomplete_call_is_ignored(api: MessagesApi, claude: Make, ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     api.brain = Script(
-        [opens(server), Call("expand_sections", '{"ids": ["07f3'), End("max_tokens")],
+        [expand_call(server), Call("expand_sections", '{"ids": ["07f3'), End("max_tokens")],
         [Say("The port is 8642."), Cite(server)],
     )
     events = ask(claude())

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from messages_api import MessagesApi
 from messages_api.chat_wire import Dialect
-from messages_api.navigator import Navigator as ByWords
+from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Broken, Call, Cut, End, Part, Raw, Say, Status, Think
 from messages_api.script import Script
 
@@ -34,7 +34,7 @@ Make = Callable[..., Model]
 LOG = "Where does the log go that Kettle writes?"
 
 
-def opens(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
+def expand_call(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
     return Call("expand_sections", {"ids": list(ids)}, id)
 
 
@@ -64,7 +64,7 @@ def calls(parts: Iterable[OurPart]) -> list[tuple[str, str, object]]:
 
 
 def test_sections_are_enclosed_in_tags(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
-    api.brain = Script([opens(ids["Settings"])], [Say(f"96.5 degrees [^{ids['Boiling']}].")])
+    api.brain = Script([expand_call(ids["Settings"])], [Say(f"96.5 degrees [^{ids['Boiling']}].")])
     result = summarize(ask(openai()))
     assert [section.title for section in result.citations] == ["Boiling"]
     message = api.requests[1]["messages"][-1]
@@ -85,14 +85,16 @@ def test_section_cannot_close_its_own_tag() -> None:
 
 
 def test_last_round_has_no_tools(ask: Ask, api: MessagesApi, openai: Make) -> None:
-    api.brain = Script([opens("x")], [])
+    api.brain = Script([expand_call("x")], [])
     ask(openai(), budget=Budget(rounds=2))
     assert ["tools" in request for request in api.requests] == [True, False]
     assert all("tool_choice" not in request for request in api.requests)
 
 
 def test_conversation_only_grows(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
-    api.brain = Script([opens(ids["Server"])], [opens(ids["Logs"])], [opens(ids["Boiling"])], [Say("Hm [^none].")])
+    api.brain = Script(
+        [expand_call(ids["Server"])], [expand_call(ids["Logs"])], [expand_call(ids["Boiling"])], [Say("Hm [^none].")]
+    )
     ask(openai())
     conversations = [request["messages"] for request in api.requests]
     assert conversations[2][-1]["content"].endswith(prompts.LAST_ROUND_WITH_TOOLS)
@@ -101,7 +103,7 @@ def test_conversation_only_grows(ask: Ask, api: MessagesApi, openai: Make, ids: 
 
 
 def test_note_follows_question_in_single_round(ask: Ask, api: MessagesApi, openai: Make) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     ask(openai(), budget=Budget(rounds=1), history=[Exchange("Who is king?", ""), Exchange("Why?", "So.")])
     roles = [message["role"] for message in api.requests[0]["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -109,8 +111,8 @@ def test_note_follows_question_in_single_round(ask: Ask, api: MessagesApi, opena
 
 
 def test_calls_with_unusual_ids_are_matched(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
-    calls = [opens(ids["Server"], id="a"), opens(ids["Logs"], id="a "), opens(ids["Boiling"], id="ü")]
-    api.brain = Script([Say("Let me see."), *calls], [opens(ids["Steps"], id="a")], [])
+    calls = [expand_call(ids["Server"], id="a"), expand_call(ids["Logs"], id="a "), expand_call(ids["Boiling"], id="ü")]
+    api.brain = Script([Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [])
     ask(openai())
     assert [message.get("tool_call_id") for message in api.requests[2]["messages"] if message["role"] == "tool"] == [
         "a",
@@ -143,7 +145,7 @@ def test_calls_with_unusual_ids_are_matched(ask: Ask, api: MessagesApi, openai: 
     ids=str,
 )
 def test_dialects_give_equal_answers(ask: Ask, api: MessagesApi, openai: Make, dialect: Dialect) -> None:
-    api.brain, api.dialect = ByWords(), dialect
+    api.brain, api.dialect = WordNavigator(), dialect
     events = ask(openai(), LOG)
     result = summarize(events)
     assert result.state == "answered"
@@ -205,7 +207,7 @@ def test_calls_written_as_text_end_as_not_found(ask: Ask, api: MessagesApi, open
 
 def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
     server = ids["Server"]
-    api.brain = Script([Think("Where?"), opens(server)], [Think("So."), Say(f"8642 [^{server}].")])
+    api.brain = Script([Think("Where?"), expand_call(server)], [Think("So."), Say(f"8642 [^{server}].")])
     assert summarize(ask(openai())).text == f"8642 [^{server}]."
     assert "Where?" not in json.dumps(api.requests[1])
 
@@ -236,7 +238,9 @@ def test_refusal_field_means_refused(ask: Ask, api: MessagesApi, openai: Make) -
 
 
 def test_incomplete_call_is_ignored(api: MessagesApi, openai: Make) -> None:
-    api.brain = Script([opens("07f3277d", id="a"), Call("expand_sections", '{"ids": ["07f3', "b"), End("max_tokens")])
+    api.brain = Script(
+        [expand_call("07f3277d", id="a"), Call("expand_sections", '{"ids": ["07f3', "b"), End("max_tokens")]
+    )
     parts = reply(openai())
     assert calls(parts) == [("a", "expand_sections", {"ids": ["07f3277d"]})]
     assert isinstance(parts[-1], Stop)

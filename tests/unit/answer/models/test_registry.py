@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from messages_api import MessagesApi
-from messages_api.navigator import Navigator as ByWords
+from messages_api.navigator import Navigator as WordNavigator
 
 from mkdocs_roaming.answer.events import Event, summarize
 from mkdocs_roaming.answer.models.registry import create_model
@@ -108,7 +108,7 @@ def test_create_model_rejects_setting_that_is_not_a_string() -> None:
 def test_created_model_uses_configured_server_and_key(
     ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
 ) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     filled = (
         {key: value.replace("{url}", api.url) for key, value in group.items()} for group in (given, environ, config)
     )

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import anyio
 import pytest
 from messages_api import MessagesApi
-from messages_api.navigator import Navigator as ByWords
+from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Broken, Call, Say, Think
 from messages_api.script import Script
 
@@ -76,7 +76,7 @@ def record(library: Library, model: Model, question: str, **given: object) -> Tr
 def test_recording_of_provider_replies_can_be_replayed(
     api: MessagesApi, make: Make, library: Library, whole_site_tokens: int
 ) -> None:
-    api.brain = ByWords()
+    api.brain = WordNavigator()
     budget = Budget(prices=Prices(1.0, 0.1, 1.25, 5.0))
     question = "Which port does the server listen on?"
     trace = record(library, make(), question, budget=budget, whole_site_tokens=whole_site_tokens)
