@@ -156,7 +156,7 @@ def test_validate_reports_truncated_and_missing_vectors(build: Any, configured: 
     file = build.site / "roaming/vectors.bin"
     file.write_bytes(file.read_bytes()[:-1])
     assert validate_site(open_library(build.site)).faults == (
-        "roaming/vectors.bin: missing, or does not fit its digest",
+        "roaming/vectors.bin: missing, or does not match its digest",
     )
     file.unlink()
     assert len(validate_site(open_library(build.site)).faults) == 1

@@ -145,7 +145,7 @@ def test_index_without_configured_model_fails(html: Path, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     done = roaming("index", html, "--url", "https://docs.example/", "--search", "hybrid")
     assert done.exit_code == 1
-    assert "roaming.toml names no model that makes vectors; add [embeddings]" in done.stderr
+    assert "roaming.toml configures no embedding model; add [embeddings]" in done.stderr
 
 
 def test_crawl_publishes_vectors(html: Path, tmp_path: Path, api: EmbeddingsApi) -> None:
