@@ -18,22 +18,22 @@ from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 
 COMMANDS = {
-    "ask": "ask:ask",
-    "chat": "chat:chat",
-    "diff": "diff:diff",
-    "eval": "evaluate:evaluate",
-    "expand": "navigate:expand",
-    "explain": "explain:explain",
-    "index": "index:index",
-    "lint": "lint:lint",
-    "mcp": "mcp:mcp",
-    "outline": "navigate:outline",
-    "replay": "ask:replay",
-    "search": "navigate:search",
-    "serve": "serve:serve",
-    "validate": "index:validate",
+    "ask": ("ask:ask", "Ask a question."),
+    "chat": ("chat:chat", "Ask questions in a conversation."),
+    "diff": ("diff:diff", "Compare pages, sections and ids of two versions of a site."),
+    "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
+    "expand": ("navigate:expand", "Print sections."),
+    "explain": ("explain:explain", "Show the retrieval for a question without calling a model."),
+    "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
+    "lint": ("lint:lint", "Report content that is hard to navigate."),
+    "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
+    "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
+    "replay": ("ask:replay", "Show a recorded answer, or verify it against a site."),
+    "search": ("navigate:search", "Search the sections of a site."),
+    "serve": ("serve:serve", "Answer questions over HTTP."),
+    "validate": ("index:validate", "Validate a published site."),
 }
-"""Built-in commands: module and attribute below `mkdocs_roaming.cli`."""
+"""Built-in commands: module and attribute below `mkdocs_roaming.cli`, and the summary in `roaming --help`."""
 
 COMMAND_GROUP = "roaming.commands"
 
@@ -45,6 +45,18 @@ class CommandGroup(ErrorReportingGroup):
         """Return the names of all commands."""
         return sorted({*COMMANDS, *entry_point_names(COMMAND_GROUP)})
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing the built-in ones."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(ctx, name, width)) for name in self.list_commands(ctx)])
+
+    def _summary(self, ctx: click.Context, name: str, width: int) -> str:
+        if name in COMMANDS:
+            return COMMANDS[name][1]
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(width) if command else ""
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command.
 
@@ -53,7 +65,7 @@ class CommandGroup(ErrorReportingGroup):
             reports the error, so that `roaming --help` still lists the others.
         """
         if cmd_name in COMMANDS:
-            module, attribute = COMMANDS[cmd_name].split(":")
+            module, attribute = COMMANDS[cmd_name][0].split(":")
             command: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
             return command
         if cmd_name not in entry_point_names(COMMAND_GROUP):

@@ -60,7 +60,7 @@ def evaluate(
     trust_rules: bool,
     **given: Any,
 ) -> None:
-    """Measure how well the questions of a file are answered from a site.
+    """Measure answers and search with a set of questions.
 
     QUESTIONS is a YAML file; see docs/guides/evaluate.md. Without --compare, the model of `ask` is evaluated. With
     --generate, a model writes a first question file.

@@ -69,7 +69,7 @@ from mkdocs_roaming.errors import UsageError
 @click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions.")
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
-    """Publish a built site: Markdown, llms.txt and manifest, in place."""
+    """Publish a built site: Markdown, llms.txt and manifest."""
     from mkdocs_roaming.html.themes import parse_class_options
     from mkdocs_roaming.publish.widget import parse_widget_options
     from mkdocs_roaming.publish.writer import PublishOptions

@@ -54,7 +54,7 @@ def lint(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Report content that is hard to navigate, with suggested fixes.
+    """Report content that is hard to navigate.
 
     The score is 100 if nothing is found.
     """

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from reference import load_commands
 
+from mkdocs_roaming.cli import COMMANDS as BUILT_IN
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
@@ -219,6 +220,20 @@ def test_usage_error_is_one_line_without_traceback(
 def test_every_command_has_help(command: str) -> None:
     assert roaming(command, "--help").exit_code == 0
     assert load_commands()[command].help
+
+
+@pytest.mark.parametrize("command", BUILT_IN)
+def test_help_summary_is_first_line_of_command_help(command: str) -> None:
+    assert (load_commands()[command].help or "").split("\n")[0] == BUILT_IN[command][1]
+
+
+def test_help_imports_no_answer_or_server_modules() -> None:
+    code = "import sys\nfrom mkdocs_roaming.cli import main\nmain(['--help'], standalone_mode=False)\n"
+    code += (
+        "print([m for m in sys.modules if m.startswith(('mkdocs_roaming.answer', 'mkdocs_roaming.serve', 'anyio'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
 
 
 def test_closed_pipe_is_not_an_error(site: Path) -> None:
