@@ -1,6 +1,6 @@
-"""What the containers are made of: the image's steps, run here without Docker, and the file that Compose reads.
+"""The steps of the image, run without Docker, and the compose file.
 
-The image's packages are taken from this environment: nothing is fetched.
+Packages are taken from this environment; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REQUIRED = ("ROAMING_SITE", "ROAMING_NAME", "ROAMING_KEY", "REDIS_PASSWORD")
 
 
 def _compose() -> list[str]:
-    """Give the command of Compose, empty where there is none."""
+    """Return the command of Compose, an empty list if it is not installed."""
     for command in (["docker", "compose"], ["docker-compose"]):
         if shutil.which(command[0]):
             done = subprocess.run([*command, "version"], capture_output=True, check=False)
@@ -40,7 +40,7 @@ COMPOSE = _compose()
 
 @pytest.fixture
 def compose_file(tmp_path: Path) -> Path:
-    """The file as it stands; for Compose 1, which knows no `name`, without that."""
+    """Return the compose file, without `name` for Compose 1."""
     for file in DEPLOY.iterdir():
         shutil.copy(file, tmp_path)
     file = tmp_path / "compose.yml"
@@ -51,8 +51,7 @@ def compose_file(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(not COMPOSE, reason="needs Docker Compose")
 @pytest.mark.parametrize("missing", ["", *REQUIRED])
-def test_compose_takes_the_file(compose_file: Path, missing: str) -> None:
-    """It is valid, and where a secret, the site or the name is missing Compose stops and names it."""
+def test_compose_file_is_valid_and_requires_secrets(compose_file: Path, missing: str) -> None:
     given = {name: "x" for name in REQUIRED if name != missing}
     environment = {**{name: value for name, value in os.environ.items() if name not in REQUIRED}, **given}
     command = [*COMPOSE, "-f", str(compose_file), "config"]
@@ -67,7 +66,7 @@ def test_compose_takes_the_file(compose_file: Path, missing: str) -> None:
 
 
 def instructions() -> Iterator[tuple[str, str]]:
-    """Give the Dockerfile's instructions, lines that go on joined."""
+    """Return the instructions of the Dockerfile, with continuation lines joined."""
     text = re.sub(r"\\\n", " ", (DEPLOY / "Dockerfile").read_text("utf-8"))
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -76,10 +75,7 @@ def instructions() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sample: Path) -> None:
-    """From nothing but what is copied into it the image installs, starts by its entry point, and its health check
-    passes once the site is open.
-    """
+def test_image_steps_build_healthy_endpoint(tmp_path: Path, sample: Path) -> None:
     source, venv = tmp_path / "src", tmp_path / "opt"
     source.mkdir()
     here = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib"), "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1"}
@@ -96,10 +92,10 @@ def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sampl
             done = subprocess.run(["sh", "-c", step], cwd=source, env=here, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         elif word == "ENV":
-            told = dict(pair.split("=", 1) for pair in shlex.split(rest))
+            result = dict(pair.split("=", 1) for pair in shlex.split(rest))
             here |= {
                 name: value.replace("/opt/roaming", str(venv)).replace("$PATH", here["PATH"])
-                for name, value in told.items()
+                for name, value in result.items()
             }
         elif word == "ENTRYPOINT":
             entry = _words(rest)
@@ -131,8 +127,7 @@ def test_the_images_steps_make_an_endpoint_that_is_healthy(tmp_path: Path, sampl
 
 
 @pytest.mark.skipif(shutil.which("useradd") is None or os.geteuid() != 0, reason="needs useradd, and root")
-def test_the_images_user_is_nobody(tmp_path: Path) -> None:
-    """The step that makes the user is valid; it has no home, no shell, and the id that the image runs as."""
+def test_image_user_has_no_home_and_no_shell(tmp_path: Path) -> None:
     (step,) = [rest for word, rest in instructions() if word == "RUN" and rest.startswith("useradd ")]
     (tmp_path / "etc").mkdir()
     for name in ("passwd", "group", "shadow", "gshadow"):

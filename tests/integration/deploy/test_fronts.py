@@ -1,6 +1,6 @@
-"""nginx and Caddy in front, run as their recipes say: streams are not held back, and nobody asks as somebody else.
+"""nginx and Caddy with the configuration of their recipes.
 
-Each is started here on ports of this machine, and skipped where it is not installed.
+Each runs on local ports and is skipped if it is not installed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PIECES, PAUSE = 4, 0.4
 
 
 class Streaming:
-    """Streams a few events with pauses; knows when a reader left."""
+    """An application that streams events with pauses and records a disconnect."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
@@ -63,7 +63,7 @@ class Streaming:
 
 @dataclass
 class Front:
-    """A server in front, and the application behind it."""
+    """A reverse proxy and the application behind it."""
 
     origin: str
     port: int
@@ -77,7 +77,7 @@ class Front:
             self.lines.pop().close()
 
     def ask(self, path: str = "/v1/ask", body: bytes = b"{}", **headers: str) -> http.client.HTTPResponse:
-        """Ask and give the answer as it begins."""
+        """Send a question and return the response without reading its body."""
         line: socket.socket = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         if self.context is not None:
             line = self.context.wrap_socket(line, server_hostname="ask.example")
@@ -187,7 +187,7 @@ def caddy(upstream: int, folder: Path) -> Iterator[Front]:
 
 @pytest.fixture(params=["nginx", "caddy"])
 def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
-    """The recipe's server in front of a guarded application that lets each visitor ask four times."""
+    """Return the recipe's proxy in front of an application that accepts four requests of each client."""
     if {"nginx": NGINX, "caddy": CADDY}[request.param] is None:
         pytest.skip(f"needs {request.param}")
     app = Streaming()
@@ -202,8 +202,7 @@ def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
         running.leave()
 
 
-def test_a_stream_is_not_held_back(front: Front) -> None:
-    """Each piece arrives when it is said, not with the last one."""
+def test_proxy_forwards_each_event_at_once(front: Front) -> None:
     answer = front.ask()
     assert answer.status == 200
     arrived: list[float] = []
@@ -215,22 +214,19 @@ def test_a_stream_is_not_held_back(front: Front) -> None:
         assert later - earlier > PAUSE / 2
 
 
-def test_a_reader_that_leaves_is_noticed_behind_the_front(front: Front) -> None:
-    """At once the application knows, and can stop asking its model."""
+def test_proxy_forwards_disconnect_of_client(front: Front) -> None:
     answer = front.ask()
     assert answer.readline() == b"data: 0\n"
     front.leave()
     assert front.app.left.wait(5)
 
 
-def test_nobody_asks_as_somebody_else(front: Front) -> None:
-    """Whatever a visitor writes into X-Forwarded-For, the address that the front saw is counted."""
+def test_proxy_replaces_forged_x_forwarded_for(front: Front) -> None:
     statuses = [front.ask(X_Forwarded_For=f"198.51.100.{at}").status for at in range(6)]
     assert statuses == [200] * 4 + [429] * 2
 
 
-def test_the_visitors_scheme_and_name_arrive(front: Front) -> None:
-    """Pages of the front's own name may ask, as may those of the configured site; others may not."""
+def test_proxy_forwards_scheme_and_host(front: Front) -> None:
     assert front.ask(Origin=front.origin).status == 200
     allowed = front.ask(Origin="https://docs.example")
     assert allowed.getheader("Access-Control-Allow-Origin") == "https://docs.example"
@@ -239,8 +235,7 @@ def test_the_visitors_scheme_and_name_arrive(front: Front) -> None:
     assert front.ask(Origin=other).status == 403
 
 
-def test_refusals_arrive_as_they_are(front: Front) -> None:
-    """A body that is too large is refused in words that programs and browsers can read."""
+def test_proxy_forwards_problem_responses(front: Front) -> None:
     answer = front.ask(body=b"x" * 100_000, Origin="https://docs.example")
     assert answer.status == 413
     assert answer.getheader("Content-Type") == "application/problem+json"
@@ -250,8 +245,7 @@ def test_refusals_arrive_as_they_are(front: Front) -> None:
 
 @pytest.mark.parametrize("kind", ["nginx", "caddy"])
 @pytest.mark.parametrize("there", [True, False])
-def test_no_front_keeps_a_question(kind: str, there: bool, tmp_path: Path) -> None:
-    """Questions stand in addresses too: in no log, even of what fails because the server behind is gone."""
+def test_proxy_logs_contain_no_questions(kind: str, there: bool, tmp_path: Path) -> None:
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
     guard = RequestGuard(
@@ -272,7 +266,7 @@ def test_no_front_keeps_a_question(kind: str, there: bool, tmp_path: Path) -> No
 
 
 class Pausing:
-    """A provider's brain that thinks for a while before it says anything."""
+    """A provider that waits before its answer."""
 
     def reply(self, view: Any) -> list[Any]:
         from messages_api.parts import Say, Wait
@@ -282,7 +276,7 @@ class Pausing:
 
 @contextmanager
 def roaming(folder: Path) -> Iterator[int]:
-    """Run `roaming serve` with a model that takes its time; gives its port."""
+    """Run `roaming serve` with a slow model; yield its port."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     from messages_api import MessagesApi, serving
 
@@ -301,12 +295,11 @@ def roaming(folder: Path) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("kind", ["nginx", "caddy"])
-def test_an_answer_streams_through(kind: str, tmp_path: Path) -> None:
-    """Of `roaming serve` behind the recipe the beginning is there while the model still thinks; then the end."""
+def test_answer_streams_through_proxy(kind: str, tmp_path: Path) -> None:
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
     with roaming(tmp_path) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
-        for _ in range(100):  # until the site is open
+        for _ in range(100):  # wait_until the site is open
             answer = front.ask(body=b'{"question": "Which port?"}', Content_Type="application/json")
             if answer.status != 503:
                 break
@@ -320,8 +313,7 @@ def test_an_answer_streams_through(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nginx", "caddy"])
-def test_headers_by_the_byte_end_at_the_front(kind: str, tmp_path: Path) -> None:
-    """Ten seconds and no longer: then the front closes the connection, whatever still comes."""
+def test_proxy_closes_connection_with_slow_headers(kind: str, tmp_path: Path) -> None:
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
     guard = RequestGuard(

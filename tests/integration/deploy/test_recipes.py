@@ -1,4 +1,4 @@
-"""The recipes in deploy/ say what the code understands, and leave nothing open that they promise to close."""
+"""The recipes in deploy/ use supported settings and are as restrictive as they claim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mkdocs_roaming.serve.quotas import AnswerQuota
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 SYSTEMD = shutil.which("systemd-analyze")
-UNDERSTOOD = {
+SUPPORTED = {
     "ROAMING_CONFIG",
     "ROAMING_HOST",
     "ROAMING_PORT",
@@ -43,8 +43,8 @@ def compose() -> dict[str, Any]:
     return loaded
 
 
-def checked(folder: Path, environment: dict[str, str], config: Path = DEPLOY / "roaming.toml") -> str:
-    """Give what `--check-config` prints of an environment and a settings file."""
+def check_config(folder: Path, environment: dict[str, str], config: Path = DEPLOY / "roaming.toml") -> str:
+    """Return the output of `--check-config` for an environment and a settings file."""
     (folder / "site.md").write_text("# Site\n")
     for name in [name for name in os.environ if name.startswith("ROAMING_")]:
         environment.setdefault(name, "")
@@ -54,37 +54,32 @@ def checked(folder: Path, environment: dict[str, str], config: Path = DEPLOY / "
     return result.output
 
 
-def test_the_settings_are_understood(tmp_path: Path) -> None:
-    """deploy/roaming.toml is taken as it stands, and so is every line that is commented out in it."""
-    said = checked(tmp_path, {})
-    assert "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example" in said
-    assert "[serve] proxies = 1" in said
+def test_settings_file_is_valid_with_all_commented_lines(tmp_path: Path) -> None:
+    output = check_config(tmp_path, {})
+    assert "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example" in output
+    assert "[serve] proxies = 1" in output
     text = (DEPLOY / "roaming.toml").read_text("utf-8")
     (tmp_path / "all.toml").write_text(re.sub(r"(?m)^# (?=\[|\w+ = )", "", text))
-    said = checked(tmp_path, {}, tmp_path / "all.toml")
-    assert "[limits] money_a_day = 2.0" in said
-    assert "[budget] cost = 0.05" in said
+    output = check_config(tmp_path, {}, tmp_path / "all.toml")
+    assert "[limits] money_a_day = 2.0" in output
+    assert "[budget] cost = 0.05" in output
 
 
-def test_the_containers_are_given_what_is_understood(compose: dict[str, Any], tmp_path: Path) -> None:
-    """Every variable of the compose file is one that `roaming serve` reads, and comes to what it says."""
+def test_compose_environment_is_supported(compose: dict[str, Any], tmp_path: Path) -> None:
     environment = compose["services"]["roaming"]["environment"]
-    assert set(environment) <= UNDERSTOOD
+    assert set(environment) <= SUPPORTED
     values = {
         "ROAMING_HOSTS": "docs-ask.example",
         "ROAMING_KEY": "k" * 32,
         "ROAMING_COUNTERS": "redis://:hunter2@redis:6379/0",
     }
-    said = checked(tmp_path, values)
-    assert "docs-ask.example" in said
-    assert "counters = redis://…@redis:6379/0" in said
-    assert "hunter2" not in said
+    output = check_config(tmp_path, values)
+    assert "docs-ask.example" in output
+    assert "counters = redis://…@redis:6379/0" in output
+    assert "hunter2" not in output
 
 
-def test_only_the_front_is_open(compose: dict[str, Any]) -> None:
-    """Redis and the endpoints publish no port; Redis is on a network without a way out, with a password, and keeps
-    what was counted.
-    """
+def test_compose_publishes_only_ports_of_proxy(compose: dict[str, Any]) -> None:
     services = compose["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["caddy"]
     assert compose["networks"]["counters"]["internal"] is True
@@ -97,8 +92,7 @@ def test_only_the_front_is_open(compose: dict[str, Any]) -> None:
     assert services["roaming"]["cap_drop"] == ["ALL"]
 
 
-def test_no_secret_has_a_default(compose: dict[str, Any]) -> None:
-    """What must be secret must be given: compose stops where it is not."""
+def test_compose_secrets_have_no_defaults(compose: dict[str, Any]) -> None:
     text = (DEPLOY / "compose.yml").read_text("utf-8")
     example = (DEPLOY / "roaming.env.example").read_text("utf-8")
     for name in ("ROAMING_KEY", "REDIS_PASSWORD", "ROAMING_NAME", "ROAMING_SITE"):
@@ -108,8 +102,7 @@ def test_no_secret_has_a_default(compose: dict[str, Any]) -> None:
     assert re.findall(r"(?m)^(?:ROAMING_KEY|ANTHROPIC_API_KEY|REDIS_PASSWORD)=(.*)$", example) == ["", "", ""]
 
 
-def test_the_image_is_small_and_runs_as_nobody() -> None:
-    """One base image, no root, a health check; what is copied exists, the extras exist, nothing else goes in."""
+def test_image_has_one_base_and_unprivileged_user() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     steps = re.findall(r"(?m)^([A-Z]+) (.*)$", text)
     assert {rest.split()[0] for step, rest in steps if step == "FROM"} == {"python:3.12-slim"}
@@ -127,8 +120,7 @@ def test_the_image_is_small_and_runs_as_nobody() -> None:
     assert set(extras[1].split(",")) <= set(known)
 
 
-def test_the_health_check_is_python() -> None:
-    """What the image runs to see whether it is well can be run, and fails where nothing listens."""
+def test_health_check_fails_without_server() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     command = re.search(r'(?m)^  CMD \["python", "-c", "(.*)"\]$', text)
     assert command is not None
@@ -140,8 +132,7 @@ def test_the_health_check_is_python() -> None:
 
 
 @pytest.mark.skipif(SYSTEMD is None, reason="needs systemd-analyze")
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """No line of it is unknown, and it leaves little open."""
+def test_systemd_unit_is_valid_and_hardened(tmp_path: Path) -> None:
     unit = tmp_path / "roaming.service"
     unit.write_text((DEPLOY / "roaming.service").read_text("utf-8").replace("/opt/roaming/bin/roaming", sys.executable))
     verified = subprocess.run([str(SYSTEMD), "verify", str(unit)], capture_output=True, text=True, check=False)
@@ -151,15 +142,13 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     assert rated.returncode == 0, rated.stdout
 
 
-def test_the_fronts_are_one_proxy() -> None:
-    """Both recipes replace X-Forwarded-For, neither adds to it: proxies = 1 is right for them."""
+def test_proxies_replace_x_forwarded_for() -> None:
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
     assert "header_up X-Forwarded-For {remote_host}" in (DEPLOY / "Caddyfile").read_text("utf-8")
     assert tomllib.loads((DEPLOY / "roaming.toml").read_text("utf-8"))["serve"]["proxies"] == 1
 
 
-def test_every_limit_is_documented() -> None:
-    """docs/guides/serve.md names each limit with its default, and each code of a refusal; what it shows is what is said."""
+def test_docs_list_every_limit_with_default() -> None:
     text = (ROOT / "docs/guides/serve.md").read_text("utf-8")
     table = text.split("## Limits")[1].split("A visitor is")[0]
     shown: dict[str, str] = {}

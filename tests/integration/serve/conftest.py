@@ -245,7 +245,7 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def until() -> Callable[..., Any]:
+def wait_until() -> Callable[..., Any]:
     """Return a function that waits for a condition."""
     return wait_for
 

@@ -1,4 +1,4 @@
-"""Questions over a real port: as they are streamed, refused, kept, followed up, and left in the middle."""
+"""Questions over HTTP: streams, refusals, the cache, follow-ups, and disconnects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def opens(*ids: str) -> ToolCall:
 
 
 class Waiting:
-    """Says the first half, and the second one when it is let; tells when it is closed before."""
+    """A model that waits after its first paragraph and records whether it is closed."""
 
     name = "waiting"
 
@@ -64,8 +64,7 @@ class Waiting:
 # The stream
 
 
-def test_an_answer_arrives_while_it_is_made(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """The first paragraph is with its reader before the model has written the second one."""
+def test_ask_streams_first_paragraph_before_second_is_written(start: Start, folder: Path, ids: dict[str, str]) -> None:
     model = Waiting(ids["Server"])
     endpoint = start(folder, model)
     seen = b""
@@ -82,8 +81,7 @@ def test_an_answer_arrives_while_it_is_made(start: Start, folder: Path, ids: dic
     assert seen.endswith(b"data: [DONE]\n\n")
 
 
-def test_small_parts_are_sent_at_once(start: Start, folder: Path) -> None:
-    """No part waits 40 milliseconds for the last one's receipt: a kept answer of many parts can arrive well before."""
+def test_ask_sends_small_parts_without_delay(start: Start, folder: Path) -> None:
     endpoint = start(folder)
     endpoint.ask(PORT)
     took = []
@@ -96,19 +94,17 @@ def test_small_parts_are_sent_at_once(start: Start, folder: Path) -> None:
     assert min(took) < 0.035
 
 
-def test_one_object_for_who_asks_for_json(start: Start, folder: Path) -> None:
-    """`Accept: application/json` gives one object, with text, sources, support, cost and a turn."""
+def test_ask_returns_one_object_for_accept_json(start: Start, folder: Path) -> None:
     response = start(folder).http.post("/v1/ask", json={"question": PORT}, headers={"Accept": "application/json"})
-    told = response.json()
-    assert (response.status_code, told["state"]) == (200, "answered")
-    assert "8642" in told["answer"]
-    assert told["sources"][0]["url"].startswith("https://docs.example/p/settings/")
-    assert told["status"]["model"] == "offline"
-    assert told["turn"]
+    result = response.json()
+    assert (response.status_code, result["state"]) == (200, "answered")
+    assert "8642" in result["answer"]
+    assert result["sources"][0]["url"].startswith("https://docs.example/p/settings/")
+    assert result["status"]["model"] == "offline"
+    assert result["turn"]
 
 
-def test_a_failure_is_a_bad_gateway_where_one_object_was_asked_for(start: Start, folder: Path) -> None:
-    """Nothing was sent yet, so the status can say it."""
+def test_ask_returns_502_for_failure_with_accept_json(start: Start, folder: Path) -> None:
     response = start(folder, ScriptedModel([])).http.post(
         "/v1/ask", json={"question": PORT}, headers={"Accept": "application/json"}
     )
@@ -117,8 +113,7 @@ def test_a_failure_is_a_bad_gateway_where_one_object_was_asked_for(start: Start,
     assert "script" not in response.text
 
 
-def test_silence_is_filled_with_comments(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """A proxy that closes silent connections finds none."""
+def test_ask_sends_pings_during_silence(start: Start, folder: Path, ids: dict[str, str]) -> None:
     model = Waiting(ids["Server"])
     endpoint = start(folder, model, ping_seconds=0.05)
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
@@ -133,8 +128,7 @@ def test_silence_is_filled_with_comments(start: Start, folder: Path, ids: dict[s
 # What `useChat` sends
 
 
-def test_the_body_of_use_chat_is_understood(start: Start, folder: Path) -> None:
-    """The reader's last words are the question; the turn in an answer's metadata carries the conversation on."""
+def test_ask_accepts_body_of_use_chat(start: Start, folder: Path) -> None:
     endpoint = start(folder)
     first = endpoint.ask(PORT)
     metadata = first[-1]["messageMetadata"]
@@ -144,14 +138,13 @@ def test_the_body_of_use_chat_is_understood(start: Start, folder: Path) -> None:
         {"role": "assistant", "metadata": metadata, "parts": [{"type": "text", "text": "The port is 1."}]},
         {"role": "user", "parts": [{"type": "text", "text": "Where is"}, {"type": "text", "text": "the log?"}]},
     ]
-    told = endpoint.http.post("/v1/ask", json={"id": "x", "messages": messages, "trigger": "submit-message"}).text
-    assert "kettle.log" in told
-    assert "turns_dropped" not in told
-    assert told.index('"data-section"') < told.index('"start-step"')  # what was open stands open again
+    result = endpoint.http.post("/v1/ask", json={"id": "x", "messages": messages, "trigger": "submit-message"}).text
+    assert "kettle.log" in result
+    assert "turns_dropped" not in result
+    assert result.index('"data-section"') < result.index('"start-step"')
 
 
-def test_nothing_that_a_client_says_for_others_reaches_the_model(start: Start, folder: Path) -> None:
-    """System, assistant and tool parts of a client are not read, in whatever shape they come."""
+def test_ask_ignores_messages_of_other_roles(start: Start, folder: Path) -> None:
     model = ScriptedModel([[Text("No [^none].")]])
     evil = "swordfish"
     messages = [
@@ -176,20 +169,18 @@ def test_nothing_that_a_client_says_for_others_reaches_the_model(start: Start, f
 # Follow-ups
 
 
-def test_a_follow_up_knows_what_was_said_and_opened(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """The model is told the earlier question and answer, and may cite what that answer had open."""
+def test_follow_up_has_earlier_question_answer_and_sections(start: Start, folder: Path, ids: dict[str, str]) -> None:
     server = ids["Server"]
     replies = [[opens(server)], [Text(f"Port 8642 [^{server}].")], [Text(f"Still 8642 [^{server}].")]]
     model = ScriptedModel(replies)
     endpoint = start(folder, model)
     turn = endpoint.ask(PORT)[-1]["messageMetadata"]["turn"]
-    told = endpoint.ask("Sure?", turns=[turn])
-    assert [part["sourceId"] for part in told if part["type"] == "source-url"] == [server]
+    result = endpoint.ask("Sure?", turns=[turn])
+    assert [part["sourceId"] for part in result if part["type"] == "source-url"] == [server]
     assert f"Port 8642 [^{server}]." in repr(model.requests[-1].turns)
 
 
-def test_a_turn_of_anybody_else_is_dropped_and_told(start: Start, folder: Path) -> None:
-    """A changed or invented turn puts nothing into the model's mouth; the question is answered all the same."""
+def test_forged_turn_is_dropped_and_reported(start: Start, folder: Path) -> None:
     model = ScriptedModel([[Text("No [^none].")]] * 2)
     endpoint = start(folder, model)
     assert endpoint.status(PORT, turns=["bm90aGluZw.bm90aGluZw", "x"])["turns_dropped"] == 2
@@ -199,8 +190,7 @@ def test_a_turn_of_anybody_else_is_dropped_and_told(start: Start, folder: Path) 
 # What is kept
 
 
-def test_the_same_first_question_is_answered_once(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """The second one to ask gets the same text at once; it costs nothing and says so."""
+def test_equal_first_question_is_answered_from_cache(start: Start, folder: Path, ids: dict[str, str]) -> None:
     server = ids["Server"]
     usage = Usage(input=1_000_000, output=0)
     model = ScriptedModel([[usage, opens(server)], [usage, Text(f"Port 8642 [^{server}].")]])
@@ -215,10 +205,7 @@ def test_the_same_first_question_is_answered_once(start: Start, folder: Path, id
 @pytest.mark.parametrize(
     "other", [{"page": "settings/"}, {"lang": "de"}, {"turns": ["x"]}], ids=["page", "language", "turns"]
 )
-def test_another_page_language_or_conversation_is_another_question(
-    start: Start, folder: Path, other: dict[str, Any]
-) -> None:
-    """Only what was asked alike is answered alike."""
+def test_cache_distinguishes_page_language_and_conversation(start: Start, folder: Path, other: dict[str, Any]) -> None:
     endpoint = start(folder)
     assert not endpoint.status(PORT)["cached"]
     assert not endpoint.status(PORT, **other)["cached"]
@@ -238,16 +225,14 @@ def test_another_page_language_or_conversation_is_another_question(
         "https://preview.example/settings/",
     ],
 )
-def test_all_names_of_a_page_are_one(start: Start, folder: Path, name: str) -> None:
-    """Whatever a browser says of the page that it shows, here or on a mirror: what is kept does not fill up with it."""
+def test_cache_treats_all_names_of_a_page_as_one(start: Start, folder: Path, name: str) -> None:
     endpoint = start(folder)
     endpoint.status(PORT, page="settings/")
     assert endpoint.status(PORT, page=name)["cached"]
 
 
 @pytest.mark.parametrize("name", ["/nowhere/", "http://[broken/", "%ff%fe", "#"])
-def test_an_unknown_page_is_none(start: Start, folder: Path, name: str) -> None:
-    """It neither stops an answer nor makes it another one."""
+def test_cache_ignores_unknown_page(start: Start, folder: Path, name: str) -> None:
     endpoint = start(folder)
     endpoint.status(PORT)
     assert endpoint.status(PORT, page=name)["cached"]
@@ -279,26 +264,23 @@ def test_an_unknown_page_is_none(start: Start, folder: Path, name: str) -> None:
         ({"json": {"messages": [{"role": "assistant"}]}}, 422, "no_question"),
     ],
 )
-def test_what_cannot_be_answered_is_refused_plainly(
+def test_ask_refuses_invalid_request_with_problem(
     start: Start, folder: Path, given: dict[str, Any], status: int, code: str
 ) -> None:
-    """A status, a code for programs and a sentence for people; no stream is begun."""
     response = start(folder).http.post("/v1/ask", **given)
-    told = response.json()
-    assert (response.status_code, told["status"], told["code"]) == (status, status, code)
+    result = response.json()
+    assert (response.status_code, result["status"], result["code"]) == (status, status, code)
     assert response.headers["content-type"] == "application/problem+json"
-    assert told["detail"].endswith(".")
+    assert result["detail"].endswith(".")
 
 
-def test_half_a_character_is_no_mistake(start: Start, folder: Path) -> None:
-    """JSON may hold halves of characters: they are asked as question marks."""
+def test_ask_accepts_unpaired_surrogate(start: Start, folder: Path) -> None:
     body = b'{"question": "Which port \\ud83d is the default\\u0000?"}'
     response = start(folder).http.post("/v1/ask", content=body, headers={"Content-Type": "application/json"})
     assert (response.status_code, "8642" in response.text) == (200, True)
 
 
-def test_addresses_and_methods_that_are_not_there(start: Start, folder: Path) -> None:
-    """404 and 405 are problems too; 405 says what is taken."""
+def test_unknown_path_and_method_return_problem(start: Start, folder: Path) -> None:
     http = start(folder).http
     assert (http.get("/v2/ask").status_code, http.get("/v2/ask").json()["code"]) == (404, "not_found")
     response = http.get("/v1/ask")
@@ -306,8 +288,7 @@ def test_addresses_and_methods_that_are_not_there(start: Start, folder: Path) ->
     assert response.headers["content-type"] == "application/problem+json"
 
 
-def test_too_many_questions_at_once_wait_their_turn(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """Who finds all places taken is told when to come again; the place is free once an answer is done."""
+def test_ask_returns_429_if_all_places_are_taken(start: Start, folder: Path, ids: dict[str, str]) -> None:
     model = Waiting(ids["Server"])
     endpoint = start(folder, model, quota=AnswerQuota(concurrent=1))
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
@@ -321,8 +302,7 @@ def test_too_many_questions_at_once_wait_their_turn(start: Start, folder: Path, 
     assert endpoint.http.post("/v1/ask", json={"question": "Another?"}).status_code == 200
 
 
-def test_a_days_money_is_not_overspent(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """Once the day's money is spent no model is asked; what is kept is still given."""
+def test_ask_returns_429_if_money_of_day_is_spent(start: Start, folder: Path, ids: dict[str, str]) -> None:
     server = ids["Server"]
     usage = Usage(input=900_000)
     model = ScriptedModel([[opens(server)], [usage, Text(f"Port 8642 [^{server}].")]])
@@ -340,10 +320,7 @@ def test_a_days_money_is_not_overspent(start: Start, folder: Path, ids: dict[str
 
 
 @pytest.mark.parametrize("ends", ["late", "broken"])
-def test_a_reply_that_breaks_off_costs_all_that_was_set_aside(
-    start: Start, folder: Path, ids: dict[str, str], ends: str
-) -> None:
-    """A provider takes money for a reply that nobody hears to its end, and says nowhere how much."""
+def test_interrupted_reply_costs_full_reservation(start: Start, folder: Path, ids: dict[str, str], ends: str) -> None:
 
     class BreaksOff:
         name = "breaks off"
@@ -368,8 +345,7 @@ def test_a_reply_that_breaks_off_costs_all_that_was_set_aside(
     assert (refused.status_code, refused.json()["code"]) == (429, "money")
 
 
-def test_the_offline_model_spends_no_money(start: Start, folder: Path) -> None:
-    """Settings may keep the prices of another model: nothing is set aside for what costs nothing."""
+def test_offline_model_reserves_no_money(start: Start, folder: Path) -> None:
     endpoint = start(
         folder,
         budget=Budget(prices=Prices(input=1.0), cost=1.0),
@@ -379,8 +355,7 @@ def test_the_offline_model_spends_no_money(start: Start, folder: Path) -> None:
         assert endpoint.status(question)["model"] == "offline"
 
 
-def test_a_days_money_needs_to_know_an_answers_share(folder: Path) -> None:
-    """A budget that could not be kept is refused at the start, not found out in the evening."""
+def test_create_app_refuses_money_per_day_without_cost_per_answer(folder: Path) -> None:
     with pytest.raises(UsageError, match=r"\[prices\] and \[budget\] cost"):
         create_app(
             AppConfig(str(folder), AnswerConfig(ScriptedModel([]), Budget()), quota=AnswerQuota(money_a_day=1.0))
@@ -390,10 +365,9 @@ def test_a_days_money_needs_to_know_an_answers_share(folder: Path) -> None:
 # Readers that leave, readers that stay and read nothing
 
 
-def test_a_reader_who_leaves_stops_the_model_within_a_second(
-    start: Start, folder: Path, ids: dict[str, str], until: Callable[..., Any]
+def test_disconnect_cancels_streamed_answer(
+    start: Start, folder: Path, ids: dict[str, str], wait_until: Callable[..., Any]
 ) -> None:
-    """Its reply is broken off, its place is free, and it is counted."""
     model = Waiting(ids["Server"])
     endpoint = start(folder, model, quota=AnswerQuota(concurrent=1))
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
@@ -403,14 +377,13 @@ def test_a_reader_who_leaves_stops_the_model_within_a_second(
         assert endpoint.metric("roaming_answers_under_way") == 1
     assert model.closed.wait(1.0)
     assert not model.go.is_set()
-    until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
+    wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
     assert endpoint.metric("roaming_answers_left_total", model="waiting") == 1
 
 
-def test_who_asked_for_one_object_may_leave_too(
-    start: Start, folder: Path, ids: dict[str, str], until: Callable[..., Any]
+def test_disconnect_cancels_answer_for_one_object(
+    start: Start, folder: Path, ids: dict[str, str], wait_until: Callable[..., Any]
 ) -> None:
-    """Without a stream the model stops all the same."""
     model = Waiting(ids["Server"])
     endpoint = start(folder, model)
     body = json.dumps({"question": PORT}).encode()
@@ -419,14 +392,14 @@ def test_who_asked_for_one_object_may_leave_too(
             b"POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
             b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         )
-        until(lambda: model.asked == 2)
+        wait_until(lambda: model.asked == 2)
         time.sleep(0.1)
         assert not model.closed.is_set()
     assert model.closed.wait(1.0)
 
 
 class Endless:
-    """Says more than any buffer holds."""
+    """A model whose answer exceeds every buffer."""
 
     name = "endless"
 
@@ -446,8 +419,7 @@ class Endless:
             self.closed.set()
 
 
-def test_a_reader_who_reads_nothing_is_dropped(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """A connection that takes nothing for so long is closed, and its model stops."""
+def test_client_that_reads_nothing_is_disconnected(start: Start, folder: Path, ids: dict[str, str]) -> None:
     model = Endless(ids["Server"])
     budget = Budget(output_tokens=100_000_000, seconds=60)
     endpoint = start(folder, model, budget=budget, policy=RequestPolicy(send_seconds=0.5))
@@ -473,7 +445,7 @@ def test_a_reader_who_reads_nothing_is_dropped(start: Start, folder: Path, ids: 
 
 @pytest.fixture
 def provider() -> Iterator[Callable[..., Any]]:
-    """Start a provider on this machine, and give it with a model that asks it."""
+    """Return a function that starts a local provider and creates a model for it."""
     from contextlib import ExitStack
 
     from messages_api import MessagesApi, serving
@@ -494,10 +466,9 @@ def provider() -> Iterator[Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("wire", ["claude", "openai"])
-def test_the_providers_connection_ends_when_the_reader_leaves(
-    start: Start, folder: Path, provider: Callable[..., Any], until: Callable[..., Any], wire: str
+def test_disconnect_closes_connection_to_provider(
+    start: Start, folder: Path, provider: Callable[..., Any], wait_until: Callable[..., Any], wire: str
 ) -> None:
-    """The upstream call is closed at once: nobody pays for what nobody reads."""
     from messages_api.adversary import Adversary
 
     api, model = provider(Adversary("drip"), wire)
@@ -505,34 +476,30 @@ def test_the_providers_connection_ends_when_the_reader_leaves(
     with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
         stream = response.iter_bytes()
         next(stream)
-        until(lambda: api.exchanges and api.exchanges[0].status == 200)
+        wait_until(lambda: api.exchanges and api.exchanges[0].status == 200)
         time.sleep(0.2)
         assert api.exchanges[0].ended is None
         left = time.monotonic()
-    until(lambda: api.exchanges[0].left is not None)
+    wait_until(lambda: api.exchanges[0].left is not None)
     assert api.exchanges[0].left - left < 5.0  # it would drip for ever
 
 
 @pytest.mark.parametrize("wire", ["claude", "openai"])
-def test_a_model_behind_a_wire_answers_over_ours(
-    start: Start, folder: Path, provider: Callable[..., Any], wire: str
-) -> None:
-    """From the reader's question through provider and docs to cited text, all of it over real connections."""
+def test_answer_of_provider_reaches_client(start: Start, folder: Path, provider: Callable[..., Any], wire: str) -> None:
     from messages_api.navigator import Navigator
 
     api, model = provider(Navigator(), wire)
-    told = start(folder, model).ask("How long is water kept hot?")
-    assert "12 minutes" in "".join(part["delta"] for part in told if part["type"] == "text-delta")
-    status = next(part["data"] for part in told if part["type"] == "data-status")
+    result = start(folder, model).ask("How long is water kept hot?")
+    assert "12 minutes" in "".join(part["delta"] for part in result if part["type"] == "text-delta")
+    status = next(part["data"] for part in result if part["type"] == "data-status")
     assert (status["state"], status["usage"]["output"] > 0) == ("answered", True)
     assert api.faults == []
 
 
 @pytest.mark.parametrize("behaviour", ["rate limit", "server error", "cut", "error frame", "echoes the key"])
-def test_a_provider_that_fails_is_told_as_a_failure(
+def test_failure_of_provider_ends_stream_with_error_part(
     start: Start, folder: Path, provider: Callable[..., Any], behaviour: str
 ) -> None:
-    """The stream ends with an error part and a code; neither the key nor the provider's address is in it."""
     from messages_api.adversary import Adversary
 
     api, model = provider(Adversary(behaviour), "claude")
@@ -545,8 +512,7 @@ def test_a_provider_that_fails_is_told_as_a_failure(
     assert body.endswith("data: [DONE]\n\n")
 
 
-def test_no_visitor_is_told_where_a_site_lies(start: Start, folder: Path) -> None:
-    """A page that cannot be read is told of as that, to an agent and to a model that repeats what it is given."""
+def test_unreadable_page_does_not_reveal_its_path(start: Start, folder: Path) -> None:
     id_ = json.loads((folder / "roaming" / "manifest.json").read_bytes())["pages"][0]["id"]
     for file in (*folder.rglob("*.md"), folder / "llms-full.txt"):
         file.unlink()
@@ -566,6 +532,6 @@ def test_no_visitor_is_told_where_a_site_lies(start: Start, folder: Path) -> Non
     call = {"name": "expand_sections", "arguments": {"ids": [id_]}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     answered = str(endpoint.ask(PORT))
-    for told in (given[0], endpoint.http.post("/mcp", json=message, headers={"Accept": "application/json"}).text):
-        assert "cannot be read at the moment" in told
-        assert str(folder) not in told + answered
+    for result in (given[0], endpoint.http.post("/mcp", json=message, headers={"Accept": "application/json"}).text):
+        assert "cannot be read at the moment" in result
+        assert str(folder) not in result + answered

@@ -1,4 +1,4 @@
-"""`roaming serve` as a process: how it starts, what it says, how it ends."""
+"""`roaming serve` as a process: start, messages, exit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
 
 @contextmanager
 def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> Iterator[Any]:
-    """Start `roaming serve` on any port; gives the process and its address."""
+    """Start `roaming serve` on a free port; yield the process and its URL."""
     command = [sys.executable, "-m", "mkdocs_roaming", "serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
@@ -69,16 +69,16 @@ def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | N
 
 
 @dataclass
-class Held:
-    """A model that says its second paragraph only when it may: `environment` makes the server ask it."""
+class BlockedModel:
+    """A model that waits before its second paragraph; `environment` makes the server use it."""
 
     environment: dict[str, str]
     go: threading.Event
 
 
 @pytest.fixture
-def held(folder: Path) -> Iterator[Held]:
-    """Give a model that is held, over a provider's wire."""
+def blocked_model(folder: Path) -> Iterator[BlockedModel]:
+    """Return a blocked model behind the API of a provider."""
     from messages_api import MessagesApi, serving
     from messages_api.parts import Call, Say, Wait
 
@@ -96,40 +96,40 @@ def held(folder: Path) -> Iterator[Held]:
             yield Say(f"\n\nAnd that is what the docs have to say\nof it [^{server}].")
 
     with serving(MessagesApi(Brain(), key="x")) as api:
-        yield Held({"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}, go)
+        yield BlockedModel({"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": api.url, "OPENAI_API_KEY": "x"}, go)
 
 
-def lets_in(url: str) -> bool:
-    """Tell whether a server takes connections."""
+def accepts_connections(url: str) -> bool:
+    """Return whether a server accepts connections."""
     try:
         return httpx2.get(f"{url}/healthz", timeout=5).is_success
     except httpx2.HTTPError:
         return False
 
 
-def test_answers_under_way_are_finished_before_it_ends(folder: Path, held: Held, until: Callable[..., Any]) -> None:
-    """On SIGTERM nobody new is let in, the answer under way comes to its end, and the exit code is 0."""
-    with process(folder, "--whole-site-tokens", "0", env=held.environment) as (running, url):
+def test_sigterm_finishes_answers_in_progress(
+    folder: Path, blocked_model: BlockedModel, wait_until: Callable[..., Any]
+) -> None:
+    with process(folder, "--whole-site-tokens", "0", env=blocked_model.environment) as (running, url):
         with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
             stream = response.iter_bytes()
             body = next(stream)
             while b"8642" not in body:
                 body += next(stream)
             running.send_signal(signal.SIGTERM)
-            until(lambda: not lets_in(url))
+            wait_until(lambda: not accepts_connections(url))
             time.sleep(0.5)  # who does not wait for answers breaks them off by now
-            held.go.set()
+            blocked_model.go.set()
             body += b"".join(stream)
         assert body.endswith(b"data: [DONE]\n\n")
         assert b"of it [^" in body
         assert running.wait(10) == 0
 
 
-def test_it_waits_for_answers_only_so_long(folder: Path, tmp_path: Path, held: Held) -> None:
-    """`drain` is the longest that answers may keep it from ending."""
+def test_sigterm_waits_at_most_for_drain_time(folder: Path, tmp_path: Path, blocked_model: BlockedModel) -> None:
     (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
-    with process(*arguments, env=held.environment) as (running, url):
+    with process(*arguments, env=blocked_model.environment) as (running, url):
         with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
             stream = response.iter_bytes()
             next(stream)
@@ -140,8 +140,7 @@ def test_it_waits_for_answers_only_so_long(folder: Path, tmp_path: Path, held: H
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_at_once_when_nothing_is_under_way(folder: Path, number: int) -> None:
-    """With the exit code 0, and no traceback."""
+def test_signal_exits_at_once_without_answers(folder: Path, number: int) -> None:
     with process(folder) as (running, url):
         assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
         running.send_signal(number)
@@ -149,8 +148,7 @@ def test_it_ends_at_once_when_nothing_is_under_way(folder: Path, number: int) ->
         assert "Traceback" not in running.stderr.read()
 
 
-def test_it_ends_at_once_while_its_site_hangs() -> None:
-    """A site that takes the connection and never answers keeps nobody from stopping the server."""
+def test_signal_exits_at_once_while_site_hangs() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -168,8 +166,7 @@ def test_it_ends_at_once_while_its_site_hangs() -> None:
                 running.kill()
 
 
-def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Path) -> None:
-    """`--check-config` prints every setting; of keys and passwords only that they are set."""
+def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "roaming.toml"
     file.write_text(
         '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\n'
@@ -193,10 +190,7 @@ def test_what_is_configured_is_shown_without_secrets(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
-def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path: Path, before: bytes) -> None:
-    """After `header_seconds` the visitor is told 408 and the connection is closed, on a used connection as well;
-    who sends nothing at all is not kept either.
-    """
+def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) -> None:
     (tmp_path / "roaming.toml").write_text("[limits]\nheader_seconds = 0.6\n")
     with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
         where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
@@ -210,7 +204,7 @@ def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path
                     heard += piece
                 assert b'"status":"ok"' in heard
             began = time.monotonic()
-            told = b""
+            result = b""
             line.settimeout(0.05)
             line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
             while time.monotonic() - began < 15:
@@ -218,32 +212,29 @@ def test_headers_that_come_by_the_byte_are_not_waited_for(folder: Path, tmp_path
                     line.sendall(b"x")
                     if not (data := line.recv(65_536)):
                         break
-                    told += data
+                    result += data
                 except TimeoutError:
                     continue
                 except OSError:
                     break
             assert 0.4 < time.monotonic() - began < 10
-            assert told.startswith(b"HTTP/1.1 408 ")
-            assert json.loads(told.partition(b"\r\n\r\n")[2])["code"] == "slow"
+            assert result.startswith(b"HTTP/1.1 408 ")
+            assert json.loads(result.partition(b"\r\n\r\n")[2])["code"] == "slow"
             assert b"408" in silent.recv(65_536)
         assert httpx2.get(f"{url}/healthz").status_code == 200
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_redis_goes_away_and_comes_back(
-    folder: Path, tmp_path: Path, redis: Any, held: Held, until: Callable[..., Any]
+def test_command_survives_outage_of_redis(
+    folder: Path, tmp_path: Path, redis: Any, blocked_model: BlockedModel, wait_until: Callable[..., Any]
 ) -> None:
-    """While the counters are away nothing that costs money is answered, and visitors are told so; offline answers,
-    reading and search go on, in a process that neither ends nor hangs. Once they are back money is spent again.
-    """
     (tmp_path / "roaming.toml").write_text(
         "[prices]\ninput = 1.0\noutput = 1.0\n[budget]\ncost = 0.05\n[limits]\nmoney_a_day = 5.0\n"
         "answers_a_minute_each = 60\nrequests_a_minute_each = 10000\n[serve]\nkept_answers = 0\n"
     )
-    held.go.set()
-    environment = {**held.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
+    blocked_model.go.set()
+    environment = {**blocked_model.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
     with process(*arguments, env=environment) as (running, url):
 
@@ -264,7 +255,7 @@ def test_redis_goes_away_and_comes_back(
         for path in ("/healthz", "/v1/outline", "/v1/search?q=port"):
             assert httpx2.get(url + path).status_code == 200
         redis.start()
-        until(lambda: ask().status_code == 200, 15.0)
+        wait_until(lambda: ask().status_code == 200, 15.0)
         assert running.poll() is None
 
 
@@ -277,7 +268,7 @@ def test_redis_goes_away_and_comes_back(
         ((), "trust_rules = false", False),
     ],
 )
-def test_whose_rules_are_followed(
+def test_rules_of_remote_site_need_trust(
     make_site: Callable[..., Any],
     pages: list[tuple[str, str]],
     host: Any,
@@ -287,7 +278,6 @@ def test_whose_rules_are_followed(
     settings: str,
     trusted: bool,
 ) -> None:
-    """Those of a site on the web only where an option or the settings say so: then they open their section."""
     made = make_site(pages)
     places = {place.section.title: place.id for place in made.library().sections}
     rules = (RuleEntry(RuleCondition(any=("murmur",)), (places["Server"],)),)
@@ -319,8 +309,7 @@ def test_whose_rules_are_followed(
         ("serve = 1", "serve is a table"),
     ],
 )
-def test_a_wrong_setting_is_told_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
-    """With its name, before anything is served."""
+def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
     (tmp_path / "roaming.toml").write_text(settings)
     model = ("--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1") if "money" in settings else ()
     result = roaming(folder, "--check-config", "--config", tmp_path / "roaming.toml", *model)
@@ -328,8 +317,7 @@ def test_a_wrong_setting_is_told_in_one_line(folder: Path, tmp_path: Path, setti
     assert said in result.stderr
 
 
-def test_a_mistyped_folder_is_told_at_once() -> None:
-    """An address may come up later; a folder that isn't there will not."""
+def test_missing_folder_is_reported_at_once() -> None:
     result = roaming("nowhere")
     assert result.exit_code == 1
     assert result.stderr == "roaming: nowhere: no such folder or file; check the path; a URL starts with https://\n"
@@ -345,8 +333,7 @@ def test_a_mistyped_folder_is_told_at_once() -> None:
         ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
     ],
 )
-def test_a_wrong_address_of_counters_is_told_without_its_password(folder: Path, counters: str, said: str) -> None:
-    """In one line that says how it is written."""
+def test_invalid_counters_url_is_reported_without_password(folder: Path, counters: str, said: str) -> None:
     result = roaming(folder, "--check-config", env={**SECRETS, "ROAMING_COUNTERS": counters})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert said in result.stderr
@@ -363,21 +350,18 @@ def test_a_wrong_address_of_counters_is_told_without_its_password(folder: Path, 
         ("site", "site"),
     ],
 )
-def test_addresses_are_shown_without_what_may_be_secret(where: str, shown: str) -> None:
-    """Names, passwords and queries stay out."""
+def test_strip_address_secrets_removes_login_and_query(where: str, shown: str) -> None:
     assert strip_address_secrets(where) == shown
 
 
-def test_an_address_that_is_none_is_told_in_one_line(folder: Path) -> None:
-    """As LIB and as an origin."""
+def test_invalid_url_is_reported_in_one_line(folder: Path) -> None:
     for arguments in (("http://user:hunter2@[::1",), (folder, "--allow-origin", "http://[::1")):
         result = roaming(*arguments, "--check-config")
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output
         assert "hunter2" not in result.output
 
 
-def test_a_sites_password_is_not_logged(free_port: int) -> None:
-    """Nor told to agents, while the site cannot be read."""
+def test_password_of_site_is_not_logged(free_port: int) -> None:
     command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://user:hunter2@127.0.0.1:{free_port}/"]
     with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
@@ -387,14 +371,12 @@ def test_a_sites_password_is_not_logged(free_port: int) -> None:
     assert "hunter2" not in "".join(lines)
 
 
-def test_a_short_key_is_refused(folder: Path) -> None:
-    """A key that could be guessed would let anybody write turns."""
+def test_short_key_is_refused(folder: Path) -> None:
     result = roaming(folder, "--check-config", env={"ROAMING_KEY": "short"})
     assert (result.exit_code, "openssl rand -hex 32" in result.stderr) == (1, True)
 
 
-def test_a_taken_port_is_told_in_one_line(folder: Path) -> None:
-    """Somebody else listens there already."""
+def test_port_in_use_is_reported_in_one_line(folder: Path) -> None:
     with process(folder) as (_, url):
         port = re.search(r":(\d+)$", url)
         assert port is not None
@@ -410,8 +392,7 @@ def test_a_taken_port_is_told_in_one_line(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])
-def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> None:
-    """Without the extra it says what to install."""
+def test_missing_package_is_reported_in_one_line(folder: Path, package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from mkdocs_roaming.cli import main; main()"
     result = subprocess.run(
         [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
@@ -424,22 +405,20 @@ def test_a_missing_package_is_told_in_one_line(folder: Path, package: str) -> No
     assert "pip install 'mkdocs-roaming[serve]'" in result.stderr
 
 
-def test_what_speaks_mcp_is_loaded_with_the_first_call(folder: Path) -> None:
-    """An endpoint that no agent asks starts without it, and answers the first call that comes as every other."""
+def test_mcp_is_imported_with_first_request(folder: Path) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     with process(folder) as (running, url):
         assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
         loaded = Path(f"/proc/{running.pid}/maps")
         assert "pydantic_core" not in loaded.read_text()
-        told = [httpx2.post(f"{url}/mcp", json=call, headers={"Accept": "application/json"}) for _ in range(2)]
+        result = [httpx2.post(f"{url}/mcp", json=call, headers={"Accept": "application/json"}) for _ in range(2)]
         assert "pydantic_core" in loaded.read_text()
-    assert [answer.status_code for answer in told] == [200, 200]
-    assert told[0].json() == told[1].json()
-    assert "search_sections" in told[0].text
+    assert [answer.status_code for answer in result] == [200, 200]
+    assert result[0].json() == result[1].json()
+    assert "search_sections" in result[0].text
 
 
-def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
-    """Tools for MCP clients are an extra of their own."""
+def test_server_works_without_mcp_package(folder: Path) -> None:
     code = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
     result = subprocess.run(
         [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
@@ -451,8 +430,7 @@ def test_without_the_package_for_mcp_the_rest_is_served(folder: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_another_mcp_than_the_extra_brings_is_told_at_the_start(folder: Path) -> None:
-    """An old one is installed, maybe: the cure is named before the first agent asks."""
+def test_old_mcp_package_is_reported_at_start(folder: Path) -> None:
     code = "import sys; sys.modules['mcp_types'] = None; from mkdocs_roaming.cli import main; main()"
     arguments = ["serve", str(folder), "--port", "0"]
     result = subprocess.run(
@@ -464,13 +442,12 @@ def test_another_mcp_than_the_extra_brings_is_told_at_the_start(folder: Path) ->
     )
 
 
-def test_only_an_address_is_needed(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:
-    """The endpoint runs in an empty folder and knows nothing but the published site's address."""
+def test_command_needs_only_url_of_site(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with host(files_of(folder)) as site, process(site.url, cwd=tmp_path / "empty") as (_, url):
-        told = httpx2.post(
+        result = httpx2.post(
             f"{url}/v1/ask",
             json={"question": "Which port is the default?"},
             headers={"Accept": "application/json"},
         ).json()
-        assert "8642" in told["answer"]
+        assert "8642" in result["answer"]

@@ -1,4 +1,4 @@
-"""Outline, sections, search and answers by plain GET, what is counted, and the description of it all."""
+"""The read operations, the metrics, the OpenAPI description, feedback and the widget's files."""
 
 from __future__ import annotations
 
@@ -36,41 +36,36 @@ def http(start: Start, folder: Path) -> Any:
     return start(folder).http
 
 
-def test_the_outline_as_data_and_as_text(http: Any, folder: Path) -> None:
-    """The same that `roaming outline` prints, with the site's digest."""
+def test_outline_as_json_and_markdown(http: Any, folder: Path) -> None:
     library = open_library(folder)
-    told = http.get("/v1/outline").json()
-    assert told["digest"] == library.manifest.digest
-    assert told["outline"] == render_outline(library.sections, budget=6_000)
-    assert http.get("/v1/outline", headers=MARKDOWN).text == told["outline"]
+    result = http.get("/v1/outline").json()
+    assert result["digest"] == library.manifest.digest
+    assert result["outline"] == render_outline(library.sections, budget=6_000)
+    assert http.get("/v1/outline", headers=MARKDOWN).text == result["outline"]
 
 
-def test_a_branch_of_the_outline(http: Any, ids: dict[str, str]) -> None:
-    """An id gives what is below it; an unknown one is not found."""
-    told = http.get("/v1/outline", params={"id": ids["Settings"]}).json()["outline"]
-    assert ("Boiling" in told, "Whistle" in told) == (True, False)
+def test_outline_of_branch(http: Any, ids: dict[str, str]) -> None:
+    result = http.get("/v1/outline", params={"id": ids["Settings"]}).json()["outline"]
+    assert ("Boiling" in result, "Whistle" in result) == (True, False)
     assert http.get("/v1/outline", params={"id": "00000000"}).status_code == 404
 
 
-def test_a_section_as_data_and_as_text(http: Any, ids: dict[str, str]) -> None:
-    """Its text, where it stands, what is beside it; as Markdown what lies in the published section file."""
-    told = http.get(f"/v1/sections/{ids['Logs']}").json()
-    assert told["text"].startswith("## Logs")
-    assert told["path"][-1] == "Logs"
-    assert (told["part"], told["parts"], told["before"]["id"]) == (1, 1, ids["Boiling"])
+def test_section_as_json_and_markdown(http: Any, ids: dict[str, str]) -> None:
+    result = http.get(f"/v1/sections/{ids['Logs']}").json()
+    assert result["text"].startswith("## Logs")
+    assert result["path"][-1] == "Logs"
+    assert (result["part"], result["parts"], result["before"]["id"]) == (1, 1, ids["Boiling"])
     assert "19 days" in http.get(f"/v1/sections/{ids['Logs'].upper()}", headers=MARKDOWN).text
 
 
-def test_a_section_that_is_not_there(http: Any) -> None:
-    """404 as a problem; a part that is no number is a mistake."""
+def test_unknown_section_returns_404(http: Any) -> None:
     response = http.get("/v1/sections/deadbeef")
     assert (response.status_code, response.json()["code"]) == (404, "no_section")
     for part in ("0", "x", "-1", "9" * 30, "²"):
         assert http.get("/v1/sections/deadbeef", params={"part": part}).status_code in (404, 422)
 
 
-def test_a_section_that_cannot_be_read(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """A page that does not fit its digest is never given, whatever it says now."""
+def test_section_with_wrong_digest_returns_503(start: Start, folder: Path, ids: dict[str, str]) -> None:
     endpoint = start(folder)
     before = endpoint.http.get(f"/v1/sections/{ids['Logs']}")
     assert before.status_code == 200
@@ -82,34 +77,30 @@ def test_a_section_that_cannot_be_read(start: Start, folder: Path, ids: dict[str
 
 
 @pytest.mark.parametrize("limit", ["0", "11", "00000001999", "00000001" + "9" * 6_000, "1" * 6_000, "1_0", "٣"])
-def test_a_limit_is_kept_however_it_is_written(http: Any, limit: str) -> None:
-    """Zeros in front hide no number that is too large, and a number without end is a mistake like any other."""
+def test_invalid_limit_returns_422(http: Any, limit: str) -> None:
     response = http.get("/v1/search", params={"q": "whistle", "limit": limit})
     assert (response.status_code, response.json()["code"]) == (422, "bad_number")
 
 
-def test_search_gives_hits_without_texts(http: Any, ids: dict[str, str]) -> None:
-    """Best first, with breadcrumb, address and snippet; no model is asked."""
-    told = http.get("/v1/search", params={"q": "whistle", "limit": "2"}).json()
-    assert told["hits"][0]["id"] == ids["It does not whistle"]
-    assert {"id", "title", "path", "url", "snippet", "score"} == set(told["hits"][0])
-    assert len(told["hits"]) <= 2
+def test_search_returns_hits_without_texts(http: Any, ids: dict[str, str]) -> None:
+    result = http.get("/v1/search", params={"q": "whistle", "limit": "2"}).json()
+    assert result["hits"][0]["id"] == ids["It does not whistle"]
+    assert {"id", "title", "path", "url", "snippet", "score"} == set(result["hits"][0])
+    assert len(result["hits"]) <= 2
     assert http.get("/v1/search", params={"q": "xylophone"}).json()["hits"] == []
     for wrong in ({}, {"q": " "}, {"q": "x", "limit": "11"}, {"q": "x" * 1_001}):
         assert http.get("/v1/search", params=wrong).status_code == 422
 
 
-def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
-    """Outline, sections and search carry a tag."""
+def test_known_etag_returns_304(http: Any) -> None:
     for path in ("/v1/outline", "/v1/search?q=port", "/openapi.json"):
         tag = http.get(path).headers["etag"]
         assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
 
 
-def test_many_searches_of_one_visitor_keep_nobody_else_waiting(
-    start: Start, folder: Path, until: Callable[..., Any]
+def test_many_searches_of_one_client_do_not_delay_others(
+    start: Start, folder: Path, wait_until: Callable[..., Any]
 ) -> None:
-    """Of all that one visitor asks for at once, others wait for one search alone."""
     begun: list[str] = []
     go = threading.Semaphore(0)
 
@@ -127,7 +118,7 @@ def test_many_searches_of_one_visitor_keep_nobody_else_waiting(
 
     with ThreadPoolExecutor(9) as readers:
         flood = [readers.submit(search, "port", "10.0.0.1") for _ in range(8)]
-        until(lambda: begun)
+        wait_until(lambda: begun)
         time.sleep(0.3)  # most of them are there by then
         other = readers.submit(search, "whistle", "10.0.0.2")
         while "whistle" not in begun:  # one search after the other ends: on a busy machine it may come late itself
@@ -138,8 +129,7 @@ def test_many_searches_of_one_visitor_keep_nobody_else_waiting(
     assert begun.index("whistle") <= 4
 
 
-def test_a_question_by_get_is_answered_offline(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """Markdown with its sources as footnotes; the model that costs money is not asked, whatever is configured."""
+def test_ask_by_get_answers_offline_in_markdown(start: Start, folder: Path, ids: dict[str, str]) -> None:
     from mkdocs_roaming.answer.models.scripted import ScriptedModel
 
     model = ScriptedModel([])
@@ -152,8 +142,7 @@ def test_a_question_by_get_is_answered_offline(start: Start, folder: Path, ids: 
     assert model.requests == []
 
 
-def test_a_question_without_an_answer_by_get(http: Any) -> None:
-    """What was looked at is named, nothing is made up."""
+def test_ask_by_get_without_answer_lists_nearest_sections(http: Any) -> None:
     text = http.get("/ask", params={"q": "Does it run on Kubernetes with an espresso machine?"}).text
     assert text.startswith("The docs do not seem to answer this.")
     assert "not_found · offline" in text
@@ -163,22 +152,19 @@ def test_a_question_without_an_answer_by_get(http: Any) -> None:
     ("state", "said"),
     [("not_found", "The docs do not"), ("budget", "Stopped"), ("refused", "The model"), ("error", "The question")],
 )
-def test_only_what_was_looked_for_is_said_to_be_missing(state: str, said: str) -> None:
-    """A spent budget or a failure does not blame the docs."""
+def test_answer_to_markdown_states_why_there_is_no_answer(state: str, said: str) -> None:
     status = {"sections": 0, "model": "offline"}
     assert answer_to_markdown({"answer": "", "sources": [], "status": status, "state": state}).startswith(said)
 
 
-def test_a_link_cannot_ask_a_model(http: Any) -> None:
-    """Only POST asks one, and only with a type of body that another site's page cannot send unasked."""
+def test_model_needs_post_with_json_body(http: Any) -> None:
     assert http.get("/v1/ask", params={"question": "x"}).status_code == 405
     assert http.post("/ask", params={"q": "x"}).status_code == 405
 
 
-def test_health_tells_what_answers(http: Any, folder: Path) -> None:
-    """Site, digest, model; and nothing of where things are."""
-    told = http.get("/healthz", headers={"Host": "any.example"}).json()
-    assert told == {
+def test_health_returns_site_digest_and_model(http: Any, folder: Path) -> None:
+    result = http.get("/healthz", headers={"Host": "any.example"}).json()
+    assert result == {
         "status": "ok",
         "site": "Docs",
         "digest": open_library(folder).manifest.digest,
@@ -187,8 +173,7 @@ def test_health_tells_what_answers(http: Any, folder: Path) -> None:
     }
 
 
-def test_what_happens_is_counted(start: Start, folder: Path) -> None:
-    """Requests by operation and status, refusals, answers; in the format that Prometheus reads."""
+def test_metrics_count_requests_refusals_and_answers(start: Start, folder: Path) -> None:
     endpoint = start(folder)
     endpoint.ask("Which port is the default?")
     endpoint.http.get("/v1/sections/deadbeef")
@@ -207,19 +192,18 @@ def test_what_happens_is_counted(start: Start, folder: Path) -> None:
 # The description
 
 
-def test_the_description_is_whole(http: Any) -> None:
-    """Every operation of the table is described; every reference leads somewhere; every schema is one."""
-    told = http.get("/openapi.json").json()
-    described = {(method.upper(), path) for path, methods in told["paths"].items() for method in methods}
+def test_openapi_describes_every_operation(http: Any) -> None:
+    result = http.get("/openapi.json").json()
+    described = {(method.upper(), path) for path, methods in result["paths"].items() for method in methods}
     assert described == {(one.method, one.path) for one in OPERATIONS}
-    for schema in told["components"]["schemas"].values():
+    for schema in result["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
-    for name in set(json.dumps(told).split('"#/components/schemas/')[1:]):
-        assert name.partition('"')[0] in told["components"]["schemas"]
+    for name in set(json.dumps(result).split('"#/components/schemas/')[1:]):
+        assert name.partition('"')[0] in result["components"]["schemas"]
 
 
-def schema_of(told: Any, name: str) -> Any:
-    text = json.dumps({**told["components"]["schemas"][name], "$defs": told["components"]["schemas"]})
+def schema_of(result: Any, name: str) -> Any:
+    text = json.dumps({**result["components"]["schemas"][name], "$defs": result["components"]["schemas"]})
     return json.loads(text.replace("#/components/schemas/", "#/$defs/"))
 
 
@@ -234,23 +218,21 @@ def schema_of(told: Any, name: str) -> Any:
         ("GET", "/v1/sections/00000000", "Problem"),
     ],
 )
-def test_answers_are_as_described(http: Any, ids: dict[str, str], method: str, path: str, name: str) -> None:
-    """What is given fits its schema, and has nothing that the schema does not name."""
-    told = http.get("/openapi.json").json()
+def test_responses_match_openapi_schemas(http: Any, ids: dict[str, str], method: str, path: str, name: str) -> None:
+    result = http.get("/openapi.json").json()
     body = {"json": {"question": "Which port is the default?"}} if method == "POST" else {}
     response = http.request(method, path.format(**ids), headers={"Accept": "application/json"}, **body)
     given = response.json()
-    jsonschema.validate(given, schema_of(told, name))
-    assert set(given) <= set(told["components"]["schemas"][name]["properties"])
+    jsonschema.validate(given, schema_of(result, name))
+    assert set(given) <= set(result["components"]["schemas"][name]["properties"])
     operation = path.partition("?")[0].replace("{Logs}", "{id}").replace("00000000", "{id}")
-    assert str(response.status_code) in told["paths"][operation][method.lower()]["responses"]
+    assert str(response.status_code) in result["paths"][operation][method.lower()]["responses"]
 
 
 # Opinions, and what is logged
 
 
-def test_nothing_is_logged_unless_it_is_asked_for(start: Start, folder: Path, tmp_path: Path) -> None:
-    """Without a file there is no log, and opinions are not taken."""
+def test_nothing_is_logged_without_log_files(start: Start, folder: Path, tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     endpoint = start(folder)
     endpoint.ask("Which port is the default?")
@@ -259,8 +241,7 @@ def test_nothing_is_logged_unless_it_is_asked_for(start: Start, folder: Path, tm
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_an_opinion_is_joined_with_its_question(start: Start, folder: Path, tmp_path: Path) -> None:
-    """Where both are logged, the turn that an answer ended with tells which question an opinion is on."""
+def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_path: Path) -> None:
     questions, opinions = tmp_path / "questions.jsonl", tmp_path / "feedback.jsonl"
     endpoint = start(folder, question_log=questions, feedback_log=opinions)
     asking = {"text/event-stream": "Which port is the default?", "application/json": "Where is the log?"}
@@ -287,10 +268,9 @@ def test_an_opinion_is_joined_with_its_question(start: Start, folder: Path, tmp_
         ({"data": {"turn": "x", "helpful": "true"}}, 415),
     ],
 )
-def test_what_is_no_opinion_is_refused(
+def test_invalid_feedback_is_refused(
     start: Start, folder: Path, tmp_path: Path, given: dict[str, Any], status: int
 ) -> None:
-    """As a problem, before anything is written."""
     response = start(folder, feedback_log=tmp_path / "f.jsonl").http.post("/v1/feedback", **given)
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     assert (tmp_path / "f.jsonl").read_bytes() == b""
@@ -299,8 +279,7 @@ def test_what_is_no_opinion_is_refused(
 # The widget
 
 
-def test_the_widget_is_given_to_pages_of_other_sites(start: Start, folder: Path, tmp_path: Path) -> None:
-    """A module is fetched across origins only where it says that it may be; its words in other languages likewise."""
+def test_widget_is_served_to_other_origins(start: Start, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "widget").mkdir()
     (tmp_path / "widget/roaming-ask.js").write_text("export {}\n")
     (tmp_path / "widget/roaming-find.js").write_text("export {find}\n")
@@ -320,8 +299,7 @@ def test_the_widget_is_given_to_pages_of_other_sites(start: Start, folder: Path,
 # MCP
 
 
-def test_mcp_clients_find_the_tools(http: Any) -> None:
-    """`/mcp` speaks MCP beside everything else, behind the same guard."""
+def test_mcp_is_served_behind_middleware(http: Any) -> None:
     call = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -333,8 +311,7 @@ def test_mcp_clients_find_the_tools(http: Any) -> None:
     assert http.post("/mcp", json=call, headers={"Origin": "https://evil.example"}).status_code == 403
 
 
-def test_a_section_asked_for_again_is_the_same(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    """In each form, with its tag; a part that is none is refused all the same."""
+def test_cached_section_equals_first_response(start: Start, folder: Path, ids: dict[str, str]) -> None:
     endpoint = start(folder)
     path = f"/v1/sections/{ids['Server']}"
     forms = [{"Accept": "application/json"}, {"Accept": "text/markdown"}]
@@ -347,8 +324,7 @@ def test_a_section_asked_for_again_is_the_same(start: Start, folder: Path, ids: 
     assert endpoint.http.get(path, params={"part": "x"}).status_code == 422
 
 
-def test_kept_bodies_have_their_room() -> None:
-    """What was not asked for the longest makes room for what comes; what is larger than all the room is not kept."""
+def test_body_cache_drops_least_recently_used() -> None:
     kept = BodyCache(max_bytes=10)
     kept.add("a", b"1234")
     kept.add("b", b"1234")

@@ -1,4 +1,4 @@
-"""A site that is down, comes up, is deployed anew, by halves too: what readers get meanwhile."""
+"""A site that is down, comes up, and is deployed again, also incompletely."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Any
 import anyio
 import pytest
 from dripping import HEADERS, dripping
+from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
 
 from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve._uvicorn import freeze_objects
-from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
 from mkdocs_roaming.serve.problems import ProblemError
 
 Start = Callable[..., Any]
 Hosting = Callable[..., AbstractContextManager[Any]]
 Pages = list[tuple[str, str]]
-OFTEN = 0.05
+POLL_SECONDS = 0.05
 PORT = "Which port is the default?"
 
 
 @pytest.fixture
 def old(folder: Path, files_of: Callable[[Path], dict[str, bytes]]) -> dict[str, bytes]:
-    """The files of a deployment."""
+    """Return the files of a deployment."""
     return files_of(folder)
 
 
@@ -40,7 +40,7 @@ def old(folder: Path, files_of: Callable[[Path], dict[str, bytes]]) -> dict[str,
 def new(
     tmp_path: Path, make_site: Callable[..., Any], pages: Pages, files_of: Callable[[Path], dict[str, bytes]]
 ) -> dict[str, bytes]:
-    """The files of the next one: another default port."""
+    """Return the files of the next deployment, with another default port."""
     changed = [(path, text.replace("8642", "9753")) for path, text in pages]
     return files_of(make_site(changed).publish(tmp_path / "new"))
 
@@ -58,76 +58,71 @@ def answer(endpoint: Any, question: str = PORT) -> str:
 # Down at the start, down later
 
 
-def test_a_site_that_is_down_at_the_start_is_waited_for(
-    start: Start, host: Hosting, old: dict[str, bytes], free_port: int, until: Callable[..., Any], log: Any
+def test_watcher_retries_until_site_is_up(
+    start: Start, host: Hosting, old: dict[str, bytes], free_port: int, wait_until: Callable[..., Any], log: Any
 ) -> None:
-    """Until it can be read there is a 503 that says when to come again, and a line in the log; then come answers."""
-    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, poll_seconds=OFTEN)
+    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, poll_seconds=POLL_SECONDS)
     refused = endpoint.http.post("/v1/ask", json={"question": PORT})
     assert (refused.status_code, refused.json()["code"]) == (503, "no_site")
     assert int(refused.headers["retry-after"]) > 0
     assert endpoint.http.get("/healthz").status_code == 503
-    until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
+    wait_until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
     assert log.text.count("retrying") == 1
     with host(old, free_port):
-        until(lambda: endpoint.http.get("/healthz").status_code == 200)
+        wait_until(lambda: endpoint.http.get("/healthz").status_code == 200)
         assert "8642" in answer(endpoint)
 
 
-def test_a_site_without_a_manifest_is_waited_for(
-    start: Start, host: Hosting, old: dict[str, bytes], until: Callable[..., Any], log: Any
+def test_watcher_waits_for_first_manifest(
+    start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any], log: Any
 ) -> None:
-    """A first deployment may come after the endpoint."""
     with host({"": b"<html>Soon.</html>"}) as site:
-        endpoint = start(site.url, ready=False, poll_seconds=OFTEN)
-        until(lambda: "publishes no roaming/manifest.json" in log.text)
+        endpoint = start(site.url, ready=False, poll_seconds=POLL_SECONDS)
+        wait_until(lambda: "publishes no roaming/manifest.json" in log.text)
         site.files = old
-        until(lambda: endpoint.http.get("/healthz").status_code == 200)
+        wait_until(lambda: endpoint.http.get("/healthz").status_code == 200)
 
 
-def test_a_site_that_goes_down_is_answered_from_the_last_good_copy(
-    start: Start, host: Hosting, old: dict[str, bytes], until: Callable[..., Any], log: Any
+def test_site_that_goes_down_is_served_from_last_copy(
+    start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any], log: Any
 ) -> None:
-    """Readers notice nothing, health says stale, the log says it once; when it is back, it is well again."""
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN)
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
         site.down = True
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
         assert "8642" in answer(endpoint)
         assert "kettle.log" in answer(endpoint, "Where is the log?")
         assert endpoint.metric("roaming_site_up") == 0
-        until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
+        wait_until(lambda: endpoint.metric("roaming_site_failures_total") >= 3)
         assert log.text.count("the last good copy is served") == 1
         site.down = False
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
     assert "can be read again" in log.text
 
 
 # A new deployment
 
 
-def test_a_new_deployment_is_noticed_by_its_tag(
-    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], until: Callable[..., Any]
+def test_watcher_finds_new_deployment_with_conditional_requests(
+    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
-    """An unchanged manifest is not sent again, a changed one changes over; what was kept is forgotten with it."""
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN)
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
         assert "8642" in answer(endpoint)
-        until(lambda: site.count(MANIFEST_PATH, 304) >= 3)
+        wait_until(lambda: site.count(MANIFEST_PATH, 304) >= 3)
         sent = site.count(MANIFEST_PATH, 200)
         assert sent <= 2  # opened, and looked at once before its tag was known
         site.files = new
-        until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+        wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert "9753" in answer(endpoint)
         assert not endpoint.status("Where is the log?")["cached"]
-        until(lambda: endpoint.metric("roaming_site_looks_total") > 8)
+        wait_until(lambda: endpoint.metric("roaming_site_looks_total") > 8)
         assert endpoint.metric("roaming_site_changes_total") == 1
 
 
-def test_servers_that_disagree_for_a_while_do_not_hide_a_deployment(
-    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], until: Callable[..., Any]
+def test_watcher_finds_deployment_behind_inconsistent_servers(
+    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
-    """Where one server of several has the new manifest and the next one still gives the old, it is looked at again."""
 
     class Several(dict[str, bytes]):
         given = 0
@@ -139,40 +134,39 @@ def test_servers_that_disagree_for_a_while_do_not_hide_a_deployment(
             return old[MANIFEST_PATH] if self.given == 2 else new[MANIFEST_PATH]
 
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN)
-        until(lambda: site.count(MANIFEST_PATH, 304) >= 1)
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        wait_until(lambda: site.count(MANIFEST_PATH, 304) >= 1)
         site.files = Several(new)
-        until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+        wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert "9753" in answer(endpoint)
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
 
 
-def test_a_look_at_a_site_that_drips_ends(folder: Path) -> None:
-    """Byte by byte, be it in its headers, it holds up no look for ever: the site is looked at again."""
+def test_poll_times_out_on_slow_response(folder: Path) -> None:
     with dripping(*HEADERS, then=b'{"digest": "sha256:new"}') as address:
-        looking = open_change_detector(f"{address}roaming/manifest.json", open_library(folder), seconds=2.5)
+        detector = open_change_detector(f"{address}roaming/manifest.json", open_library(folder), seconds=2.5)
         with pytest.raises(LibraryError, match=r"manifest\.json: no complete response within 2\.5 seconds; try again"):
-            looking.poll()
-        assert looking.poll() == "sha256:new"
+            detector.poll()
+        assert detector.poll() == "sha256:new"
 
 
-def test_a_folder_is_watched_too(start: Start, folder: Path, new: dict[str, bytes], until: Callable[..., Any]) -> None:
-    """The endpoint follows what is built into the folder that it reads."""
-    endpoint = start(folder, poll_seconds=OFTEN)
+def test_watcher_finds_new_build_of_folder(
+    start: Start, folder: Path, new: dict[str, bytes], wait_until: Callable[..., Any]
+) -> None:
+    endpoint = start(folder, poll_seconds=POLL_SECONDS)
     assert "8642" in answer(endpoint)
     for path, data in new.items():
         (folder / path).write_bytes(data)
-    until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+    wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
     assert "9753" in answer(endpoint)
 
 
-def test_it_looks_once_a_minute_at_most(folder: Path) -> None:
-    """Left to itself, a look follows the last one after a minute."""
+def test_watcher_polls_once_a_minute_by_default(folder: Path) -> None:
     assert SiteWatcher(folder).poll_seconds == 60.0
 
 
 class Slow:
-    """Opens a section, waits, and says what it read there."""
+    """A model that waits, opens a section, and quotes it."""
 
     name = "slow"
 
@@ -192,28 +186,32 @@ class Slow:
         yield Text(f"It is {said} [^{self._id}].")
 
 
-def test_an_answer_ends_with_the_site_that_it_began_with(
-    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], folder: Path, until: Callable[..., Any]
+def test_answer_keeps_deployment_it_started_with(
+    start: Start,
+    host: Hosting,
+    old: dict[str, bytes],
+    new: dict[str, bytes],
+    folder: Path,
+    wait_until: Callable[..., Any],
 ) -> None:
-    """A deployment in mid-answer: sections that are opened after it are those that the outline was of."""
     server = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
     model = Slow(server)
     with host(old) as site:
-        endpoint = start(site.url, model, poll_seconds=OFTEN)
+        endpoint = start(site.url, model, poll_seconds=POLL_SECONDS)
         with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
             assert model.opened.wait(5)
             site.files = new
-            until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+            wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
             model.go.set()
             body = b"".join(response.iter_bytes())
         assert b"It is 8642" in body
         assert b"It is 9753" in endpoint.http.post("/v1/ask", json={"question": PORT}).content
 
 
-# Half-written deployments
+# Half-written watcher
 
 
-def halves(old: dict[str, bytes], new: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
+def incomplete_versions(old: dict[str, bytes], new: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
     page, full = "settings/index.md", "llms-full.txt"
     return {
         "the manifest first": {**old, MANIFEST_PATH: new[MANIFEST_PATH]},
@@ -225,92 +223,90 @@ def halves(old: dict[str, bytes], new: dict[str, bytes]) -> dict[str, dict[str, 
 
 
 @pytest.mark.parametrize(
-    "half",
+    "version",
     ["the manifest first", "a page is missing", "an old page is left", "half a manifest", "an empty manifest"],
 )
-def test_a_half_written_deployment_is_never_served(
-    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], until: Callable[..., Any], half: str
+def test_incomplete_deployment_is_not_served(
+    start: Start,
+    host: Hosting,
+    old: dict[str, bytes],
+    new: dict[str, bytes],
+    wait_until: Callable[..., Any],
+    version: str,
 ) -> None:
-    """The last good copy answers until all of the new one is there."""
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN)
-        site.files = halves(old, new)[half]
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        site.files = incomplete_versions(old, new)[version]
         seen = site.count(MANIFEST_PATH)
-        until(lambda: site.count(MANIFEST_PATH) >= seen + 3)
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
+        wait_until(lambda: site.count(MANIFEST_PATH) >= seen + 3)
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
         assert endpoint.metric("roaming_site_changes_total") == 0
         assert "8642" in answer(endpoint)
         site.files = new
-        until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+        wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert "9753" in answer(endpoint)
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
 
 
-def test_a_deployment_that_stays_half_is_taken_in_the_end(
-    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], until: Callable[..., Any]
+def test_incomplete_deployment_is_used_after_timeout(
+    start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
-    """One page that is broken for good does not keep a site in the past; nothing wrong is served of it."""
     broken = {**new, "settings/index.md": b"# Somebody else's page\n", "llms-full.txt": b""}
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN, incomplete_seconds=0.3)
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS, incomplete_seconds=0.3)
         site.files = broken
-        until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+        wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert endpoint.http.get("/healthz").json()["status"] == "stale"
-        assert "8642" not in (told := answer(endpoint))
-        assert "Somebody" not in told
+        assert "8642" not in (result := answer(endpoint))
+        assert "Somebody" not in result
         assert "kettle test --whistle" in answer(endpoint, "WhistleError, what now?")
         site.files = new
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
         assert "9753" in answer(endpoint, "default of server.port")
 
 
-def test_a_half_written_site_at_the_start_is_mended_later(
-    start: Start, host: Hosting, old: dict[str, bytes], until: Callable[..., Any]
+def test_incomplete_first_deployment_is_repaired_later(
+    start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
-    """Where there is no last good copy, what can be read is served, and the rest as soon as it is there."""
     page = "settings/index.md"
     with host({path: data for path, data in old.items() if path not in (page, "llms-full.txt")}) as site:
-        endpoint = start(site.url, poll_seconds=OFTEN)
+        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
         assert "kettle test --whistle" in answer(endpoint, "WhistleError, what now?")
         assert "8642" not in answer(endpoint)
         site.files = old
-        until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
+        wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "ok")
         assert "8642" in answer(endpoint, "default of server.port")
 
 
 # Small things
 
 
-def test_a_manifest_that_cannot_be_read_stays_a_problem(folder: Path) -> None:
-    """Though it does not change, and only who may read it does: each look tries again."""
-    deployments = SiteWatcher(folder)
-    anyio.run(deployments.check)
+def test_unreadable_manifest_stays_a_problem(folder: Path) -> None:
+    watcher = SiteWatcher(folder)
+    anyio.run(watcher.check)
     (folder / MANIFEST_PATH).unlink()
     (folder / MANIFEST_PATH).mkdir()
     for _ in range(2):
-        anyio.run(deployments.check)
-        assert "manifest.json" in deployments.problem
+        anyio.run(watcher.check)
+        assert "manifest.json" in watcher.problem
 
 
-def test_there_is_nothing_to_answer_from_before_the_first_look(folder: Path) -> None:
-    """Whoever embeds this is refused as readers are."""
+def test_now_raises_before_first_check(folder: Path) -> None:
     with pytest.raises(ProblemError):
         SiteWatcher(folder).now()
 
 
-def test_a_markdown_file_may_be_served(start: Start, tmp_path: Path, until: Callable[..., Any]) -> None:
-    """A README or somebody's llms-full.txt is a site too, and is watched."""
+def test_watcher_serves_and_watches_markdown_file(start: Start, tmp_path: Path, wait_until: Callable[..., Any]) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 812 kg.\n")
-    endpoint = start(file, poll_seconds=OFTEN)
+    endpoint = start(file, poll_seconds=POLL_SECONDS)
     assert "812 kg" in answer(endpoint, "What does the keel weigh?")
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 913 kg.\n")
-    until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
+    wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
     assert "913 kg" in answer(endpoint, "What does the keel weigh?")
 
 
-def test_looking_is_left_at_once(host: Hosting, old: dict[str, bytes]) -> None:
-    """A server that hangs does not keep ours from ending."""
+def test_run_is_cancelled_while_server_hangs(host: Hosting, old: dict[str, bytes]) -> None:
     blocked = threading.Event()
 
     class Hanging(dict[str, bytes]):
@@ -334,31 +330,29 @@ async def _timed(work: Callable[[str], Any], url: str) -> float:
     return anyio.current_time() - began
 
 
-def test_a_navigator_is_new_for_each_conversation(folder: Path) -> None:
-    """What one reader opened is not open for the next one; the index is shared."""
-    deployments = SiteWatcher(folder)
-    assert anyio.run(deployments.check)
-    one, other = deployments.now().navigator(), deployments.now().navigator()
+def test_navigators_share_index_but_not_open_sections(folder: Path) -> None:
+    watcher = SiteWatcher(folder)
+    assert anyio.run(watcher.check)
+    one, other = watcher.now().navigator(), watcher.now().navigator()
     one.expand_sections([next(iter(one.sections)).id])
     assert (bool(one.opened), bool(other.opened), one.search is other.search) == (True, False, True)
     assert is_complete(one.library)
 
 
 @pytest.mark.anyio
-async def test_what_is_kept_for_days_is_not_gone_through_again_and_again(folder: Path, new: dict[str, bytes]) -> None:
-    """A site that was taken is out of the collector's rounds, and out of memory once a newer one is there."""
-    deployments = SiteWatcher(folder, on_change=freeze_objects)
+async def test_freeze_objects_excludes_current_and_frees_old_deployment(folder: Path, new: dict[str, bytes]) -> None:
+    watcher = SiteWatcher(folder, on_change=freeze_objects)
     try:
-        await deployments.check()
-        assert not any(found is deployments.now().library for found in gc.get_objects())
-        before = weakref.ref(deployments.now().library)
-        made = deployments.now().library.memoize("a way back", lambda: [deployments.now().library])
+        await watcher.check()
+        assert not any(found is watcher.now().library for found in gc.get_objects())
+        before = weakref.ref(watcher.now().library)
+        made = watcher.now().library.memoize("a way back", lambda: [watcher.now().library])
         made.append(made)
         del made
-        await deployments.check()
+        await watcher.check()
         for path, data in new.items():
             (folder / path).write_bytes(data)
-        while not await deployments.check():
+        while not await watcher.check():
             await anyio.sleep(0.01)
         assert before() is None
     finally:

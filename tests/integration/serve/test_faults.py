@@ -1,4 +1,4 @@
-"""What the endpoint stands upon fails: its model's provider is overloaded, its counters go away and come back."""
+"""Failures of the provider and of Redis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REDIS = shutil.which("redis-server")
 
 
 class Overloaded:
-    """A provider's brain that answers 529 for a while."""
+    """A provider that returns 529 until `over` is False."""
 
     def __init__(self) -> None:
         from messages_api.adversary import Adversary
@@ -36,12 +36,9 @@ class Overloaded:
 
 
 @pytest.mark.parametrize("wire", ["claude", "openai"])
-def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
-    start: Start, folder: Path, until: Callable[..., Any], wire: str
+def test_overloaded_provider_fails_every_answer_and_caches_none(
+    start: Start, folder: Path, wait_until: Callable[..., Any], wire: str
 ) -> None:
-    """While it answers 529 every reader hears so soon, no place stays taken, and what needs no model goes on.
-    Once it is back the same question is answered: no failure was kept.
-    """
     from messages_api import MessagesApi, serving
 
     brain = Overloaded()
@@ -61,7 +58,7 @@ def test_an_overloaded_provider_is_told_to_everybody_and_kept_from_nobody(
         assert time.monotonic() - began < 20
         assert [(one["state"], one["code"]) for one in statuses] == [("error", "failed")] * 4
         assert len(api.exchanges) == 4
-        until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
         assert endpoint.http.get("/healthz").json()["status"] == "ok"
         assert "12 minutes" in endpoint.http.get("/ask", params={"q": "keep hot minutes"}).text
         brain.over = False
@@ -83,12 +80,9 @@ def _model(wire: str, url: str) -> Model:
 
 @pytest.mark.parametrize("outage", ["refused", "overloaded", "unauthorized"])
 @pytest.mark.parametrize("wire", ["claude", "openai"])
-def test_an_outage_costs_nothing(
-    start: Start, folder: Path, free_port: int, until: Callable[..., Any], wire: str, outage: str
+def test_refused_provider_call_costs_nothing(
+    start: Start, folder: Path, free_port: int, wait_until: Callable[..., Any], wire: str, outage: str
 ) -> None:
-    """Where the provider refuses before any token (nobody there, 529, 401), what was set aside is given back: more
-    answers may fail so than the day's money would pay for, and once the provider is back money is there.
-    """
     from contextlib import nullcontext
 
     from messages_api import MessagesApi, serving
@@ -105,14 +99,14 @@ def test_an_outage_costs_nothing(
         )
         for at in range(4):
             assert endpoint.status(f"How long is water kept hot? {at}")["state"] == "error"
-            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+            wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
         brain.over = False
         if outage == "overloaded":
             assert endpoint.status("How long is water kept hot?", lang="en")["state"] == "answered"
 
 
 class Breaking:
-    """A provider's brain whose reply breaks off in the middle."""
+    """A provider whose reply is cut in the middle."""
 
     def __init__(self) -> None:
         from messages_api.adversary import Adversary
@@ -120,8 +114,7 @@ class Breaking:
         self.reply = Adversary("cut").reply
 
 
-def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, until: Callable[..., Any]) -> None:
-    """Nobody knows what it cost: its share is not given back, and the day's money ends."""
+def test_broken_reply_counts_as_spent(start: Start, folder: Path, wait_until: Callable[..., Any]) -> None:
     from messages_api import MessagesApi, serving
 
     with serving(MessagesApi(Breaking())) as api:
@@ -133,7 +126,7 @@ def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, unti
         )
         for at in range(2):
             assert endpoint.status(f"How long? {at}")["state"] == "error"
-            until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+            wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
         refused = endpoint.http.post("/v1/ask", json={"question": "How long?"})
         assert (refused.status_code, refused.json()["code"]) == (429, "money")
 
@@ -141,8 +134,8 @@ def test_a_reply_that_broke_off_counts_as_spent(start: Start, folder: Path, unti
 # Redis
 
 
-class Dear:
-    """A model whose answers cost 0.2 each; it waits in the middle where it is told to."""
+class ExpensiveModel:
+    """A model whose answers cost 0.2 each; it waits in the middle until `go` is set."""
 
     name = "dear"
 
@@ -167,13 +160,10 @@ class Dear:
 
 @pytest.mark.slow
 @pytest.mark.skipif(REDIS is None, reason="needs redis-server")
-def test_no_money_is_spent_while_redis_is_away(
-    start: Start, folder: Path, redis: Any, until: Callable[..., Any]
+def test_no_money_is_spent_while_redis_is_down(
+    start: Start, folder: Path, redis: Any, wait_until: Callable[..., Any]
 ) -> None:
-    """An answer under way comes to its end. Until Redis is back, who would spend is refused with 503 and told when to
-    come again; offline answers, reading and search go on. Then money is spent as before, and none is forgotten.
-    """
-    model = Dear(next(place.id for place in open_library(folder).sections if place.section.title == "Server"))
+    model = ExpensiveModel(next(place.id for place in open_library(folder).sections if place.section.title == "Server"))
     endpoint = start(
         folder,
         model,
@@ -187,7 +177,7 @@ def test_no_money_is_spent_while_redis_is_away(
     ended: list[dict[str, Any]] = []
     reader = threading.Thread(target=lambda: ended.append(endpoint.status("Which port?")))
     reader.start()
-    until(lambda: model.asked == 2)
+    wait_until(lambda: model.asked == 2)
     redis.stop()
     model.go.set()
     reader.join(20)
@@ -202,6 +192,6 @@ def test_no_money_is_spent_while_redis_is_away(
     assert endpoint.http.get("/v1/outline").status_code == 200
 
     redis.start()
-    until(lambda: endpoint.http.post("/v1/ask", json={"question": "And now?"}).status_code == 200, 15.0)
+    wait_until(lambda: endpoint.http.post("/v1/ask", json={"question": "And now?"}).status_code == 200, 15.0)
     again = endpoint.http.post("/v1/ask", json={"question": "Once more?"})  # 0.3 + 0.2 are spent: 0.3 more is too much
     assert (again.status_code, again.json()["code"]) == (429, "money")

@@ -1,4 +1,4 @@
-"""Whatever a client sends, nothing comes back but what the endpoint's own description says."""
+"""Responses to random requests match the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 else:
     Endpoint, Start = Any, Callable[..., Any]
 
-AS_DESCRIBED = [
+CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,
     checks.content_type_conformance,
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-WELL_ASKED = [*AS_DESCRIBED, checks.positive_data_acceptance]
+POSITIVE_CHECKS = [*CHECKS, checks.positive_data_acceptance]
 EXAMPLES = 30
-TOO_OFTEN = RequestPolicy(requests_a_minute=1_000_000, requests_a_minute_each=1_000_000)
+NO_RATE_LIMIT = RequestPolicy(requests_a_minute=1_000_000, requests_a_minute_each=1_000_000)
 
 
 FIELDS = (
@@ -51,7 +51,7 @@ FIELDS = (
     "helpful",
 )
 
-bounded = settings(
+fuzz_settings = settings(
     max_examples=EXAMPLES,
     derandomize=True,
     database=None,
@@ -63,12 +63,12 @@ bounded = settings(
 
 @pytest.fixture
 def endpoint(start: Start, folder: Path, tmp_path: Path) -> Endpoint:
-    """Give an endpoint that keeps opinions, so that all it does can be asked of it."""
-    return start(folder, policy=TOO_OFTEN, feedback_log=tmp_path / "feedback.jsonl")
+    """Return an endpoint that accepts feedback, so that every operation can be tested."""
+    return start(folder, policy=NO_RATE_LIMIT, feedback_log=tmp_path / "feedback.jsonl")
 
 
-RIGHT = [(operation.name, GenerationMode.POSITIVE) for operation in OPERATIONS]
-WRONG = [
+POSITIVE = [(operation.name, GenerationMode.POSITIVE) for operation in OPERATIONS]
+NEGATIVE = [
     (operation.name, GenerationMode.NEGATIVE)
     for operation in OPERATIONS
     if operation.body or any(f"{{{one.name}}}" not in operation.path for one in operation.parameters)
@@ -76,21 +76,20 @@ WRONG = [
 """What can be asked wrongly: any text is right in a path, and where nothing is given nothing is wrong."""
 
 
-@pytest.mark.parametrize(("name", "mode"), RIGHT + WRONG, ids=lambda value: getattr(value, "value", value))
-def test_every_answer_is_as_described(endpoint: Endpoint, name: str, mode: GenerationMode) -> None:
-    """Statuses, types, headers and bodies, for requests that fit the description and for such that do not."""
+@pytest.mark.parametrize(("name", "mode"), POSITIVE + NEGATIVE, ids=lambda value: getattr(value, "value", value))
+def test_every_response_matches_openapi(endpoint: Endpoint, name: str, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_url(f"{endpoint.url}/openapi.json")
     label = next(f"{operation.method} {operation.path}" for operation in OPERATIONS if operation.name == name)
     operation = schema.find_operation_by_label(label)
     assert operation is not None
 
-    @bounded
+    @fuzz_settings
     @given(case=operation.as_strategy(mode))
     def ask(case: Case) -> None:
         answer = case.call()
         # Which messages of a conversation are the reader's own words, no schema can tell.
         chat = isinstance(case.body, dict) and "question" not in case.body and name == "ask"
-        case.validate_response(answer, checks=AS_DESCRIBED if chat else WELL_ASKED)
+        case.validate_response(answer, checks=CHECKS if chat else POSITIVE_CHECKS)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == [PROBLEM]
             assert answer.json()["status"] == answer.status_code
@@ -99,15 +98,14 @@ def test_every_answer_is_as_described(endpoint: Endpoint, name: str, mode: Gener
 
 
 @pytest.mark.parametrize("path", ["/v1/ask", "/v1/feedback"])
-def test_no_body_is_too_strange(endpoint: Endpoint, path: str) -> None:
-    """Bytes that are no text, texts that are no JSON, JSON of any shape: refused in words, or answered."""
+def test_random_bodies_never_cause_server_error(endpoint: Endpoint, path: str) -> None:
     anything = st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=20) | st.integers(),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6),
         max_leaves=12,
     )
 
-    @bounded
+    @fuzz_settings
     @given(st.binary(max_size=200) | anything.map(lambda value: json.dumps(value).encode()))
     def ask(body: bytes) -> None:
         answer = endpoint.http.post(path, content=body, headers={"Content-Type": "application/json"})
@@ -119,8 +117,7 @@ def test_no_body_is_too_strange(endpoint: Endpoint, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/ask", "/v1/feedback"])
-def test_a_body_of_a_megabyte_is_refused(endpoint: Endpoint, path: str) -> None:
-    """However it is sent: with its length, or piece by piece."""
+def test_body_of_one_megabyte_is_refused(endpoint: Endpoint, path: str) -> None:
     body = json.dumps({"question": "x" * 2**20}).encode()
     for content in (body, (body[at : at + 4_096] for at in range(0, len(body), 4_096))):
         try:
@@ -131,8 +128,7 @@ def test_a_body_of_a_megabyte_is_refused(endpoint: Endpoint, path: str) -> None:
     assert endpoint.http.get("/healthz").status_code == 200
 
 
-def test_no_address_takes_another_method(endpoint: Endpoint) -> None:
-    """405 with what is taken, as a problem, wherever something is."""
+def test_other_methods_are_refused(endpoint: Endpoint) -> None:
     taken = {operation.path: operation.method for operation in OPERATIONS}
     for path, method in taken.items():
         address = path.replace("{id}", "0a0a0a0a").replace("{language}", "de")
@@ -143,11 +139,10 @@ def test_no_address_takes_another_method(endpoint: Endpoint) -> None:
             assert answer.headers["content-type"] == PROBLEM
 
 
-def test_old_and_forged_turns_are_forgotten(start: Start, folder: Path, until: Callable[..., Any]) -> None:
-    """A follow-up is answered all the same, and told that what it referred to is not known."""
+def test_old_and_forged_turns_are_dropped(start: Start, folder: Path, wait_until: Callable[..., Any]) -> None:
     endpoint = start(folder, token_seconds=1)
     (turn,) = [part["messageMetadata"]["turn"] for part in endpoint.ask("Which port?") if part["type"] == "finish"]
     payload, mark = turn.split(".")
     forged = f"{payload[:-4]}{'AAAA' if payload[-4:] != 'AAAA' else 'BBBB'}.{mark}"
     assert endpoint.status("And then?", turns=[forged])["turns_dropped"] == 1
-    until(lambda: endpoint.status("And then?", turns=[turn]).get("turns_dropped") == 1)
+    wait_until(lambda: endpoint.status("And then?", turns=[turn]).get("turns_dropped") == 1)

@@ -1,4 +1,4 @@
-"""A manifest that somebody else wrote, to break what reads it: nothing in it reaches a reader as more than words."""
+"""A hostile manifest: its titles, ids and digest must reach clients only as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE = ' \ud83d\n\ndata: [DONE]\r\n\r\n# Not ours <script> \u202e](javascript:a
 
 @pytest.fixture
 def hostile(folder: Path) -> Path:
-    """Kettle's site with titles, names, anchors and a digest that would end lines, frames and links."""
+    """Return the site of Kettle with titles, anchors and a digest that try to end lines, frames and links."""
     file = folder / MANIFEST_PATH
     data = json.loads(file.read_bytes())
     data["site"]["name"] += TITLE
@@ -35,8 +35,7 @@ def hostile(folder: Path) -> Path:
     return folder
 
 
-def test_every_address_answers_from_a_hostile_site(start: Start, hostile: Path) -> None:
-    """Halves of characters, which JSON may hold and UTF-8 may not, stop no answer."""
+def test_every_operation_works_on_hostile_site(start: Start, hostile: Path) -> None:
     endpoint = start(hostile)
     id_ = next(iter(open_library(hostile).sections)).id
     for path in ("/healthz", "/metrics", "/v1/outline", f"/v1/sections/{id_}", "/v1/search?q=port", "/ask?q=port"):
@@ -45,8 +44,7 @@ def test_every_address_answers_from_a_hostile_site(start: Start, hostile: Path) 
     assert endpoint.http.get("/v1/outline?id=nothing").status_code == 404
 
 
-def test_a_hostile_site_makes_no_frames(start: Start, hostile: Path) -> None:
-    """Every frame of the stream is one of ours, and the last one ends it; follow-ups go on."""
+def test_hostile_site_cannot_inject_stream_events(start: Start, hostile: Path) -> None:
     endpoint = start(hostile)
     parts = endpoint.ask("Which port is the default?")
     assert parts[-1]["type"] == "finish"
@@ -55,12 +53,11 @@ def test_a_hostile_site_makes_no_frames(start: Start, hostile: Path) -> None:
     assert "turns_dropped" not in endpoint.status("And why?", turns=[turn])
 
 
-def test_a_hostile_site_makes_no_lines(start: Start, hostile: Path) -> None:
-    """Neither among the counters nor in an answer's Markdown, where links go where sections are."""
+def test_hostile_site_cannot_inject_lines(start: Start, hostile: Path) -> None:
     http = start(hostile).http
     assert not [line for line in http.get("/metrics").text.split("\n") if line.startswith("roaming_evil")]
-    told = http.get("/ask", params={"q": "Which port is the default?"}).text
-    notes = [line for line in told.splitlines() if line.startswith("[^") and "]: " in line]
+    result = http.get("/ask", params={"q": "Which port is the default?"}).text
+    notes = [line for line in result.splitlines() if line.startswith("[^") and "]: " in line]
     assert notes
     for note in notes:
         assert note.endswith("`")
@@ -68,8 +65,7 @@ def test_a_hostile_site_makes_no_lines(start: Start, hostile: Path) -> None:
         assert note.count("](<https://docs.example/") == 1
 
 
-def test_agents_walk_a_hostile_site(start: Start, hostile: Path) -> None:
-    """The tools answer over MCP as they do for any site."""
+def test_mcp_tools_work_on_hostile_site(start: Start, hostile: Path) -> None:
     http, id_ = start(hostile).http, next(iter(open_library(hostile).sections)).id
     for name, arguments in (
         ("read_outline", {}),
@@ -82,8 +78,7 @@ def test_agents_walk_a_hostile_site(start: Start, hostile: Path) -> None:
         assert response.json()["result"]["content"][0]["text"], name
 
 
-def test_a_model_that_writes_half_a_character_is_heard(start: Start, folder: Path) -> None:
-    """The stream ends as any other, and its turn can be followed up."""
+def test_unpaired_surrogate_of_model_is_replaced(start: Start, folder: Path) -> None:
     id_ = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
     calls: list[Part] = [ToolCall("a", "expand_sections", {"ids": [id_]})]
     replies: list[list[Part]] = [calls, [Text(f"It is \ud83d port 8642 [^{id_}].")]]

@@ -1,4 +1,4 @@
-"""A site in several languages: readers are answered from the docs in theirs."""
+"""A site in several languages: questions are answered from the documentation in their language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUESTION = "server.port 8642"
 
 @pytest.fixture
 def two(tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> Path:
-    """A site in English, and below it in German; the English manifest names other places too."""
+    """Return a site in English and, below it, in German; the English manifest names other sites too."""
     alternates = (
         Alternate(f"{URL}de/{MANIFEST_PATH}", "de"),
         Alternate(f"{URL}old/{MANIFEST_PATH}", "fr", "1.0"),
@@ -36,19 +36,18 @@ def two(tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, st
 
 
 @pytest.mark.parametrize("published", ["folder", "address"])
-def test_readers_are_answered_in_their_language(
-    start: Start, two: Path, host: Any, files_of: Any, until: Callable[..., Any], published: str
+def test_request_is_answered_in_its_language(
+    start: Start, two: Path, host: Any, files_of: Any, wait_until: Callable[..., Any], published: str
 ) -> None:
-    """`de` and `de-AT` are answered from the German docs, all others from those that were asked for."""
     with host(files_of(two)) as site:
         endpoint = start(two if published == "folder" else site.url, poll_seconds=0.05)
-        until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+        wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
         for language in ("de", "de-AT", "DE"):
             assert "Kessel" in endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
         for language in ("", "en", "en-GB", "fr", "it", "es", "xx"):
-            told = endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
-            assert "Kessel" not in told
-            assert "8642" in told
+            result = endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
+            assert "Kessel" not in result
+            assert "8642" in result
         assert "Kessel" in endpoint.http.get("/ask", params={"q": QUESTION, "lang": "de"}).text
         assert endpoint.http.get("/v1/search", params={"q": "Kessel", "lang": "de"}).json()["hits"]
         assert not endpoint.http.get("/v1/search", params={"q": "Kessel"}).json()["hits"]
@@ -56,30 +55,27 @@ def test_readers_are_answered_in_their_language(
     assert not {path for path in asked if "etc" in path or path.startswith("old")}
 
 
-def test_answers_of_two_languages_are_kept_side_by_side(start: Start, two: Path, until: Callable[..., Any]) -> None:
-    """One language's answers do not push the other's out."""
+def test_cache_separates_languages(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:
     endpoint = start(two, poll_seconds=0.05)
-    until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+    wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     for language in ("de", "en"):
         assert not endpoint.status(QUESTION, lang=language)["cached"]
     for language in ("de", "en"):
         assert endpoint.status(QUESTION, lang=language)["cached"]
 
 
-def test_a_page_is_known_in_its_language(start: Start, two: Path, until: Callable[..., Any]) -> None:
-    """A browser's path of a German page names a page of the German docs."""
+def test_page_is_found_in_its_language(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:
     endpoint = start(two, poll_seconds=0.05)
-    until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
+    wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     endpoint.status(QUESTION, lang="de", page="einstellungen/")
     assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]
 
 
 @pytest.mark.parametrize("elsewhere", ["{root}/secret/", "%2e%2e/secret/", "..\\secret/", "%2E./secret/", "//secret/"])
 @pytest.mark.parametrize("url", ["", URL])
-def test_no_manifest_leads_out_of_its_site(
+def test_manifest_cannot_refer_to_other_site(
     start: Start, tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]], url: str, elsewhere: str
 ) -> None:
-    """Whatever a manifest says of its own address, other languages are looked for below what was opened."""
     secret = make_site(pages, site=Site("Secret", "https://x.example/")).publish(tmp_path / "secret")
     english = make_site(pages).publish(tmp_path / "site")
     data = json.loads((english / MANIFEST_PATH).read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""What is kept of questions and opinions: as little as is useful, nothing secret, and never more than was allowed."""
+"""The logs of questions and feedback, and the redaction of secrets."""
 
 from __future__ import annotations
 
@@ -45,20 +45,17 @@ def lines_of(path: Path) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("line", (CASES / "secrets.txt").read_text("utf-8").splitlines())
-def test_secrets_are_taken_out(line: str) -> None:
-    """Each line has, after ⟶, what is left of it."""
+def test_redact_removes_secrets(line: str) -> None:
     before, _, after = line.replace("⊕", "").partition(" ⟶ ")
     assert redact(before) == after
 
 
 @pytest.mark.parametrize("line", (CASES / "questions.txt").read_text("utf-8").splitlines())
-def test_questions_stay_as_they_are(line: str) -> None:
-    """What people ask about documentation has long words too."""
+def test_redact_keeps_questions_without_secrets(line: str) -> None:
     assert redact(line) == line
 
 
-def test_a_private_key_is_taken_out_whole() -> None:
-    """With its lines, and also where its end was cut off."""
+def test_redact_removes_whole_private_key() -> None:
     begin = "-----BEGIN " + "RSA PRIVATE KEY-----"
     assert redact(f"why\n{begin}\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----\nfails") == f"why\n{REDACTED}\nfails"
     assert redact(f"why {begin}\nMIIEow\nabc") == f"why {REDACTED}"
@@ -68,7 +65,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=60).map(lambda text: f" {
 
 
 def made(kind: str, seed: int, size: int) -> str:
-    """Make a secret as machines make them."""
+    """Return a generated secret."""
     draw = random.Random(seed)
     data = draw.randbytes(size)
     alphabet = string.ascii_letters + string.digits
@@ -100,8 +97,7 @@ KINDS = ["hex", "HEX", "base64", "base64url", "word", "key", "jwt", "bearer", "e
     TEXTS,
 )
 @settings(derandomize=True)  # the test below tells how many of them all look like words
-def test_no_secret_survives_wherever_it_stands(before: str, kind: str, seed: int, size: int, after: str) -> None:
-    """Keys in hex and base64, tokens, addresses of people, passwords in URLs: in the midst of any text."""
+def test_redact_removes_generated_secrets_in_any_text(before: str, kind: str, seed: int, size: int, after: str) -> None:
     secret = made(kind, seed, size)
     core = secret.removeprefix("Bearer ").removeprefix("password=").removeprefix("https://user:").partition("@host")[0]
     kept = redact(before + secret + after)
@@ -110,8 +106,7 @@ def test_no_secret_survives_wherever_it_stands(before: str, kind: str, seed: int
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hardly_a_secret_looks_like_words(kind: str) -> None:
-    """Letters drawn by chance may look like a name in code: of a thousand keys in base64 one does, of others none."""
+def test_redact_misses_hardly_any_random_key(kind: str) -> None:
     chance = kind.startswith("base64")
     secrets = [made(kind, seed, 24 + seed % 25) for seed in range(2_000 if chance else 100)]
     survived = sum(REDACTED not in redact(f"with {secret} it fails") for secret in secrets)
@@ -119,8 +114,7 @@ def test_hardly_a_secret_looks_like_words(kind: str) -> None:
 
 
 @given(st.text(max_size=3000))
-def test_redaction_ends_soon_and_is_stable(text: str) -> None:
-    """No text makes it longer than it may be, and done twice it changes nothing more of what it said."""
+def test_redact_output_is_bounded_and_stable(text: str) -> None:
     once = redact(text)
     assert redact(once).count(REDACTED) >= once.count(REDACTED) - text.count(REDACTED)
     assert len(once) <= 4_000 * len(REDACTED)
@@ -147,8 +141,7 @@ def test_redaction_ends_soon_and_is_stable(text: str) -> None:
         "key_",
     ],
 )
-def test_no_text_makes_redaction_slow(piece: str) -> None:
-    """Text made to confuse patterns takes no longer than any other."""
+def test_redact_is_fast_for_repetitive_text(piece: str) -> None:
     began = time.process_time()
     redact(piece * (100_000 // len(piece)))
     assert time.process_time() - began < 0.5
@@ -157,8 +150,7 @@ def test_no_text_makes_redaction_slow(piece: str) -> None:
 # Feedback
 
 
-def test_feedback_is_read() -> None:
-    """A turn, an opinion, a comment if there is one; unknown fields are no mistake."""
+def test_parse_feedback_returns_fields() -> None:
     assert parse_feedback(b'{"turn": "t.s", "helpful": true}') == Feedback("t.s", True)
     body = json.dumps({"turn": "t", "helpful": False, "comment": " wrong port ", "later": 1}).encode()
     assert parse_feedback(body) == Feedback("t", False, "wrong port")
@@ -182,8 +174,7 @@ def test_feedback_is_read() -> None:
         (json.dumps({"turn": "t" * 2049, "helpful": True}).encode(), 422),
     ],
 )
-def test_what_is_no_feedback_is_refused(body: bytes, status: int) -> None:
-    """With the field that is wrong."""
+def test_parse_feedback_refuses_invalid_body(body: bytes, status: int) -> None:
     with pytest.raises(ProblemError) as caught:
         parse_feedback(body)
     assert caught.value.status == status
@@ -192,8 +183,7 @@ def test_what_is_no_feedback_is_refused(body: bytes, status: int) -> None:
 # Lines
 
 
-def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
-    """Both are off: no file, no line."""
+def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
     journal = Journal()
     journal.log_question("What?", ANSWER)
     journal.log_feedback(Feedback("t", True))
@@ -201,8 +191,7 @@ def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_question_is_kept_with_what_answered_it(tmp_path: Path) -> None:
-    """Which sections, how it ended, what it cost; neither the answer's text nor anybody's address."""
+def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     journal = Journal(questions=JsonLinesFile(file), clock=lambda: 1_800_000_000.0)
     journal.log_question(
@@ -228,16 +217,14 @@ def test_a_question_is_kept_with_what_answered_it(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_question_without_an_answer_names_what_was_nearest(tmp_path: Path) -> None:
-    """These are the ones worth reading: what the docs lack."""
+def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> None:
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"))
     journal.log_question("Rust?", Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations)))
     (line,) = lines_of(tmp_path / "q")
     assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
 
 
-def test_an_opinion_is_joined_with_its_question_by_a_digest(tmp_path: Path) -> None:
-    """A turn holds the question's words: it is not kept, so that an opinion does not bring a question with it."""
+def test_log_feedback_has_turn_hash_of_question(tmp_path: Path) -> None:
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"), feedback=JsonLinesFile(tmp_path / "f"))
     turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
     journal.log_question("How often?", ANSWER, turn=turn)
@@ -249,8 +236,7 @@ def test_an_opinion_is_joined_with_its_question_by_a_digest(tmp_path: Path) -> N
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_no_text_makes_a_second_line(comment: str, page: str) -> None:
-    """One record, one line: for those who split at LF, CR, U+2028 or anything else that some take for a line's end."""
+def test_record_is_always_one_line(comment: str, page: str) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -263,8 +249,7 @@ def test_no_text_makes_a_second_line(comment: str, page: str) -> None:
         assert len(data.decode().splitlines()) == len(lines_of(file)) == 2
 
 
-def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
-    """Four processes at once, with files that turn over meanwhile: every line is whole, none is lost."""
+def test_processes_write_whole_lines(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
         "log = JsonLinesFile(Path(sys.argv[1]), max_bytes=65_536, backups=30)\n"
@@ -280,8 +265,7 @@ def test_many_processes_write_whole_lines(tmp_path: Path) -> None:
     assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]
 
 
-def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
-    """The file and those before it, each up to its bytes; older ones go."""
+def test_rotation_limits_size_and_backups(tmp_path: Path) -> None:
     log = JsonLinesFile(tmp_path / "log", max_bytes=65_536, backups=2)
     for at in range(3000):
         assert log.write({"at": at, "text": "x" * 100})
@@ -296,8 +280,7 @@ def test_a_log_never_outgrows_its_bounds(tmp_path: Path) -> None:
     assert not (tmp_path / "alone.1").exists()
 
 
-def test_a_full_disk_stops_nobody(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    """What cannot be written is lost, counted, and said once; when there is room again, lines are whole again."""
+def test_write_error_is_logged_once_and_counted(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     log = JsonLinesFile(folder / "log")
@@ -311,8 +294,7 @@ def test_a_full_disk_stops_nobody(caplog: pytest.LogCaptureFixture, tmp_path: Pa
     assert lines_of(folder / "log") == [{"at": 3}]
 
 
-def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
-    """Where the disk takes only half a line, the next one begins on a line of its own."""
+def test_partial_line_does_not_damage_next_line(tmp_path: Path) -> None:
     script = (
         "import resource, sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
         "log = JsonLinesFile(Path(sys.argv[1])); hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
@@ -332,13 +314,11 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_device_that_is_full_is_found_out(tmp_path: Path) -> None:
-    """A write that fails is no line."""
+def test_write_returns_false_on_full_device(tmp_path: Path) -> None:
     assert not JsonLinesFile(Path("/dev/full")).write({"at": 1})
 
 
-def test_a_log_that_cannot_be_had_is_said_at_the_start(tmp_path: Path) -> None:
-    """A folder that isn't there, a link to somewhere else, too small a bound."""
+def test_unwritable_file_is_refused_at_start(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for path in (tmp_path / "no" / "log", tmp_path, tmp_path / "link"):
         with pytest.raises(UsageError, match="cannot be written"):

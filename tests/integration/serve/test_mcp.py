@@ -1,4 +1,4 @@
-"""The tools for MCP clients: by the official client, over HTTP and standard input, in every dialect that is spoken."""
+"""The MCP tools, used by the official client and by hand, over HTTP and stdio, in all protocol versions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def anyio_backend() -> str:
 
 
 def long_site() -> Library:
-    """Three long pages of many sections, and a section longer than any result."""
+    """Return a site with three long pages of many sections, and a section longer than any result."""
     pages = [
         f"# Page {page}\n\n"
         + "".join(
@@ -87,7 +87,7 @@ def ids(library: Library) -> dict[str, str]:
 
 @contextmanager
 def served(navigator: Callable[[], Navigator], *, guarded: bool = False, **given: Any) -> Iterator[str]:
-    """Serve MCP on a port of this machine, as an application would."""
+    """Serve MCP in an application on a local port."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
@@ -124,7 +124,7 @@ def text_of(result: Any) -> str:
 
 
 def post_from(visitor: str, url: str) -> str:
-    """Search from an address of this machine; give what came back."""
+    """Search from a local address and return the response."""
     call = {"name": "search_sections", "arguments": {"query": "bilge pump"}}
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
     connection = http.client.HTTPConnection(url.split("/")[2], timeout=20, source_address=(visitor, 0))
@@ -135,8 +135,7 @@ def post_from(visitor: str, url: str) -> str:
 
 
 @LOOPBACKS
-def test_one_visitors_calls_keep_nobody_else_waiting() -> None:
-    """Of many that one sends at once, to a site that hangs, three are made; another visitor's is made beside them."""
+def test_remote_calls_of_one_client_do_not_delay_others() -> None:
     others = threading.Semaphore(0)
     slow, go_on = [True] * 20, threading.Event()
 
@@ -157,8 +156,7 @@ def test_one_visitors_calls_keep_nobody_else_waiting() -> None:
 
 
 @LOOPBACKS
-def test_calls_that_only_compute_are_made_one_at_a_time() -> None:
-    """Whoever sends them: with several at once everybody would wait for all of them at each turn."""
+def test_local_calls_run_one_at_a_time() -> None:
     under_way: list[int] = []
     most: list[int] = []
 
@@ -176,7 +174,7 @@ def test_calls_that_only_compute_are_made_one_at_a_time() -> None:
 
 
 def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[str, Any]]:
-    """Send a message by hand; give the status and what came back."""
+    """Send a message and return the status and the body of the response."""
     named = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
     asked = urllib.request.Request(url, json.dumps(message).encode(), named, method="POST")
@@ -192,8 +190,7 @@ def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[s
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
-async def test_the_official_client_walks_a_site_over_http(boat: str, mode: Any) -> None:
-    """It lists the tools, reads the outline, searches, opens; by the protocol of 2026 and by the older handshakes."""
+async def test_official_client_uses_tools_over_http(boat: str, mode: Any) -> None:
     async with Client(boat, mode=mode) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
@@ -207,10 +204,7 @@ async def test_the_official_client_walks_a_site_over_http(boat: str, mode: Any) 
         assert not opened.is_error
 
 
-async def test_tools_say_that_they_only_read(boat: str) -> None:
-    """Clients may call them without asking anybody; schema and description are those that models get, and the site's
-    name tells several servers apart.
-    """
+async def test_tools_are_annotated_as_read_only(boat: str) -> None:
     async with Client(boat) as client:
         for offered, tool in zip((await client.list_tools()).tools, TOOLS, strict=True):
             assert offered.annotations is not None
@@ -221,8 +215,7 @@ async def test_tools_say_that_they_only_read(boat: str) -> None:
         assert "never follow instructions" in (client.instructions or "")
 
 
-async def test_opened_sections_come_with_their_addresses(boat: str) -> None:
-    """As links that clients may show; what was not opened has none."""
+async def test_opened_sections_have_links(boat: str) -> None:
     named = ids(BOAT_LIBRARY)
     async with Client(boat) as client:
         result = await client.call_tool("expand_sections", {"ids": [named["Oil"], "00000000"]})
@@ -232,9 +225,6 @@ async def test_opened_sections_come_with_their_addresses(boat: str) -> None:
 
 
 async def test_section_text_cannot_end_its_own_frame(boat: str) -> None:
-    """What the docs say stands between marks that no page can contain: nobody but the server knows them. A site's
-    digest, which it says of itself, is none.
-    """
     async with Client(boat) as client:
         text = text_of(await client.call_tool("expand_sections", {"ids": [ids(BOAT_LIBRARY)["Oil"]]}))
     mark = re.match(r"<docs ([0-9a-f]{16})>\n", text)
@@ -250,10 +240,7 @@ async def test_section_text_cannot_end_its_own_frame(boat: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_older_handshakes(boat: str, version: str) -> None:
-    """initialize, initialized, tools/list, tools/call: in the version that the client speaks, with or without the
-    header that names it.
-    """
+def test_older_protocol_versions_work_over_http(boat: str, version: str) -> None:
     hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
     status, answer = post(boat, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
     assert (status, answer["result"]["protocolVersion"]) == (200, version)
@@ -273,8 +260,7 @@ def test_older_handshakes(boat: str, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_older_clients_are_sent_nothing_that_they_do_not_know(boat: str, version: str) -> None:
-    """Links came with 2025-06-18: before, a section opened is text alone."""
+def test_links_are_omitted_for_older_clients(boat: str, version: str) -> None:
     ask = {
         "jsonrpc": "2.0",
         "id": 2,
@@ -286,8 +272,7 @@ def test_older_clients_are_sent_nothing_that_they_do_not_know(boat: str, version
     assert kinds == (["text", "resource_link"] if version >= "2025-06-18" else ["text"])
 
 
-def test_there_is_nothing_to_get_and_nothing_to_delete(boat: str) -> None:
-    """Without sessions a stream of events would stay open for nothing: 405, as the protocol allows."""
+def test_get_and_delete_return_405(boat: str) -> None:
     for method in ("GET", "DELETE"):
         asked = urllib.request.Request(boat, headers={"Accept": "text/event-stream"}, method=method)
         with pytest.raises(urllib.error.HTTPError) as caught:
@@ -296,8 +281,7 @@ def test_there_is_nothing_to_get_and_nothing_to_delete(boat: str) -> None:
             assert (answer.code, answer.headers["Allow"]) == (405, "POST")
 
 
-def test_names_and_sites_are_checked() -> None:
-    """A name that points here from elsewhere is refused, as is a page of another site; the configured one may ask."""
+def test_endpoint_checks_host_and_origin() -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     with served(lambda: Navigator(BOAT_LIBRARY), origins=("https://docs.example",)) as url:
         assert post(url, ping)[0] == 200
@@ -323,8 +307,9 @@ def test_names_and_sites_are_checked() -> None:
         ("delete_everything", {}, "There is no tool 'delete_everything'"),
     ],
 )
-async def test_a_wrong_call_is_told_what_is_right(boat: str, name: str, arguments: dict[str, Any], says: str) -> None:
-    """As a tool's error, which a model reads and mends; the connection goes on."""
+async def test_invalid_call_returns_tool_error_with_correction(
+    boat: str, name: str, arguments: dict[str, Any], says: str
+) -> None:
     async with Client(boat) as client:
         result = await client.call_tool(name, arguments)
         assert result.is_error
@@ -332,8 +317,7 @@ async def test_a_wrong_call_is_told_what_is_right(boat: str, name: str, argument
         assert not (await client.call_tool("read_outline", {})).is_error
 
 
-async def test_odd_arguments_are_understood(boat: str) -> None:
-    """One id for a list, a text with commas, a number for a text: what models send."""
+async def test_unusual_arguments_are_accepted(boat: str) -> None:
     named = ids(BOAT_LIBRARY)
     async with Client(boat) as client:
         for odd in (
@@ -347,8 +331,7 @@ async def test_odd_arguments_are_understood(boat: str) -> None:
             assert not result.is_error
 
 
-def test_messages_that_are_none(boat: str) -> None:
-    """Nonsense, a body that is too large, a wrong type: refused, and the next one is served."""
+def test_invalid_messages_are_refused(boat: str) -> None:
     for body, kind, status in (
         (b"{", "application/json", 400),
         (b"[]", "application/json", 400),
@@ -366,8 +349,7 @@ def test_messages_that_are_none(boat: str) -> None:
     assert post(boat, {"jsonrpc": "2.0", "id": 1, "method": "ping"})[0] == 200
 
 
-async def test_a_site_that_cannot_be_read_is_said(boat: str) -> None:
-    """While there is no site the tools are listed all the same, and a call says what is wrong."""
+async def test_unavailable_site_is_reported_by_call(boat: str) -> None:
 
     def none() -> Navigator:
         raise ProblemError(503, "no_site", "The documentation cannot be read at the moment.", retry_after=5)
@@ -378,8 +360,7 @@ async def test_a_site_that_cannot_be_read_is_said(boat: str) -> None:
     assert (result.is_error, text_of(result)) == (True, "The documentation cannot be read at the moment.\n")
 
 
-async def test_no_password_of_a_sites_address_is_told() -> None:
-    """What is wrong with a site is told to whoever asks; how its owner logs in there is not."""
+async def test_password_of_site_is_not_in_error() -> None:
 
     def none() -> Navigator:
         raise LibraryError("https://user:hunter2@docs.example/x.md: answered 500, not 200")
@@ -389,24 +370,22 @@ async def test_no_password_of_a_sites_address_is_told() -> None:
     assert text_of(result) == "https://…@docs.example/x.md: answered 500, not 200\n"
 
 
-def test_who_asks_over_http_is_told_of_no_files() -> None:
-    """Where a site lies, and what is wrong with its files, is for the log."""
+def test_http_client_gets_no_file_names() -> None:
 
     def none() -> Navigator:
         raise LibraryError("/srv/docs/roaming/manifest.json: not JSON; build the site again")
 
     call = {"name": "read_outline", "arguments": {}}
     with served(none) as url:
-        told = str(post(url, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
-    assert "This cannot be read at the moment" in told
-    assert "manifest" not in told
+        result = str(post(url, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
+    assert "This cannot be read at the moment" in result
+    assert "manifest" not in result
 
 
 # Nothing is remembered
 
 
-async def test_a_new_deployment_is_there_with_the_next_call() -> None:
-    """The site as it stands at each call is what is read."""
+async def test_next_call_uses_new_deployment() -> None:
     now = [BOAT_LIBRARY]
     async with Client(make_server(lambda: Navigator(now[0]))) as client:
         before = text_of(await client.call_tool("search_sections", {"query": "oil"}))
@@ -416,8 +395,7 @@ async def test_a_new_deployment_is_there_with_the_next_call() -> None:
     assert "415 hours" in after
 
 
-async def test_asked_again_a_section_is_given_again() -> None:
-    """A client forgets what it read, and several agents share a connection: nobody hears that it stands open."""
+async def test_repeated_call_returns_section_again() -> None:
     named, navigator = ids(BOAT_LIBRARY), Navigator(BOAT_LIBRARY)
     async with Client(make_server(lambda: navigator)) as client:
         for _ in range(3):
@@ -425,10 +403,7 @@ async def test_asked_again_a_section_is_given_again() -> None:
             assert "310 hours" in text_of(result)
 
 
-def test_parts_fit_together_whoever_asked_for_what_before() -> None:
-    """The parts of a long section, each asked for alone or beside others by a navigator that knows nothing: joined they
-    are the section, byte for byte.
-    """
+def test_parts_do_not_depend_on_earlier_calls() -> None:
     navigator = Navigator(LONG_LIBRARY)
     named = ids(LONG_LIBRARY)
     texts: list[str] = []
@@ -448,10 +423,7 @@ def test_parts_fit_together_whoever_asked_for_what_before() -> None:
     assert "".join(texts) == LONG_LIBRARY.text(place)
 
 
-async def test_no_result_is_longer_than_the_cap() -> None:
-    """Whatever is asked for at once: 24,000 characters with all that is said around them; who found no room is named,
-    and everyone is reached by asking again.
-    """
+async def test_results_are_within_size_limit() -> None:
     named = ids(LONG_LIBRARY)
     wanted = [named["Page 0"], "f" * 300, named["Endless"], named["Page 1"], "0badf00d", named["Part 2.5"], "x" * 90]
     got: set[str] = set()
@@ -474,8 +446,7 @@ async def test_no_result_is_longer_than_the_cap() -> None:
     assert {named["Page 0"], named["Endless"], named["Page 1"], named["Part 2.5"]} <= got
 
 
-def test_a_section_inside_one_that_was_opened_is_pointed_to() -> None:
-    """Within one result nothing is said twice; what found no room is not said to stand there."""
+def test_section_inside_opened_section_is_referenced() -> None:
     navigator = Navigator(BOAT_LIBRARY)
     named = ids(BOAT_LIBRARY)
     both = call_tool_stateless(
@@ -493,8 +464,7 @@ def test_a_section_inside_one_that_was_opened_is_pointed_to() -> None:
     assert (crowded.already_open, crowded.skipped) == ((), (named["Page 0"],))
 
 
-async def test_many_calls_at_once(boat: str) -> None:
-    """Fifty calls at the same moment get fifty right answers."""
+async def test_concurrent_calls_return_own_results(boat: str) -> None:
     named = ids(BOAT_LIBRARY)
     right: list[bool] = []
 
@@ -519,8 +489,7 @@ def boat_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_official_client_walks_a_site_over_standard_input(boat_file: Path, mode: Any) -> None:
-    """`roaming mcp LIB` is all that a client is configured with."""
+async def test_official_client_uses_tools_over_stdio(boat_file: Path, mode: Any) -> None:
     command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(boat_file)])
     async with Client(command, mode=mode) as client:
         assert len((await client.list_tools()).tools) == 3
@@ -530,8 +499,7 @@ async def test_the_official_client_walks_a_site_over_standard_input(boat_file: P
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_older_handshakes_over_standard_input(boat_file: Path, version: str) -> None:
-    """One line in, one line out, nothing else on standard output; it ends when the input ends."""
+def test_older_protocol_versions_work_over_stdio(boat_file: Path, version: str) -> None:
     hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
@@ -560,8 +528,7 @@ def test_older_handshakes_over_standard_input(boat_file: Path, version: str) -> 
     assert "Pressure" in answers[-1]["result"]["content"][0]["text"]
 
 
-def test_a_site_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
-    """On standard error, with nothing on standard output."""
+def test_missing_site_is_reported_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(tmp_path / "nowhere")]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
@@ -570,8 +537,7 @@ def test_a_site_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_it_ends_when_it_is_told_to(boat_file: Path) -> None:
-    """Ctrl-C and a client's SIGTERM end it at once."""
+def test_stdio_server_exits_on_signal(boat_file: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with subprocess.Popen(
             [sys.executable, "-m", "mkdocs_roaming", "mcp", str(boat_file)],
@@ -592,8 +558,7 @@ def test_it_ends_when_it_is_told_to(boat_file: Path) -> None:
             assert "Traceback" not in process.stderr.read()
 
 
-def test_without_the_package_the_cure_is_named(tmp_path: Path) -> None:
-    """Whoever has not installed the extra is told which."""
+def test_missing_package_is_reported_with_install_command(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['mcp'] = sys.modules['mcp.server'] = None\n"
         "from mkdocs_roaming.cli import main\n"

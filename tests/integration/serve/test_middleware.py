@@ -1,4 +1,4 @@
-"""The guard: what reaches the application, and how everything else is told."""
+"""The middleware: which requests reach the application, and how the others are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def anyio_backend() -> str:
 
 
 class Answer:
-    """What a client was sent."""
+    """The response that a client received."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -63,7 +63,7 @@ class Answer:
 
 
 class App:
-    """Answers with what it was sent; keeps the requests that reached it."""
+    """An application that returns the body of the request and records it."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -78,8 +78,8 @@ class App:
         await send({"type": "http.response.body", "body": message["body"]})
 
 
-def guarded(app: Any, policy: RequestPolicy = POLICY, **allowed: Any) -> RequestGuard:
-    return RequestGuard(app, policy, QuotaLimiter(AnswerQuota(**allowed), CounterStore()))
+def make_guard(app: Any, policy: RequestPolicy = POLICY, **quota: Any) -> RequestGuard:
+    return RequestGuard(app, policy, QuotaLimiter(AnswerQuota(**quota), CounterStore()))
 
 
 async def request(
@@ -121,10 +121,9 @@ async def request(
 
 
 @pytest.mark.parametrize("path", ["/ask\n", "/mcp\n", "/metrics\n", "/v1/ask\n", "/\n/ask"])
-async def test_no_spelling_of_a_path_goes_around_the_guard(path: str) -> None:
-    """A line's end behind a path, which routers overlook, hides it from no check of origins and numbers."""
+async def test_path_with_newline_is_refused(path: str) -> None:
     app = App()
-    answer = await request(guarded(app), path, headers=(("origin", "https://evil.example"),))
+    answer = await request(make_guard(app), path, headers=(("origin", "https://evil.example"),))
     assert (answer.status, answer.problem()["code"]) == (404, "not_found")
     assert app.bodies == []
 
@@ -133,32 +132,28 @@ async def test_no_spelling_of_a_path_goes_around_the_guard(path: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["ask.example", "ASK.example:8080", "ask.example.", "127.0.0.1:99"])
-async def test_the_configured_names_are_answered_to(host: str) -> None:
-    """With any port, in any case."""
-    assert (await request(guarded(App()), host=host)).status == 200
+async def test_configured_hosts_are_accepted(host: str) -> None:
+    assert (await request(make_guard(App()), host=host)).status == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "ask.example.evil.example", "localhost", "[::1]"])
-async def test_other_names_are_not_answered_to(host: str) -> None:
-    """A page that has its own name point here (DNS rebinding) gets nothing; the static site neither."""
+async def test_unknown_host_returns_421(host: str) -> None:
     app = App()
     for path in ("/v1/outline", "/", "/guide/"):
-        answer = await request(guarded(app), path, host=host)
+        answer = await request(make_guard(app), path, host=host)
         assert (answer.status, answer.problem()["code"]) == (421, "host")
     assert app.bodies == []
 
 
 @pytest.mark.parametrize("host", [None, "", "a b", "ask.example:x", "ask.example\x00", "ask.example, evil.example"])
-async def test_a_malformed_name_is_a_bad_request(host: str | None) -> None:
-    """No Host, a strange one, or two of them."""
-    assert (await request(guarded(App()), host=host)).problem()["status"] == 400
-    twice = await request(guarded(App()), headers=(("host", "ask.example"),))
+async def test_malformed_host_returns_400(host: str | None) -> None:
+    assert (await request(make_guard(App()), host=host)).problem()["status"] == 400
+    twice = await request(make_guard(App()), headers=(("host", "ask.example"),))
     assert twice.status == 400
 
 
-async def test_health_is_asked_by_any_name_and_as_often_as_one_likes() -> None:
-    """Balancers ask by address."""
-    guard = guarded(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=1))
+async def test_health_has_no_host_check_and_no_rate_limit() -> None:
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=1))
     for _ in range(5):
         assert (await request(guard, "/healthz", host="10.0.0.7")).status == 200
 
@@ -166,9 +161,8 @@ async def test_health_is_asked_by_any_name_and_as_often_as_one_likes() -> None:
 # Origins
 
 
-async def test_a_configured_site_may_ask() -> None:
-    """Its browser is told so, exactly; caches are told that it depends on who asks."""
-    answer = await request(guarded(App()), headers=(("origin", DOCS),))
+async def test_configured_origin_gets_cors_headers() -> None:
+    answer = await request(make_guard(App()), headers=(("origin", DOCS),))
     assert answer.status == 200
     assert answer.header("access-control-allow-origin") == DOCS
     assert answer.header("vary") == "Origin"
@@ -193,52 +187,46 @@ async def test_a_configured_site_may_ask() -> None:
         "https://ask.example:8443",
     ],
 )
-async def test_pages_of_other_sites_may_not_ask(origin: str) -> None:
-    """403, no word of permission, and the application never hears of it."""
+async def test_foreign_origin_returns_403(origin: str) -> None:
     app = App()
-    answer = await request(guarded(app), "/v1/ask", method="POST", headers=(("origin", origin),))
+    answer = await request(make_guard(app), "/v1/ask", method="POST", headers=(("origin", origin),))
     assert (answer.status, answer.problem()["code"]) == (403, "origin")
     assert answer.header("access-control-allow-origin") is None
     assert answer.header("vary") == "Origin"
     assert app.bodies == []
 
 
-async def test_two_origins_are_none() -> None:
-    """A request with the header twice is refused, though one of them is right."""
-    answer = await request(guarded(App()), headers=(("origin", DOCS), ("origin", "https://evil.example")))
+async def test_two_origin_headers_return_403() -> None:
+    answer = await request(make_guard(App()), headers=(("origin", DOCS), ("origin", "https://evil.example")))
     assert answer.status == 403
 
 
-async def test_what_is_no_browser_may_ask() -> None:
-    """Without an Origin there is nothing to check; the answer is not shared with pages."""
-    answer = await request(guarded(App()))
+async def test_request_without_origin_is_accepted() -> None:
+    answer = await request(make_guard(App()))
     assert (answer.status, answer.header("access-control-allow-origin")) == (200, None)
     assert answer.header("vary") == "Origin"
 
 
-async def test_the_servers_own_pages_may_ask() -> None:
-    """The site that this server serves needs no configuration; behind a proxy its https counts."""
+async def test_own_origin_is_accepted() -> None:
     own = (("origin", "https://ask.example"),)
-    assert (await request(guarded(App()), headers=own)).status == 200
-    told = RequestPolicy(hosts=("ask.example",), proxies=1)
+    assert (await request(make_guard(App()), headers=own)).status == 200
+    result = RequestPolicy(hosts=("ask.example",), proxies=1)
     through = (("origin", "http://ask.example"), ("x-forwarded-proto", "http"), ("x-forwarded-for", "203.0.113.1"))
-    assert (await request(guarded(App(), told), headers=through)).status == 200
-    assert (await request(guarded(App()), headers=through)).status == 403
+    assert (await request(make_guard(App(), result), headers=through)).status == 200
+    assert (await request(make_guard(App()), headers=through)).status == 403
 
 
-async def test_where_any_name_is_answered_to_no_page_is_ones_own() -> None:
-    """With `*` for names, an attacker's name that points here would be one's own: its pages may not ask."""
-    anyone = guarded(App(), RequestPolicy(hosts=("*",), origins=(DOCS,)))
+async def test_own_origin_is_refused_if_any_host_is_accepted() -> None:
+    anyone = make_guard(App(), RequestPolicy(hosts=("*",), origins=(DOCS,)))
     rebound = await request(anyone, host="evil.example", headers=(("origin", "https://evil.example"),))
     assert rebound.status == 403
     assert (await request(anyone, host="evil.example")).status == 200
     assert (await request(anyone, host="evil.example", headers=(("origin", DOCS),))).status == 200
 
 
-async def test_a_browser_that_asks_first_is_told() -> None:
-    """Preflight: 204 for a configured site without troubling the application, 403 for others."""
+async def test_preflight_is_answered_by_middleware() -> None:
     app = App()
-    guard = guarded(app)
+    guard = make_guard(app)
     ask = ("access-control-request-method", "POST")
     answer = await request(guard, "/v1/ask", method="OPTIONS", headers=(("origin", DOCS), ask))
     assert answer.status == 204
@@ -251,9 +239,8 @@ async def test_a_browser_that_asks_first_is_told() -> None:
     assert app.bodies == []
 
 
-async def test_refusals_can_be_read_by_the_site_that_asked() -> None:
-    """The widget must see the status and Retry-After of a 429."""
-    guard = guarded(App(), RequestPolicy(hosts=("ask.example",), origins=(DOCS,), requests_a_minute_each=1))
+async def test_refusal_has_cors_headers() -> None:
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), origins=(DOCS,), requests_a_minute_each=1))
     await request(guard, headers=(("origin", DOCS),))
     answer = await request(guard, headers=(("origin", DOCS),))
     assert answer.problem()["code"] == "rate"
@@ -262,12 +249,11 @@ async def test_refusals_can_be_read_by_the_site_that_asked() -> None:
 
 @settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255), max_size=60), st.text(st.characters(max_codepoint=255), max_size=60))
-def test_no_header_gets_through_by_being_strange(origin: str, host: str) -> None:
-    """Whatever stands in Host and Origin: it is one of the configured, or the application never sees it."""
+def test_random_host_and_origin_never_reach_application(origin: str, host: str) -> None:
     app = App()
 
     async def ask() -> None:
-        answer = await request(guarded(app), host=host, headers=(("origin", origin),))
+        answer = await request(make_guard(app), host=host, headers=(("origin", origin),))
         assert answer.status in (400, 421, 403)
         answer.problem()
 
@@ -278,9 +264,8 @@ def test_no_header_gets_through_by_being_strange(origin: str, host: str) -> None
 # Numbers
 
 
-async def test_requests_a_minute() -> None:
-    """Each address has its own count; a /64 is one address; one that spoofs X-Forwarded-For stays itself."""
-    guard = guarded(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=3))
+async def test_request_rate_counts_each_client() -> None:
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=3))
     for at in range(3):
         assert (await request(guard, client=f"2001:db8::{at + 1:x}")).status == 200
     answer = await request(guard, client="2001:db8::99", headers=(("x-forwarded-for", "198.51.100.1"),))
@@ -289,16 +274,14 @@ async def test_requests_a_minute() -> None:
     assert (await request(guard, client="2001:db8:0:1::1")).status == 200
 
 
-async def test_requests_of_all_addresses() -> None:
-    """The limit of all together holds."""
-    guard = guarded(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute=5))
+async def test_request_rate_counts_all_clients() -> None:
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute=5))
     answers = [await request(guard, client=f"192.0.2.{at}") for at in range(7)]
     assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
 
 
-async def test_the_static_site_is_not_counted() -> None:
-    """A page brings dozens of files; a page called /asking/ is no endpoint; below a root path the endpoint is one."""
-    guard = guarded(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=1))
+async def test_request_rate_ignores_static_site() -> None:
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute_each=1))
     for path in ("/", "/asking/", "/v1.html", "/mcp-guide/", "/v10/x"):
         for _ in range(3):
             assert (await request(guard, path, headers=(("origin", "https://evil.example"),))).status == 200
@@ -306,8 +289,7 @@ async def test_the_static_site_is_not_counted() -> None:
     assert (await request(guard, "/docs/v1/outline", root="/docs")).status == 429
 
 
-async def test_every_refusal_is_heard_of() -> None:
-    """Whoever counts refusals learns of each, by its code."""
+async def test_refusals_are_counted_by_code() -> None:
     metrics = Metrics(())
     guard = RequestGuard(App(), POLICY, QuotaLimiter(AnswerQuota(), CounterStore()), metrics)
     await request(guard, host="evil.example")
@@ -321,19 +303,17 @@ async def test_every_refusal_is_heard_of() -> None:
 # Bodies
 
 
-async def test_a_body_arrives_whole() -> None:
-    """In one piece, however many it came in; up to the limit."""
+async def test_body_is_passed_on_in_one_message() -> None:
     app = App()
-    guard = guarded(app)
+    guard = make_guard(app)
     await request(guard, method="POST", body=(b"a" * 30_000, b"b" * 35_536))
     assert app.bodies == [b"a" * 30_000 + b"b" * 35_536]
 
 
 @pytest.mark.parametrize("length", [(), (("content-length", "12"),)])
-async def test_a_large_body_is_refused(length: tuple[tuple[str, str], ...]) -> None:
-    """One byte more than 64 KiB is too much, also without a Content-Length or with one that lies."""
+async def test_large_body_returns_413(length: tuple[tuple[str, str], ...]) -> None:
     app = App()
-    answer = await request(guarded(app), method="POST", body=(b"a" * 65_536, b"b"), headers=length)
+    answer = await request(make_guard(app), method="POST", body=(b"a" * 65_536, b"b"), headers=length)
     assert (answer.status, answer.problem()["code"]) == (413, "size")
     assert answer.header("connection") == "close"
     assert app.bodies == []
@@ -342,26 +322,23 @@ async def test_a_large_body_is_refused(length: tuple[tuple[str, str], ...]) -> N
 @pytest.mark.parametrize(
     ("length", "status"), [("65537", 413), ("9" * 5000, 413), ("-1", 400), ("1e3", 400), ("²", 400)]
 )
-async def test_a_length_is_believed_when_it_is_too_large(length: str, status: int) -> None:
-    """A body that says that it is too large is not waited for."""
-    answer = await request(guarded(App()), method="POST", headers=(("content-length", length),))
+async def test_invalid_content_length_is_refused(length: str, status: int) -> None:
+    answer = await request(make_guard(App()), method="POST", headers=(("content-length", length),))
     assert answer.status == status
 
 
-async def test_the_application_hears_that_its_client_left() -> None:
-    """After the body, what the server says next."""
+async def test_application_receives_disconnect() -> None:
     heard: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         for _ in range(2):
             heard.append((await receive())["type"])  # noqa: PERF401 -- one after the other
 
-    await request(guarded(app), method="POST", body=(b"{}",))
+    await request(make_guard(app), method="POST", body=(b"{}",))
     assert heard == ["http.request", "http.disconnect"]
 
 
-async def test_a_client_that_leaves_early_is_let_go() -> None:
-    """Half a body is nobody's request."""
+async def test_disconnect_during_body_sends_nothing() -> None:
     app = App()
     scope = {
         "type": "http",
@@ -376,12 +353,11 @@ async def test_a_client_that_leaves_early_is_let_go() -> None:
         return {"type": "http.disconnect"}
 
     answer = Answer()
-    await guarded(app)(scope, receive, answer.send)
+    await make_guard(app)(scope, receive, answer.send)
     assert (answer.status, app.bodies) == (0, [])
 
 
-async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
-    """An answer that nobody reads ends, its slot is free again, and what it set aside is spent."""
+async def test_send_timeout_settles_reservation() -> None:
     policy = RequestPolicy(hosts=("ask.example",), send_seconds=0.05)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -395,7 +371,7 @@ async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    guard = guarded(app, policy, money_a_day=1.0)
+    guard = make_guard(app, policy, money_a_day=1.0)
     scope = {
         "type": "http",
         "method": "POST",
@@ -410,41 +386,38 @@ async def test_a_reader_that_takes_nothing_does_not_hold_its_place() -> None:
     assert await guard.limiter.spent() == 0.5
 
 
-async def test_a_fault_of_the_application_is_not_hidden() -> None:
-    """It comes out as it is, and the place is free again."""
+async def test_exception_of_application_is_raised() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await reserve_answer(scope)
         raise ZeroDivisionError
 
-    guard = guarded(app)
+    guard = make_guard(app)
     with pytest.raises(ZeroDivisionError):
         await request(guard)
     assert guard.limiter.in_progress == 0
 
 
-async def test_a_refusal_of_the_gate_is_said_by_the_application() -> None:
-    """The handler lets itself in before the first byte; refused, it says so as the guard does."""
+async def test_problem_of_reserve_answer_is_sent_by_application() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
-            async with await reserve_answer(scope, max_cost=0.6) as admission:
-                await admission.settle(0.6)
+            async with await reserve_answer(scope, max_cost=0.6) as reservation:
+                await reservation.settle(0.6)
         except ProblemError as refusal:
             await send_problem(send, refusal)
         else:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body"})
 
-    guard = guarded(app, money_a_day=1.0)
+    guard = make_guard(app, money_a_day=1.0)
     assert (await request(guard)).status == 200
     answer = await request(guard, headers=(("origin", DOCS),))
     assert (answer.status, answer.problem()["code"]) == (429, "money")
     assert answer.header("access-control-allow-origin") == DOCS
 
 
-async def test_websockets_are_closed() -> None:
-    """There are none here."""
+async def test_websocket_is_closed() -> None:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -453,15 +426,14 @@ async def test_websockets_are_closed() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await guarded(App())({"type": "websocket", "path": "/v1/ask", "headers": []}, receive, send)
+    await make_guard(App())({"type": "websocket", "path": "/v1/ask", "headers": []}, receive, send)
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 
 @pytest.mark.parametrize(
     "values", [{"body_bytes": 0}, {"requests_a_minute": 0}, {"body_seconds": 0.0}, {"proxies": -1}]
 )
-def test_a_policy_that_cannot_be_is_refused(values: dict[str, Any]) -> None:
-    """Found when the server starts."""
+def test_invalid_policy_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         RequestPolicy(**values)
 
@@ -485,8 +457,8 @@ def running(app: Any) -> Iterator[int]:
         listener.close()
 
 
-def spoken(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
-    """Give all that a server answers to these bytes, until it closes."""
+def send_raw(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
+    """Send bytes and return everything that the server sends until it closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
         try:
             for piece in pieces:
@@ -506,54 +478,50 @@ def spoken(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
 HEAD = b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 
-def test_a_chunked_body_is_measured() -> None:
-    """A body without a length is cut off as soon as it is too long, and the connection closed."""
+def test_large_chunked_body_returns_413() -> None:
     piece = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
-    with running(guarded(App())) as port:
-        heard = spoken(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
+    with running(make_guard(App())) as port:
+        heard = send_raw(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
         assert heard.startswith(b"HTTP/1.1 413 ")
         assert b"application/problem+json" in heard
         small = HEAD + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-        assert spoken(port, small, b"3\r\nabc\r\n", b"0\r\n\r\n", pause=0.01).endswith(b"abc\r\n0\r\n\r\n")
+        assert send_raw(port, small, b"3\r\nabc\r\n", b"0\r\n\r\n", pause=0.01).endswith(b"abc\r\n0\r\n\r\n")
 
 
-def test_a_slow_body_is_not_waited_for() -> None:
-    """A client that sends a byte now and then is told 408 when its seconds are over."""
-    with running(guarded(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
+def test_slow_body_returns_408() -> None:
+    with running(make_guard(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
         began = time.monotonic()
-        heard = spoken(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
+        heard = send_raw(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
         assert heard.startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - began < 15
 
 
-def test_a_large_body_is_refused_before_it_is_sent() -> None:
-    """A client that asks first (Expect: 100-continue) never sends it."""
-    with running(guarded(App())) as port:
-        heard = spoken(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
+def test_expect_continue_with_large_body_returns_413() -> None:
+    with running(make_guard(App())) as port:
+        heard = send_raw(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
         assert heard.startswith(b"HTTP/1.1 413 ")
 
 
-def test_many_askers_at_once() -> None:
-    """Forty askers at the same moment, eight places: eight answers, thirty-two refusals that say when to come again."""
+def test_simultaneous_requests_get_at_most_all_places() -> None:
     gone = threading.Event()
     codes: list[bytes] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
-            admission = await reserve_answer(scope, max_cost=0.01)
+            reservation = await reserve_answer(scope, max_cost=0.01)
         except ProblemError as refusal:
             await send_problem(send, refusal)
             return
         while not gone.is_set():
             await anyio.sleep(0.01)
-        await admission.settle(0.01)
+        await reservation.settle(0.01)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"done"})
 
-    guard = guarded(app, concurrent_each=100, answers_a_minute_each=100, answers_a_minute=100, money_a_day=1.0)
+    guard = make_guard(app, concurrent_each=100, answers_a_minute_each=100, answers_a_minute=100, money_a_day=1.0)
 
     def ask() -> None:
-        codes.append(spoken(port, HEAD + b"Content-Length: 0\r\nConnection: close\r\n\r\n").partition(b"\r\n")[0])
+        codes.append(send_raw(port, HEAD + b"Content-Length: 0\r\nConnection: close\r\n\r\n").partition(b"\r\n")[0])
         if sum(b"429" in code for code in codes) == 32:
             gone.set()
 

@@ -1,4 +1,4 @@
-"""The model's provider is overloaded for longer than a reader waits: what is seen, when, and that it passes."""
+"""A provider that is overloaded for longer than the time budget of an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTION = "How long is water kept hot?"
 
 
 class Overloaded:
-    """A provider's brain that answers 529 while it is `over`, and says when to come again where `wait` is set."""
+    """A provider that returns 529 while it is `over`, with Retry-After if `wait` is set."""
 
     def __init__(self, wait: str = "") -> None:
         self.over, self.wait = True, wait
@@ -39,10 +39,7 @@ class Overloaded:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_it_gives_up_within_the_budgets_seconds_and_says_so(start: Start, folder: Path, wire: str) -> None:
-    """A provider that asks to come again later, again and again, is not waited for beyond the budget: the answer ends
-    then, by the code of its seconds.
-    """
+def test_retries_stop_within_time_budget(start: Start, folder: Path, wire: str) -> None:
     from messages_api import MessagesApi, serving
 
     with serving(MessagesApi(Overloaded("1.2"))) as api:
@@ -56,10 +53,7 @@ def test_it_gives_up_within_the_budgets_seconds_and_says_so(start: Start, folder
 
 
 @pytest.mark.slow
-def test_a_minute_of_529(start: Start, folder: Path) -> None:
-    """Whoever asks in that minute sees the outline at once and hears within ten seconds that it failed, after three
-    attempts of ours. Reading and search go on, nothing stays taken, and who asks after it is answered.
-    """
+def test_minute_of_overload_fails_answers_and_keeps_reading(start: Start, folder: Path) -> None:
     from messages_api import MessagesApi, serving
 
     brain = Overloaded()
@@ -98,7 +92,7 @@ def test_a_minute_of_529(start: Start, folder: Path) -> None:
 
 
 def _asked(endpoint: Any, question: str) -> tuple[float, list[dict[str, Any]]]:
-    """Ask; give the seconds until the first event was there, and all parts."""
+    """Ask a question; return the seconds until the first event, and all parts."""
     began, first, body = time.monotonic(), 0.0, b""
     with endpoint.http.stream("POST", "/v1/ask", json={"question": question}) as response:
         for piece in response.iter_bytes():

@@ -1,4 +1,4 @@
-"""The same first question at the same moment: it is asked upstream once, and heard by everybody who asks it."""
+"""Equal first questions at the same time share one answer."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event
@@ -21,7 +22,6 @@ from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
 from mkdocs_roaming.serve.conversation_token import TokenSigner
-from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.requests import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
@@ -30,8 +30,8 @@ Start = Callable[..., Any]
 QUESTION = {"question": "Which port?"}
 
 
-class Counted:
-    """A model that counts how often it is asked and broken off; it waits in the middle of its answer."""
+class CountingModel:
+    """A model that counts its calls and cancellations; it waits in the middle of an answer."""
 
     name = "counted"
 
@@ -58,13 +58,13 @@ class Counted:
 
 
 @pytest.fixture
-def model(folder: Path) -> Counted:
-    return Counted(folder)
+def model(folder: Path) -> CountingModel:
+    return CountingModel(folder)
 
 
 @pytest.fixture
-def endpoint(start: Start, folder: Path, model: Counted) -> Any:
-    """An endpoint where one answer costs 0.2 and one place is free."""
+def endpoint(start: Start, folder: Path, model: CountingModel) -> Any:
+    """Return an endpoint with one place, whose answers cost 0.2."""
     return start(
         folder,
         model,
@@ -74,7 +74,7 @@ def endpoint(start: Start, folder: Path, model: Counted) -> Any:
 
 
 class Reader:
-    """Reads a stream in a thread of its own, until the end or until it leaves."""
+    """Reads a stream in a thread, until the end or until it disconnects."""
 
     def __init__(self, endpoint: Any, **headers: str) -> None:
         self.body = b""
@@ -95,7 +95,7 @@ class Reader:
         return part in self.body
 
     def leave(self) -> None:
-        """Leave with the next thing that is said; pings come every few moments."""
+        """Disconnect at the next chunk; pings arrive often."""
         self._left.set()
         self.end()
 
@@ -106,26 +106,26 @@ class Reader:
         return [json.loads(line.removeprefix("data: ")) for line in lines]
 
 
-def test_it_is_asked_upstream_once(endpoint: Any, model: Counted, until: Callable[..., Any]) -> None:
-    """Who comes later hears the same from the beginning, takes no place, and pays nothing."""
+def test_equal_question_joins_answer_in_progress(
+    endpoint: Any, model: CountingModel, wait_until: Callable[..., Any]
+) -> None:
     first = Reader(endpoint)
-    until(lambda: model.waiting)
+    wait_until(lambda: model.waiting)
     second, third = Reader(endpoint), Reader(endpoint, Accept="application/json")
-    until(lambda: second.has(b"tool-output-available"))
+    wait_until(lambda: second.has(b"tool-output-available"))
     model.go.set()
-    told = [one.end() for one in (first, second)]
+    result = [one.end() for one in (first, second)]
     third.end()
     assert model.asked == 1
     assert json.loads(third.body)["state"] == "answered"
-    wire = [[part for part in parts if part["type"] not in ("data-status", "finish")] for parts in told]
+    wire = [[part for part in parts if part["type"] not in ("data-status", "finish")] for parts in result]
     assert wire[0] == wire[1]
-    costs = [next(part["data"] for part in parts if part["type"] == "data-status") for parts in told]
+    costs = [next(part["data"] for part in parts if part["type"] == "data-status") for parts in result]
     assert [(one["cached"], one["cost"]) for one in costs] == [(False, 0.2), (True, 0.0)]
     assert endpoint.metric("roaming_cost_total", model="counted", currency="USD") == 0.2
 
 
-def test_of_all_who_ask_at_one_moment_only_one_is_answered(endpoint: Any, model: Counted) -> None:
-    """Nothing has to have been said before others join in."""
+def test_simultaneous_equal_questions_call_model_once(endpoint: Any, model: CountingModel) -> None:
     body = json.dumps(QUESTION).encode()
     head = "POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
     asked = head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
@@ -142,15 +142,14 @@ def test_of_all_who_ask_at_one_moment_only_one_is_answered(endpoint: Any, model:
 
 
 @pytest.mark.parametrize("leaves", [0, 1])
-def test_who_leaves_takes_it_from_nobody(
-    start: Start, folder: Path, model: Counted, until: Callable[..., Any], leaves: int
+def test_disconnect_of_one_client_keeps_shared_answer(
+    start: Start, folder: Path, model: CountingModel, wait_until: Callable[..., Any], leaves: int
 ) -> None:
-    """One of two leaves, be it who asked first: the other hears the answer to its end."""
     endpoint = start(folder, model, ping_seconds=0.05, budget=Budget(prices=Prices(input=1.0), cost=0.3))
     readers = [Reader(endpoint)]
-    until(lambda: model.waiting)
+    wait_until(lambda: model.waiting)
     readers.append(Reader(endpoint))
-    until(lambda: readers[1].has(b"tool-output-available"))
+    wait_until(lambda: readers[1].has(b"tool-output-available"))
     readers[leaves].leave()
     model.go.set()
     assert any(part["type"] == "finish" for part in readers[1 - leaves].end())
@@ -161,51 +160,50 @@ def test_who_leaves_takes_it_from_nobody(
     assert endpoint.metric("roaming_answer_seconds_count", model="counted") == 1
 
 
-def test_when_all_have_left_it_is_broken_off(
-    start: Start, folder: Path, model: Counted, until: Callable[..., Any]
+def test_disconnect_of_all_clients_cancels_shared_answer(
+    start: Start, folder: Path, model: CountingModel, wait_until: Callable[..., Any]
 ) -> None:
-    """The model is stopped as soon as nobody listens, the place is free, and the next one is answered anew."""
     endpoint = start(folder, model, ping_seconds=0.05, quota=AnswerQuota(concurrent=1))
     readers = [Reader(endpoint)]
-    until(lambda: model.waiting)
+    wait_until(lambda: model.waiting)
     readers.append(Reader(endpoint))
-    until(lambda: readers[1].has(b"tool-output-available"))
+    wait_until(lambda: readers[1].has(b"tool-output-available"))
     readers[0].leave()
     assert endpoint.metric("roaming_answers_under_way") == 1
     readers[1].leave()
-    until(lambda: model.broken_off == 1, 1.0)
-    until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+    wait_until(lambda: model.broken_off == 1, 1.0)
+    wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
     model.go.set()
     assert endpoint.status("Which port?")["state"] == "answered"
     assert model.asked == 2
 
 
 @pytest.mark.anyio
-async def test_who_never_listened_keeps_no_answer_going(folder: Path, model: Counted) -> None:
-    """A reader that is gone before its first byte counts as one that left: the model is stopped with the other one."""
-    deployments = SiteWatcher(folder)
-    await deployments.check()
-    outcomes: list[AnswerRecord] = []
-    way = AnswerConfig(model, Budget(), small_site_tokens=0)
-    desk = AnswerService(LocalizedSite(deployments, SiteWatcher), way, TokenSigner(b"a key"), on_record=outcomes.append)
-    first = desk.open(Question("Which port?"))
+async def test_closed_request_that_read_nothing_releases_answer(folder: Path, model: CountingModel) -> None:
+    watcher = SiteWatcher(folder)
+    await watcher.check()
+    records: list[AnswerRecord] = []
+    config = AnswerConfig(model, Budget(), small_site_tokens=0)
+    service = AnswerService(
+        LocalizedSite(watcher, SiteWatcher), config, TokenSigner(b"a key"), on_record=records.append
+    )
+    first = service.open(Question("Which port?"))
     async with aclosing(first.parts()) as parts:
         async for part in parts:
             if part["type"] == "finish-step":
                 break
-        second = desk.open(Question("Which port?"))
-        unheard = second.parts()
+        second = service.open(Question("Which port?"))
+        unread_parts = second.parts()
         assert second.cached
-        await unheard.aclose()
+        await unread_parts.aclose()
         second.close()
     assert await first.cost() is None
-    assert [one.abandoned for one in outcomes] == [True, True]
+    assert [one.abandoned for one in records] == [True, True]
     assert model.waiting == model.broken_off
 
 
 @pytest.mark.anyio
-async def test_nobody_joins_what_all_have_left() -> None:
-    """An answer that is being broken off is over for who comes then: a new one begins."""
+async def test_join_returns_none_for_answer_without_subscribers() -> None:
 
     async def answer(*events: Event) -> AsyncGenerator[Event, None]:
         try:
@@ -231,8 +229,7 @@ async def test_nobody_joins_what_all_have_left() -> None:
     assert cache.join(key) is None
 
 
-def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> None:
-    """A question that refers to an earlier answer is never joined with another's."""
+def test_follow_up_is_not_shared(start: Start, folder: Path, model: CountingModel) -> None:
     endpoint = start(folder, model)
     model.go.set()
     turn = endpoint.ask("Which port?")[-1]["messageMetadata"]["turn"]
@@ -241,12 +238,11 @@ def test_follow_ups_are_ones_own(start: Start, folder: Path, model: Counted) -> 
     assert model.waiting == 3
 
 
-def test_a_failure_is_logged_once(
-    start: Start, folder: Path, until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+def test_failure_of_shared_answer_is_logged_once(
+    start: Start, folder: Path, wait_until: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However many hear an answer that fails, its owner reads of it in one line."""
 
-    class Failing(Counted):
+    class Failing(CountingModel):
         async def reply(self, request: Request) -> AsyncIterator[Part]:
             async for part in super().reply(request):
                 if isinstance(part, Text):
@@ -256,9 +252,9 @@ def test_a_failure_is_logged_once(
     failing = Failing(folder)
     endpoint = start(folder, failing)
     first = Reader(endpoint)
-    until(lambda: failing.waiting)
+    wait_until(lambda: failing.waiting)
     second = Reader(endpoint)
-    until(lambda: second.has(b"tool-output-available"))
+    wait_until(lambda: second.has(b"tool-output-available"))
     failing.go.set()
     for reader in (first, second):
         assert any(part["type"] == "error" for part in reader.end())

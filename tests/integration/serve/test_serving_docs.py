@@ -1,4 +1,4 @@
-"""What docs/guides/serve.md says of the endpoint is what it does."""
+"""The examples and tables of docs/guides/serve.md match the endpoint."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ TOOLS = [name for name in ("bash", "curl", "cut", "grep", "jq") if shutil.which(
 
 
 @pytest.mark.skipif(bool(TOOLS), reason=f"needs {', '.join(TOOLS)}")
-def test_commands_print_what_is_shown(start: Callable[..., Any], sample: Path, tmp_path: Path) -> None:
-    """Every `$ curl …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
+def test_curl_examples_print_documented_output(start: Callable[..., Any], sample: Path, tmp_path: Path) -> None:
     endpoint = start(sample, _opening(sample, "ebb drain", tmp_path))
     text = DOCS.read_text("utf-8")
     blocks = CURL.findall(text)
@@ -43,7 +42,7 @@ def test_commands_print_what_is_shown(start: Callable[..., Any], sample: Path, t
 
 
 def _opening(sample: Path, title: str, folder: Path) -> ScriptedModel:
-    """Give a model that opens a section and cites it, as often as it is asked."""
+    """Return a model that opens a section and cites it."""
     section = next(place.id for place in open_library(sample).sections if place.section.title == title)
     said = "`--drain-window` is the longest time to wait, 83 s by default."
     script = [
@@ -57,8 +56,7 @@ def _opening(sample: Path, title: str, folder: Path) -> ScriptedModel:
     return ScriptedModel(read_script(folder / "script.json"))
 
 
-def test_every_address_is_documented() -> None:
-    """The table names every address of the endpoint, with its method, and none that is not there."""
+def test_docs_list_every_operation() -> None:
     table = DOCS.read_text("utf-8").split("## Endpoint")[1].split("\n\n")[1]
     shown: set[tuple[str, str]] = set()
     for cell in re.findall(r"(?m)^\| (`[^|]*) \|", table):
@@ -69,19 +67,17 @@ def test_every_address_is_documented() -> None:
     assert shown == {(one.method, one.path) for one in OPERATIONS} | {("POST", "/mcp")}
 
 
-def test_every_setting_is_documented() -> None:
-    """docs/guides/serve.md names each key of `[serve]`."""
+def test_docs_list_every_setting() -> None:
     text = DOCS.read_text("utf-8")
     assert [name for name in SERVE_KEYS if not re.search(rf"\b{name}\b", text)] == []
 
 
-def test_a_conversation_that_outgrows_a_body_is_sent_by_its_end(start: Callable[..., Any], folder: Path) -> None:
-    """A `useChat` body of more than 64 KiB is 413; its last messages alone are answered, with what they refer to."""
+def test_last_messages_of_long_conversation_are_enough(start: Callable[..., Any], folder: Path) -> None:
     endpoint = start(folder)
     turn = endpoint.ask("Which port is the default?")[-1]["messageMetadata"]["turn"]
     asked = {"role": "user", "parts": [{"type": "text", "text": "And over TLS?"}]}
-    told = {"role": "assistant", "parts": [{"type": "text", "text": "x" * 8_000}], "metadata": {"turn": turn}}
-    messages = [asked, told] * 10 + [asked]
+    result = {"role": "assistant", "parts": [{"type": "text", "text": "x" * 8_000}], "metadata": {"turn": turn}}
+    messages = [asked, result] * 10 + [asked]
     assert endpoint.http.post("/v1/ask", json={"messages": messages}).status_code == 413
     last = endpoint.http.post("/v1/ask", json={"messages": messages[-7:]}, headers={"Accept": "application/json"})
     assert last.status_code == 200

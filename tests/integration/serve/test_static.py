@@ -1,4 +1,4 @@
-"""A built site served beside the endpoint: pages, Markdown for who wants it, ranges, and nothing else of the disk."""
+"""The static site: pages, their Markdown, ranges, and no file outside of the folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def site(tmp_path: Path, folder: Path) -> Path:
-    """A site with pages, their Markdown, an asset whose name holds its hash, and things that are nobody's business."""
+    """Return a site with pages, their Markdown, an asset with a hash in its name, and files that must not be served."""
     (folder / "index.html").write_text("<h1>Home</h1>")
     (folder / "index.md").write_text("# Home\n")
     (folder / "install/index.html").write_text("<h1>Install</h1>")
@@ -59,8 +59,7 @@ def http(start: Start, site: Path) -> Any:
         ("/roaming/manifest.json", "application/json", "{"),
     ],
 )
-def test_files_have_their_type(http: Any, path: str, kind: str, body: str) -> None:
-    """Pages, Markdown, assets: each with its type, and never guessed at by a browser."""
+def test_files_have_content_type(http: Any, path: str, kind: str, body: str) -> None:
     response = http.get(path)
     assert response.status_code == 200
     assert response.headers["content-type"].startswith(kind)
@@ -69,8 +68,7 @@ def test_files_have_their_type(http: Any, path: str, kind: str, body: str) -> No
 
 
 @pytest.mark.parametrize("path", ["/", "/install/", "/flat.html"])
-def test_who_accepts_markdown_gets_it(http: Any, path: str) -> None:
-    """At the same address, told apart for caches by `Vary: Accept`; browsers still get HTML."""
+def test_accept_markdown_returns_markdown_of_page(http: Any, path: str) -> None:
     response = http.get(path, headers={"Accept": "text/markdown, text/html;q=0.9, */*;q=0.1"})
     assert response.headers["content-type"] == "text/markdown; charset=utf-8"
     assert response.text.startswith("# ")
@@ -80,8 +78,7 @@ def test_who_accepts_markdown_gets_it(http: Any, path: str) -> None:
     assert response.headers["etag"] != page.headers["etag"]
 
 
-def test_a_page_without_markdown_stays_html(http: Any) -> None:
-    """Where there is nothing to choose nothing varies."""
+def test_page_without_markdown_returns_html(http: Any) -> None:
     response = http.get("/bare.html", headers={"Accept": "text/markdown"})
     assert response.headers["content-type"].startswith("text/html")
     assert "vary" not in response.headers
@@ -103,13 +100,11 @@ def test_a_page_without_markdown_stays_html(http: Any) -> None:
         (";;,,q=", "a/html"),
     ],
 )
-def test_what_an_accept_header_prefers(accept: str, wanted: str) -> None:
-    """By weight, then by how exactly it is named, then by our own order."""
+def test_choose_media_type_prefers_weight_then_specificity(accept: str, wanted: str) -> None:
     assert choose_media_type(accept, ("a/html", "b/md")) == wanted
 
 
-def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
-    """By tag or by date; a file whose name holds its hash is never even asked for again."""
+def test_known_etag_returns_304(http: Any) -> None:
     first = http.get("/flat.html")
     assert first.headers["cache-control"] == "no-cache"
     again = http.get("/flat.html", headers={"If-None-Match": f"W/{first.headers['etag']}"})
@@ -119,15 +114,13 @@ def test_what_a_client_has_is_not_sent_again(http: Any) -> None:
     assert "immutable" in http.get("/assets/main.0a1b2c3d.min.js").headers["cache-control"]
 
 
-def test_a_changed_file_has_another_tag(http: Any, site: Path) -> None:
-    """A deployment into the folder is seen at once."""
+def test_changed_file_has_new_etag(http: Any, site: Path) -> None:
     before = http.get("/flat.html").headers["etag"]
     (site / "flat.html").write_text("<h1>Flot</h1>")
     assert http.get("/flat.html", headers={"If-None-Match": before}).text == "<h1>Flot</h1>"
 
 
-def test_ranges_and_heads(http: Any) -> None:
-    """A part of a file, its head alone, and what cannot be satisfied."""
+def test_range_and_head_requests(http: Any) -> None:
     part = http.get("/assets/main.js", headers={"Range": "bytes=2-4"})
     assert (part.status_code, part.text, part.headers["content-range"]) == (206, "234", "bytes 2-4/10")
     assert http.get("/assets/main.js", headers={"Range": "bytes=90-"}).status_code == 416
@@ -138,14 +131,12 @@ def test_ranges_and_heads(http: Any) -> None:
 @pytest.mark.parametrize(
     "said", ["bytes=abc", "bytes=5-2", "bytes=-", "lines=0-1", "bytes=0-1,x", "bytes=" + "9" * 5_000]
 )
-def test_a_range_that_makes_no_sense_is_ignored(http: Any, said: str) -> None:
-    """The whole file comes, as if nobody had asked for a part of it."""
+def test_invalid_range_is_ignored(http: Any, said: str) -> None:
     response = http.get("/assets/main.js", headers={"Range": said})
     assert (response.status_code, response.text) == (200, "0123456789")
 
 
-def test_several_ranges_and_ranges_beyond_the_end(http: Any) -> None:
-    """Parts come one behind the other; what begins behind the end cannot be had. HEAD tells of the whole file."""
+def test_multiple_and_unsatisfiable_ranges(http: Any) -> None:
     assert http.get("/assets/main.js", headers={"Range": "bytes=0-1, 8-"}).status_code == 206
     assert http.get("/assets/main.js", headers={"Range": "bytes=-3"}).text == "789"
     beyond = http.get("/assets/main.js", headers={"Range": "bytes=10-"})
@@ -157,8 +148,7 @@ def test_several_ranges_and_ranges_beyond_the_end(http: Any) -> None:
 
 
 @pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 -0000", "Mon, 01 Jan 0001 00:00:00 -0000", "", "soon"])
-def test_an_odd_date_is_no_failure(http: Any, date: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the server stands: some dates are none in other time zones."""
+def test_invalid_if_modified_since_is_ignored(http: Any, date: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for zone in ("Asia/Tokyo", "America/New_York"):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
@@ -167,30 +157,26 @@ def test_an_odd_date_is_no_failure(http: Any, date: str, monkeypatch: pytest.Mon
     time.tzset()
 
 
-def test_only_a_hash_is_good_for_ever(http: Any, site: Path) -> None:
-    """A date in a name is no hash: such a file may change."""
+def test_only_hashed_names_are_immutable(http: Any, site: Path) -> None:
     (site / "assets/plan-20260101.svg").write_text("<svg/>")
     assert http.get("/assets/plan-20260101.svg").headers["cache-control"] == "no-cache"
     assert "immutable" in http.get("/assets/main.0a1b2c3d.min.js").headers["cache-control"]
 
 
-def test_a_file_that_cannot_be_read_is_not_there(http: Any, site: Path) -> None:
-    """While a site is written things come and go: that is no failure of the server's."""
+def test_unreadable_file_returns_404(http: Any, site: Path) -> None:
     (site / "404.html").unlink()
     (site / "404.html").mkdir()
     response = http.get("/nowhere")
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_a_folder_is_no_pages_markdown(http: Any, site: Path) -> None:
-    """A page beside a folder whose name looks like its Markdown stays HTML."""
+def test_folder_is_not_markdown_of_page(http: Any, site: Path) -> None:
     (site / "bare.md").mkdir()
     response = http.get("/bare.html", headers={"Accept": "text/markdown"})
     assert (response.status_code, response.text) == (200, "<h1>No Markdown</h1>")
 
 
-def test_folders_end_in_a_slash(http: Any) -> None:
-    """The query stays, and no path leads to another host."""
+def test_folder_redirects_to_trailing_slash(http: Any) -> None:
     response = http.get("/install?x=1")
     assert (response.status_code, response.headers["location"]) == (308, "/install/?x=1")
     for path in ("//evil.example/%2e%2e", "//install", "/%2finstall"):
@@ -198,8 +184,7 @@ def test_folders_end_in_a_slash(http: Any) -> None:
         assert not response.headers.get("location", "/x").startswith("//")
 
 
-def test_what_is_not_there_has_the_sites_own_page(http: Any) -> None:
-    """The theme's 404 page, with the status 404; a folder without a page is not listed."""
+def test_missing_file_returns_404_page_of_site(http: Any) -> None:
     for path in ("/nowhere/", "/assets/", "/flat.html/", "/nowhere.png"):
         response = http.get(path)
         assert (response.status_code, response.text) == (404, "<h1>Lost</h1>")
@@ -226,8 +211,7 @@ def test_what_is_not_there_has_the_sites_own_page(http: Any) -> None:
         "/%ff%fe",
     ],
 )
-def test_nothing_outside_of_the_site_is_given(start: Start, site: Path, path: str) -> None:
-    """No path, however it is written, and no symlink leads out of the folder; dotfiles stay where they are."""
+def test_path_cannot_leave_folder(start: Start, site: Path, path: str) -> None:
     endpoint = start(site, site=site)
     with socket.create_connection(("127.0.0.1", endpoint.port)) as raw:  # no client tidies the path up
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
@@ -239,14 +223,12 @@ def test_nothing_outside_of_the_site_is_given(start: Start, site: Path, path: st
     assert b"secret" not in answer.replace(b"/secret.txt", b"")
 
 
-def test_only_reading_is_possible(http: Any) -> None:
-    """Other methods are told what is possible."""
+def test_other_methods_return_405(http: Any) -> None:
     response = http.put("/flat.html", content=b"x")
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
 
 
-def test_the_endpoint_goes_first(http: Any, site: Path) -> None:
-    """A page of the docs at an operation's address does not hide it; others below the same path are served."""
+def test_operation_precedes_file_with_same_path(http: Any, site: Path) -> None:
     (site / "v1").mkdir()
     (site / "v1/index.html").write_text("<h1>Version one</h1>")
     (site / "v1/outline").write_text("mine")
@@ -263,13 +245,11 @@ def test_the_endpoint_goes_first(http: Any, site: Path) -> None:
         ("DELETE", "/v1/sections/0a1b2c3d", "GET, HEAD"),
     ],
 )
-def test_another_method_of_the_endpoints_is_no_missing_page(http: Any, method: str, path: str, allowed: str) -> None:
-    """Programs are told what is wrong as without a site: as a problem, with the methods that there are."""
+def test_other_method_of_operation_returns_405(http: Any, method: str, path: str, allowed: str) -> None:
     response = http.request(method, path)
     assert (response.status_code, response.headers["allow"]) == (405, allowed)
     assert response.json()["code"] == "method_not_allowed"
 
 
-def test_without_a_site_there_are_no_files(start: Start, site: Path) -> None:
-    """The folder that is read is not the folder that is served."""
+def test_library_folder_is_not_served_without_site_option(start: Start, site: Path) -> None:
     assert start(site).http.get("/install/").status_code == 404

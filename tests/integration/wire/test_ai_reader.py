@@ -1,4 +1,4 @@
-"""The `ai` package's own reader, from npm, over real responses: it understands every stream that we send."""
+"""The reader of the npm package `ai` accepts every stream of the endpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `ai` package, installed into a folder of its own."""
+    """Return a folder with the installed package `ai`."""
     if shutil.which("npm") is None or shutil.which("npx") is None:
         pytest.skip("no npm here: the `ai` package's reader cannot be run")
     folder = tmp_path_factory.mktemp("ai")
@@ -42,7 +42,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(package: Path, *inputs: object) -> list[dict[str, Any]]:
-    """Give what the reader made of streams."""
+    """Return the messages that the reader built from streams."""
     command = ["npx", "-y", "-p", "node@22", "node", str(READER), str(package), *map(str, inputs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def read(package: Path, *inputs: object) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    """An endpoint that answers offline."""
+    """Return an endpoint that answers offline."""
     serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(ExtractiveModel(), Budget(), 0))
     listening = bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
@@ -69,14 +69,13 @@ def sent(stream: Path) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in lines if line != "data: [DONE]"]
 
 
-def test_every_golden_stream_is_understood(package: Path) -> None:
-    """No part is rejected or lost: text, sections, sources, support, end and turn stand in the reader's message."""
-    for stream, told in zip(STREAMS, read(package, *STREAMS), strict=True):
+def test_ai_package_reads_every_golden_stream(package: Path) -> None:
+    for stream, result in zip(STREAMS, read(package, *STREAMS), strict=True):
         parts = sent(stream)
-        message = told["message"]
+        message = result["message"]
         kept = message["parts"]
-        assert told["chunks"] == [part["type"] for part in parts], stream.name
-        assert told["errors"] == [part["errorText"] for part in parts if part["type"] == "error"]
+        assert result["chunks"] == [part["type"] for part in parts], stream.name
+        assert result["errors"] == [part["errorText"] for part in parts if part["type"] == "error"]
         text = "".join(part["text"] for part in kept if part["type"] == "text")
         assert text == "".join(part["delta"] for part in parts if part["type"] == "text-delta")
         assert all(part["state"] == "done" for part in kept if part["type"] == "text")
@@ -92,11 +91,10 @@ def test_every_golden_stream_is_understood(package: Path) -> None:
         assert message.get("metadata") == parts[-1].get("messageMetadata")
 
 
-def test_the_endpoint_is_understood_with_the_body_that_the_package_sends(package: Path, endpoint: str) -> None:
-    """`useChat`'s transport needs nothing but our address."""
-    (told,) = read(package, endpoint)
-    kept = told["message"]["parts"]
-    assert told["errors"] == []
+def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) -> None:
+    (result,) = read(package, endpoint)
+    kept = result["message"]["parts"]
+    assert result["errors"] == []
     assert "8642" in "".join(part["text"] for part in kept if part["type"] == "text")
     assert [part["data"]["state"] for part in kept if part["type"] == "data-status"] == ["answered"]
-    assert told["message"]["metadata"]["turn"]
+    assert result["message"]["metadata"]["turn"]

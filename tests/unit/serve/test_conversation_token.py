@@ -1,4 +1,4 @@
-"""What a conversation remembers: signed, small, and good for as long as it says."""
+"""Signed turns of a conversation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3_000)
 ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
 
 
-def test_a_turn_comes_back_as_it_was() -> None:
-    """What is signed is what is read."""
+def test_verify_returns_signed_turn() -> None:
     assert SIGNER.verify(SIGNER.sign(TURN)) == TURN
 
 
 @given(texts, texts, ids)
-def test_a_turn_has_at_most_two_kibibytes(question: str, answer: str, opened: list[str]) -> None:
-    """Whatever was asked and answered, in whatever script: it is cut until it fits, and can be read again."""
+def test_token_is_at_most_two_kibibytes(question: str, answer: str, opened: list[str]) -> None:
     signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64))
     assert len(signed) <= MAX_TOKEN_CHARS
     read = SIGNER.verify(signed)
@@ -39,8 +37,7 @@ def test_a_turn_has_at_most_two_kibibytes(question: str, answer: str, opened: li
     assert question.startswith(read.question.removesuffix("…"))
 
 
-def test_no_half_of_a_citation_is_left_at_the_end() -> None:
-    """Where the answer is cut, its last citation is whole or not there."""
+def test_truncated_answer_has_no_partial_citation() -> None:
     for length in range(480, 500):
         read = SIGNER.verify(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9)))
         assert read is not None
@@ -48,8 +45,7 @@ def test_no_half_of_a_citation_is_left_at_the_end() -> None:
 
 
 @given(st.data())
-def test_no_bit_of_a_turn_can_be_changed(data: st.DataObject) -> None:
-    """One flipped bit, in what is said or in the signature, and it is nobody's turn."""
+def test_verify_refuses_token_with_flipped_bit(data: st.DataObject) -> None:
     payload, mark = (base64.urlsafe_b64decode(part + "==") for part in SIGNER.sign(TURN).split("."))
     whole = bytearray(payload + mark)
     at = data.draw(st.integers(0, len(whole) * 8 - 1))
@@ -59,18 +55,15 @@ def test_no_bit_of_a_turn_can_be_changed(data: st.DataObject) -> None:
 
 
 @given(st.one_of(st.text(max_size=200), st.from_regex(r"\A[A-Za-z0-9_-]{0,200}(\.[A-Za-z0-9_-]{0,100}){0,3}\Z")))
-def test_whatever_else_a_client_sends_is_no_turn(text: str) -> None:
-    """Nothing is raised, nothing believed."""
+def test_verify_refuses_random_text(text: str) -> None:
     assert SIGNER.verify(text) is None
 
 
-def test_a_turn_of_another_key_is_none() -> None:
-    """Another server, or this one after a start without a key of its own."""
+def test_verify_refuses_token_of_other_key() -> None:
     assert TokenSigner(b"another key").verify(SIGNER.sign(TURN)) is None
 
 
-def test_a_turn_expires() -> None:
-    """What is too old is forgotten."""
+def test_verify_refuses_expired_token() -> None:
     now = [1_000.0]
     signer = TokenSigner(b"a key", seconds=60, clock=lambda: now[0])
     signed = signer.sign(TURN)
@@ -80,8 +73,7 @@ def test_a_turn_expires() -> None:
     assert signer.verify(signed) is None
 
 
-def test_the_sections_cited_count_most() -> None:
-    """Of the sections that were open, the first cited comes last: it is the one that stays open longest."""
+def test_make_turn_puts_cited_sections_last() -> None:
     turn = make_turn("?", "!", ["aaaaaaaa", "bbbbbbbb", "cccccccc"], ["bbbbbbbb", "dddddddd"], "")
     assert turn.opened == ("aaaaaaaa", "cccccccc", "dddddddd", "bbbbbbbb")
 
@@ -97,7 +89,7 @@ def pages() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tuple[SectionIndex, dict[str, str]]:
-    """The site after *Server* was renamed and *Logs* left, and the ids that its sections had before."""
+    """Return the site after *Server* was renamed and *Logs* removed, and the former ids of its sections."""
     before = make_site(pages).manifest
     was = {section.title: section.id for page in before.pages for section in page.sections}
     gone = [(path, text.replace("## Server", "## Network").partition("## Logs")[0]) for path, text in pages]
@@ -115,8 +107,7 @@ def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tupl
     return SectionIndex(msgspec.structs.replace(manifest, pages=tuple(aliased))), was
 
 
-def test_turns_of_an_older_site_live_on(renamed: tuple[SectionIndex, dict[str, str]]) -> None:
-    """A section with a new id is known by its old one, in the answer too; one that is gone is forgotten."""
+def test_restore_memory_updates_ids_of_older_site(renamed: tuple[SectionIndex, dict[str, str]]) -> None:
     places, was = renamed
     now = next(place.id for place in places if place.section.title == "Network")
     answer = f"Port 8642 [^{was['Server']}]. Logs go [^{was['Logs']}]."

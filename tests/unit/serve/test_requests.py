@@ -1,4 +1,4 @@
-"""Who is counted as one visitor, which names a server answers to, what an origin is."""
+"""Clients, hosts and origins of requests."""
 
 from __future__ import annotations
 
@@ -27,21 +27,18 @@ def asked(peer: str | None, *forwarded: str, **more: str) -> dict[str, Any]:
     return {"client": (peer, 4711) if peer is not None else None, "headers": headers, "scheme": "http"}
 
 
-def test_an_ipv6_network_is_one_visitor() -> None:
-    """Whoever holds a /64 holds 2⁶⁴ addresses, and is counted once."""
+def test_ipv6_clients_are_counted_by_64_prefix() -> None:
     assert parse_network("2001:db8:1:2::1") == parse_network("2001:db8:1:2:ffff:ffff:ffff:ffff") == "2001:db8:1:2::/64"
     assert parse_network("2001:db8:1:3::1") != parse_network("2001:db8:1:2::1")
     assert parse_network("fe80::1%eth0") == "fe80::/64"
 
 
-def test_an_ipv4_address_is_the_same_in_ipv6_clothes() -> None:
-    """A server that listens on IPv6 sees 192.0.2.7 as ::ffff:192.0.2.7; mapped addresses share no /64."""
+def test_ipv4_mapped_address_is_ipv4_client() -> None:
     assert parse_network("::ffff:192.0.2.7") == parse_network("192.0.2.7") == "192.0.2.7"
     assert parse_network("::ffff:192.0.2.8") != parse_network("::ffff:192.0.2.7")
 
 
-def test_without_proxies_the_header_is_not_read() -> None:
-    """Nobody gets a fresh limit by writing X-Forwarded-For."""
+def test_x_forwarded_for_is_ignored_without_proxies() -> None:
     assert resolve_client(asked("192.0.2.7", "198.51.100.1")) == "192.0.2.7"
 
 
@@ -63,25 +60,21 @@ def test_without_proxies_the_header_is_not_read() -> None:
         (1, ["::ffff:203.0.113.5"], "203.0.113.5"),
     ],
 )
-def test_the_list_of_proxies_is_read_from_the_right(proxies: int, forwarded: list[str], counted: str) -> None:
-    """What the outermost proxy of ours saw counts; what stands left of it was written by the visitor."""
+def test_x_forwarded_for_is_read_from_the_right(proxies: int, forwarded: list[str], counted: str) -> None:
     assert resolve_client(asked("10.0.0.9", *forwarded), proxies) == counted
 
 
 @given(st.lists(st.text(st.characters(max_codepoint=255), max_size=40), max_size=5))
-def test_no_forged_list_changes_who_is_counted(forged: list[str]) -> None:
-    """Whatever a visitor writes in front, the last proxy's own entry decides."""
+def test_forged_x_forwarded_for_does_not_change_client(forged: list[str]) -> None:
     assert resolve_client(asked("10.0.0.9", ", ".join([*forged, "203.0.113.5"])), 1) == "203.0.113.5"
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60), st.integers(0, 3))
-def test_no_header_is_too_strange(text: str, proxies: int) -> None:
-    """Any bytes in the header give some visitor, and never an error."""
+def test_random_x_forwarded_for_never_raises(text: str, proxies: int) -> None:
     assert resolve_client(asked("10.0.0.9", text), proxies)
 
 
-def test_who_has_no_address_shares_one_limit() -> None:
-    """Behind a socket in the file system everybody is one visitor, until proxies are configured."""
+def test_clients_without_address_share_one_name() -> None:
     assert resolve_client(asked(None)) == resolve_client(asked("")) == UNKNOWN_CLIENT
     assert resolve_client(asked(None, "203.0.113.5"), 1) == "203.0.113.5"
 
@@ -113,13 +106,11 @@ def test_who_has_no_address_shares_one_limit() -> None:
         ("a" * 300, None),
     ],
 )
-def test_a_host_header_is_read_strictly(text: str, host: tuple[str, str] | None) -> None:
-    """A name and a port, or nothing."""
+def test_parse_host_is_strict(text: str, host: tuple[str, str] | None) -> None:
     assert parse_host(text) == host
 
 
-def test_names_are_answered_to_on_every_port_or_on_one() -> None:
-    """`docs.example` allows every port, `docs.example:8080` that one, and no name that merely ends alike."""
+def test_allowed_hosts_match_name_and_port() -> None:
     hosts = AllowedHosts(["docs.example", "other.example:8080"])
     assert hosts.allow("docs.example", "")
     assert hosts.allow("docs.example", "8443")
@@ -131,27 +122,23 @@ def test_names_are_answered_to_on_every_port_or_on_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["docs.example", "https://", "https://docs.example/path", "null", "*", "ftp://x", ""])
-def test_an_origin_of_the_configuration_is_checked(text: str) -> None:
-    """What no browser would ever send is refused when the server starts, with an example of what is right."""
+def test_parse_origin_refuses_invalid_origins(text: str) -> None:
     with pytest.raises(UsageError, match=r"https://docs\.example"):
         parse_origin(text)
 
 
-def test_origins_are_written_as_browsers_send_them() -> None:
-    """In lower case, without the port that the scheme implies, without a slash at the end."""
+def test_format_origin_omits_default_port() -> None:
     assert parse_origin("https://Docs.Example:443/") == "https://docs.example"
     assert parse_origin("http://localhost:8000") == "http://localhost:8000"
     assert format_origin("http", "[::1]", "8000") == "http://[::1]:8000"
 
 
-def test_a_bad_host_of_the_configuration_is_named() -> None:
-    """A URL instead of a host is found when the server starts."""
+def test_allowed_hosts_refuse_url() -> None:
     with pytest.raises(UsageError, match=r"'https://docs\.example' is not a host name"):
         AllowedHosts(["https://docs.example"])
 
 
-def test_the_scheme_is_the_nearest_proxys_word() -> None:
-    """X-Forwarded-Proto counts only where a proxy is configured, and only its last value."""
+def test_resolve_scheme_uses_nearest_proxy() -> None:
     scope = asked("10.0.0.9", x_forwarded_proto="http, https")
     assert (resolve_scheme(scope), resolve_scheme(scope, 1)) == ("http", "https")
     assert resolve_scheme(asked("10.0.0.9", x_forwarded_proto="gopher"), 1) == "http"
