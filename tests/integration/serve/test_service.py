@@ -13,7 +13,6 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event
@@ -22,6 +21,7 @@ from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
 from mkdocs_roaming.serve.conversation_token import TokenSigner
+from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.requests import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
