@@ -681,7 +681,8 @@ def test_cancelled_answer_closes_reply(navigator: Navigator) -> None:
     async def leave() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(collect_answer, answer("Which port?", navigator, model))
-            await model.started.wait()
+            with anyio.fail_after(120):
+                await model.started.wait()
             group.cancel_scope.cancel()
         assert model.closed
 

@@ -181,8 +181,9 @@ def test_cancelled_answer_cancels_request(api: MessagesApi, make: Make, navigato
     async def leave() -> float:
         async with anyio.create_task_group() as group:
             group.start_soon(collect_answer, answer("Which port?", navigator, model, whole_site_tokens=0))
-            while not api.exchanges:
-                await anyio.sleep(0.01)
+            with anyio.fail_after(120):
+                while not api.exchanges:
+                    await anyio.sleep(0.01)
             await anyio.sleep(0.1)
             left_at = time.monotonic()
             group.cancel_scope.cancel()
