@@ -26,7 +26,7 @@ COMMANDS = {
     "explain": ("explain:explain", "Show the retrieval for a question without calling a model."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
     "lint": ("lint:lint", "Report content that is hard to navigate."),
-    "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
+    "mcp": ("serve:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
     "replay": ("ask:replay", "Show a recorded answer, or verify it against a site."),
     "search": ("navigate:search", "Search the sections of a site."),
