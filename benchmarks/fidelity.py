@@ -1,25 +1,25 @@
-"""How much of every page of a built site its Markdown says.
+"""Compare the Markdown of every page of a built site with its HTML, item by item.
 
     python benchmarks/fidelity.py SITE_DIR [--markdown PATTERN] [--except GLOB] [--worst N] [--json]
 
-Each page's article is read from its HTML, its Markdown is read as CommonMark with GFM's tables and strikethrough, and
-what both hold is compared item by item. Nothing of the converter is used, so that it cannot excuse itself; the Markdown
-may as well come from another tool (`--markdown '{path}index.md'` says where it is).
+The article of each page is extracted from its HTML; its Markdown is parsed as CommonMark with GFM tables and
+strikethrough. The program shares no code with the converter, and the Markdown may be the output of another tool
+(`--markdown '{path}index.md'` is its path).
 
-What counts:
-  words        runs of letters, digits and underscores, in one case, of the visible text; how often each occurs
-               on the page. Not: alternative texts of images, formulas, the marks of footnotes, GFM's `[!NOTE]`.
+Measures:
+  words        case-folded runs of letters, digits and underscores in the visible text, with their frequency on the
+               page. Excluded: alternative texts of images, formulas, footnote references, GFM's `[!NOTE]`.
   headings     level and text; H1s after the first may be H2s
-  code blocks  to the letter, line ends at both ends aside
-  languages    of those blocks whose HTML names one
-  tab labels   a line of its own (paragraph or heading) that says the label
+  code blocks  verbatim, except for line ends at both ends
+  code languages that the HTML names
+  tab labels   a paragraph or heading that consists of the label
   admonitions  a quote marked `[!KIND]` that begins with the same 8 words (title included)
-  tables       number of rows and columns, first 8 words; cells: text; alignments: of the first row
-  list items   first 8 words, with the number it has in a numbered list; tasks: with their state
-  terms        of definition lists: something bold, a heading or a line of its own
-  images       address and alternative text; media: films and embedded pages, as a link
-  math         the TeX, white space aside, between dollars
-  links        where they lead, a page and its Markdown being the same thing
+  tables       number of rows and columns, first 8 words; table cells: text; alignments: of the first row
+  list items   first 8 words, with the number in an ordered list; tasks: with their state
+  terms        of definition lists: bold text, a heading or a separate line
+  images       URL and alternative text; media: videos and embedded pages, as a link
+  formulas     the TeX between dollar signs, whitespace ignored
+  links        targets; a page and its Markdown are the same target
 """
 
 from __future__ import annotations
@@ -35,158 +35,170 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from reading.article import article_of
-from reading.items import MEASURES, PART, Items, words
-from reading.markdown import read_markdown
-from reading.page import address, read_page
-from reading.site import Built, SitePage, parse, read_site
+from page_content.article import find_article
+from page_content.items import MEASURES, PART_SEPARATOR, Items, split_words
+from page_content.markdown import extract_markdown_items
+from page_content.page import extract_items, resolve_url
+from page_content.site import BuiltSite, SitePage, find_pages, parse_html
 
-LINK_MEASURES = ("internal links to Markdown", "links absolute", "links whole")
+LINK_MEASURES = ("internal links that lead to Markdown", "absolute links", "links not broken by the conversion")
 
 
 @dataclass(slots=True)
 class Tally:
-    """One measure over a site: how many items there are, and those that were lost or added, with their pages."""
+    """One measure over a site: number of items, and the lost and added items with their pages."""
 
-    there: int = 0
+    expected: int = 0
     kept: int = 0
     lost: list[tuple[str, str]] = field(default_factory=list)
     added: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def share(self) -> float:
-        """Give the share that is kept; nothing of nothing is all."""
-        return self.kept / self.there if self.there else 1.0
+        """Return the share of kept items, 1 without items."""
+        return self.kept / self.expected if self.expected else 1.0
 
-    def count(self, page: str, wanted: Counter[str], found: Counter[str]) -> None:
-        """Count the items of a page."""
-        lost = wanted - found
-        self.there += wanted.total()
-        self.kept += wanted.total() - lost.total()
+    def add_page(self, page: str, expected: Counter[str], actual: Counter[str]) -> None:
+        """Compare the items of a page."""
+        lost = expected - actual
+        self.expected += expected.total()
+        self.kept += expected.total() - lost.total()
         self.lost.extend((page, item) for item in lost.elements())
-        self.added.extend((page, item) for item in (found - wanted).elements())
+        self.added.extend((page, item) for item in (actual - expected).elements())
 
 
 @dataclass(slots=True)
-class Result:
-    """What was found on a site."""
+class SiteResult:
+    """Result of the comparison of a site."""
 
     pages: int
-    without: list[str]
+    pages_without_markdown: list[str]
     skipped: int
     tallies: dict[str, Tally]
 
 
-def compare_site(site: Built, skip: Sequence[str] = ()) -> Result:
-    """Compare every page that has Markdown with it, but for those whose file fits a pattern."""
+def compare_site(site: BuiltSite, skip: Sequence[str] = ()) -> SiteResult:
+    """Compare every page with its Markdown, except pages whose path matches a pattern in `skip`."""
     tallies = {measure: Tally() for measure in (*MEASURES, *LINK_MEASURES)}
     pages = [page for page in site.pages.values() if not any(fnmatchcase(page.file, glob) for glob in skip)]
-    without = [page.file for page in pages if page.markdown is None]
+    pages_without_markdown = [page.file for page in pages if page.markdown is None]
     for page in pages:
         if page.markdown is None:
             continue
-        seen = read_page(article_of(parse(site.folder / page.file)), page.url)
-        said = read_markdown(page.markdown.read_text("utf-8", "replace"), page.markdown_url, seen.of["math"])
-        compare_page(site, page, seen, said, tallies)
-    return Result(len(pages) - len(without), without, len(site.pages) - len(pages), tallies)
+        expected = extract_items(find_article(parse_html(site.folder / page.file)), page.url)
+        actual = extract_markdown_items(
+            page.markdown.read_text("utf-8", "replace"), page.markdown_url, expected.counts["formulas"]
+        )
+        compare_page(site, page, expected, actual, tallies)
+    return SiteResult(
+        len(pages) - len(pages_without_markdown), pages_without_markdown, len(site.pages) - len(pages), tallies
+    )
 
 
-def compare_page(site: Built, page: SitePage, seen: Items, said: Items, tallies: dict[str, Tally]) -> None:
-    """Compare what a page shows with what its Markdown says."""
-    _links(site, page, seen, said, tallies)
-    _in_parts(seen.of["code spans"], said.of["code spans"])
-    _with_signatures(seen.of["headings"], said.of["headings"])
-    if not seen.has_headline and said.has_headline:
-        _without_headline(said)
-    said.of["code blocks"] -= seen.signatures - seen.of["code blocks"]
-    said.of["words"] -= seen.spare & (said.of["words"] - seen.of["words"])
+def compare_page(site: BuiltSite, page: SitePage, expected: Items, actual: Items, tallies: dict[str, Tally]) -> None:
+    """Compare the items of a page's HTML with those of its Markdown."""
+    _compare_links(site, page, expected, actual, tallies)
+    _join_split_code_spans(expected.counts["code spans"], actual.counts["code spans"])
+    _strip_signatures(expected.counts["headings"], actual.counts["headings"])
+    if not expected.has_title and actual.has_title:
+        _remove_title(actual)
+    actual.counts["code blocks"] -= expected.signatures - expected.counts["code blocks"]
+    actual.counts["words"] -= expected.optional_words & (actual.counts["words"] - expected.counts["words"])
     for measure in MEASURES:
-        tallies[measure].count(page.file, seen.of[measure], said.of[measure])
+        tallies[measure].add_page(page.file, expected.counts[measure], actual.counts[measure])
 
 
-def _links(site: Built, page: SitePage, seen: Items, said: Items, tallies: dict[str, Tally]) -> None:
-    there = Counter(site.target(address(page.url, href)) for href in seen.hrefs)
-    found = Counter(site.target(address(page.markdown_url, href)) for href in said.hrefs)
-    # Films and embedded pages are links in Markdown, and are counted as media.
-    media = Counter(site.target(url) for url in seen.of["media"].elements())
-    seen.of["links"], said.of["links"] = there, found - (media & (found - there))
-    in_code = {site.target(address(page.url, href)) for href in seen.code_hrefs}
-    seen.of["links in code"] = Counter(in_code)
-    said.of["links in code"] = Counter(in_code & found.keys())
-    for href in said.hrefs:
-        url = address(page.markdown_url, href)
-        target = site.target(url)
-        _one(tallies["links absolute"], page.file, href, bool(urlsplit(href).scheme))
+def _compare_links(site: BuiltSite, page: SitePage, expected: Items, actual: Items, tallies: dict[str, Tally]) -> None:
+    expected_targets = Counter(site.resolve_target(resolve_url(page.url, href)) for href in expected.hrefs)
+    actual_targets = Counter(site.resolve_target(resolve_url(page.markdown_url, href)) for href in actual.hrefs)
+    # Videos and embedded pages are links in Markdown and count as media.
+    media = Counter(site.resolve_target(url) for url in expected.counts["media"].elements())
+    expected.counts["links"], actual.counts["links"] = (
+        expected_targets,
+        actual_targets - (media & (actual_targets - expected_targets)),
+    )
+    in_code = {site.resolve_target(resolve_url(page.url, href)) for href in expected.code_hrefs}
+    expected.counts["links in code"] = Counter(in_code)
+    actual.counts["links in code"] = Counter(in_code & actual_targets.keys())
+    for href in actual.hrefs:
+        url = resolve_url(page.markdown_url, href)
+        target = site.resolve_target(url)
+        _count_link(tallies["absolute links"], page.file, href, bool(urlsplit(href).scheme))
         if not site.is_internal(url):
             continue
         linked = site.pages.get(target.partition("#")[0])
         if linked is not None and linked.markdown is not None:
-            _one(
-                tallies["internal links to Markdown"],
+            _count_link(
+                tallies["internal links that lead to Markdown"],
                 page.file,
                 href,
                 not url.partition("#")[0].endswith(("/", "html")),
             )
-        # A link that is broken on the page may be as broken in its Markdown.
-        _one(tallies["links whole"], page.file, href, target in _broken(site, there) or not site.is_broken(target))
+        # A link that is broken on the page may be broken in its Markdown.
+        _count_link(
+            tallies["links not broken by the conversion"],
+            page.file,
+            href,
+            target in _find_broken_targets(site, expected_targets) or not site.is_broken(target),
+        )
 
 
-def _broken(site: Built, targets: Counter[str]) -> set[str]:
-    """Give those targets of a page's links that are not there."""
+def _find_broken_targets(site: BuiltSite, targets: Counter[str]) -> set[str]:
+    """Return the link targets of a page that do not exist on the site."""
     return {target for target in targets if "://" not in target and site.is_broken(target)}
 
 
-def _one(tally: Tally, page: str, item: str, good: bool) -> None:
-    tally.there += 1
-    tally.kept += good
-    if not good:
+def _count_link(tally: Tally, page: str, item: str, passed: bool) -> None:
+    tally.expected += 1
+    tally.kept += passed
+    if not passed:
         tally.lost.append((page, item))
 
 
-def _without_headline(said: Items) -> None:
-    """Leave a title out that the page has outside of its article only."""
-    item = next(item for item in said.of["headings"] if item.startswith("H1 "))
-    del said.of["headings"][item]
-    said.of["words"] -= Counter(words(item[3:]))
+def _remove_title(actual: Items) -> None:
+    """Remove a title that the page has only outside of its article."""
+    item = next(item for item in actual.counts["headings"] if item.startswith("H1 "))
+    del actual.counts["headings"][item]
+    actual.counts["words"] -= Counter(split_words(item[3:]))
 
 
-def _in_parts(seen: Counter[str], said: Counter[str]) -> None:
-    """Take code that is written in parts, for the links in it, for the whole."""
-    for item, count in [pair for pair in said.items() if PART in pair[0]]:  # HTML in Markdown
-        said["".join(item.split(PART))] += count
-    for item, count in [pair for pair in seen.items() if PART in pair[0]]:
-        del seen[item]
-        whole = "".join(item.split(PART))
-        same = next((text for text in said if "".join(text.split()) == "".join(whole.split())), None)
+def _join_split_code_spans(expected: Counter[str], actual: Counter[str]) -> None:
+    """Treat code that is split by links as one code span."""
+    for item, count in [pair for pair in actual.items() if PART_SEPARATOR in pair[0]]:  # HTML in Markdown
+        actual["".join(item.split(PART_SEPARATOR))] += count
+    for item, count in [pair for pair in expected.items() if PART_SEPARATOR in pair[0]]:
+        del expected[item]
+        whole = "".join(item.split(PART_SEPARATOR))
+        same = next((text for text in actual if "".join(text.split()) == "".join(whole.split())), None)
         if same is not None:
-            seen[same] += count
+            expected[same] += count
         else:
-            for part in item.split(PART):
-                seen[part] += count
+            for part in item.split(PART_SEPARATOR):
+                expected[part] += count
 
 
-def _with_signatures(seen: Counter[str], said: Counter[str]) -> None:
-    """Take a heading that goes on with the object's signature for one that is its name."""
-    for item in list((said - seen).elements()):
+def _strip_signatures(expected: Counter[str], actual: Counter[str]) -> None:
+    """Treat a heading with the signature of an API object as one with its name only."""
+    for item in list((actual - expected).elements()):
         name = "".join(re.findall(r"^H\d [\w.]+", item))
-        if name != item and seen[name] > said[name]:
-            said[item] -= 1
-            said[name] += 1
+        if name != item and expected[name] > actual[name]:
+            actual[item] -= 1
+            actual[name] += 1
 
 
-def table(result: Result) -> Iterator[str]:
-    """Give a result as lines of text."""
-    yield f"{result.pages} pages with Markdown, {len(result.without)} without, {result.skipped} left out"
-    yield f"{'':28}{'in HTML':>9}{'kept':>9}{'share':>9}{'added':>9}"
+def format_table(result: SiteResult) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield f"{result.pages} pages with Markdown, {len(result.pages_without_markdown)} without, {result.skipped} skipped"
+    yield f"{'':38}{'in HTML':>9}{'kept':>9}{'share':>9}{'added':>9}"
     for measure, tally in result.tallies.items():
-        share = f"{100 * tally.share:.2f}%" if tally.there else "-"
+        share = f"{100 * tally.share:.2f}%" if tally.expected else "-"
         added = str(len(tally.added)) if measure in _ADDED else ""
-        yield f"{measure:28}{tally.there:9}{tally.kept:9}{share:>9}{added:>9}"
+        yield f"{measure:38}{tally.expected:9}{tally.kept:9}{share:>9}{added:>9}"
 
 
-def worst(result: Result, count: int) -> Iterator[str]:
-    """Give what was lost, and added, with its page."""
-    for page in result.without[:count]:
+def format_worst_items(result: SiteResult, count: int) -> Iterator[str]:
+    """Yield up to `count` lost and added items of each measure, with their pages."""
+    for page in result.pages_without_markdown[:count]:
         yield f"no Markdown: {page}"
     for measure, tally in result.tallies.items():
         for name, items in (("lost", tally.lost), ("added", tally.added if measure in _ADDED else [])):
@@ -199,31 +211,46 @@ def worst(result: Result, count: int) -> Iterator[str]:
 
 
 _ADDED = ("headings", "code blocks", "tables", "images", "links", "words")
-"""Measures of which an item too many is a fault too. For the others Markdown offers more than one thing as the item."""
+"""Measures whose additional items are errors. For the others, several kinds of Markdown can match one item."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site_dir", type=Path)
-    parser.add_argument("--markdown", metavar="PATTERN", help="where a page's Markdown is, e.g. '{path}index.md'")
-    parser.add_argument("--url", help="the site's address, if its pages have no canonical link")
-    parser.add_argument("--except", dest="skip", metavar="GLOB", action="append", default=[], help="pages to leave out")
-    parser.add_argument("--worst", type=int, default=0, metavar="N", help="print up to N lost items of each measure")
-    parser.add_argument("--json", action="store_true", help="print figures and all lost items as JSON")
+    parser.add_argument("--markdown", metavar="PATTERN", help="Path of a page's Markdown, e.g. '{path}index.md'.")
+    parser.add_argument("--url", help="URL of the site, if its pages have no canonical links.")
+    parser.add_argument(
+        "--except",
+        dest="skip",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="Skip pages whose path matches (repeatable).",
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Print up to N lost and added items of each measure (default: 0).",
+    )
+    parser.add_argument("--json", action="store_true", help="Print the figures and all lost and added items as JSON.")
     options = parser.parse_args(arguments)
-    site = read_site(options.site_dir, pattern=options.markdown, url=options.url)
+    site = find_pages(options.site_dir, pattern=options.markdown, url=options.url)
     result = compare_site(site, options.skip)
     if options.json:
         figures = {
-            measure: {"there": tally.there, "kept": tally.kept, "lost": tally.lost, "added": tally.added}
+            measure: {"expected": tally.expected, "kept": tally.kept, "lost": tally.lost, "added": tally.added}
             for measure, tally in result.tallies.items()
         }
-        json.dump({"pages": result.pages, "without": result.without, "measures": figures}, sys.stdout, indent=1)
+        json.dump(
+            {"pages": result.pages, "without": result.pages_without_markdown, "measures": figures}, sys.stdout, indent=1
+        )
         return 0
-    print("\n".join(table(result)))
+    print("\n".join(format_table(result)))
     if options.worst:
-        print("\n".join(worst(result, options.worst)))
+        print("\n".join(format_worst_items(result, options.worst)))
     return 0
 
 

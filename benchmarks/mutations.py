@@ -1,6 +1,6 @@
-"""What can be made of a sentence: wrong ones that support has to catch, and true ones that it has to leave alone.
+"""Variants of a sentence for `support.py`: falsified ones, and changed ones with the same meaning.
 
-Nothing here is taken from what is measured: words are turned round by rules and lists of its own.
+The rules and word lists are independent of those of the support check.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from zlib import crc32
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A sentence made from another: `at` is where a mark must lie, as a slice of it; `wrong` tells false from true."""
+    """A variant of a sentence. `at` is the slice of it that must be marked, `polarity` requires a polarity mark."""
 
     kind: str
     text: str
-    wrong: bool
+    falsified: bool
     at: tuple[int, int] | None = None
     polarity: bool = False
 
 
-def of(sentence: str, opened: dict[str, str], chance: random.Random) -> Iterator[Variant]:
-    """Give what can be made of a sentence, each kind at most once."""
+def make_variants(sentence: str, opened: dict[str, str], rng: random.Random) -> Iterator[Variant]:
+    """Yield the variants of a sentence, at most one of each kind."""
     body = "\n".join(opened.values())
-    yield Variant("word for word", sentence, wrong=False)
-    for kind, make in TRUE.items():
-        if (text := make(sentence, chance)) and text != sentence:
-            yield Variant(kind, text, wrong=False)
-    yield from numbers(sentence, body, chance)
-    yield from names(sentence, body, chance)
-    yield from negations(sentence)
-    for seen in ("seen", "held out"):
-        if (text := opposite(sentence, seen)) and text != sentence:
-            yield Variant(f"opposite, {seen}", text, wrong=True, polarity=True)
+    yield Variant("verbatim", sentence, falsified=False)
+    for kind, make in EQUIVALENT.items():
+        if (text := make(sentence, rng)) and text != sentence:
+            yield Variant(kind, text, falsified=False)
+    yield from falsify_numbers(sentence, body, rng)
+    yield from falsify_names(sentence, body, rng)
+    yield from change_negations(sentence)
+    for part in ("seen", "held out"):
+        if (text := replace_with_antonym(sentence, part)) and text != sentence:
+            yield Variant(f"antonym, {part}", text, falsified=True, polarity=True)
 
 
-# What stays true
+# Variants with the same meaning
 
 
-def without_parenthesis(sentence: str, _: random.Random) -> str:
+def drop_parenthesis(sentence: str, _: random.Random) -> str:
     plain = re.sub("`[^`]*`", lambda code: "x" * len(code[0]), sentence)
     match = re.search(r" \([^()]*\)(?=[ .,;])", plain)
     return sentence[: match.start()] + sentence[match.end() :] if match else ""
 
 
-def without_clause(sentence: str, _: random.Random) -> str:
-    """Drop what follows the last comma, or what leads up to the first one."""
+def drop_clause(sentence: str, _: random.Random) -> str:
+    """Drop the clause after the last comma, or the one before the first."""
     first, _, rest = sentence.partition(", ")
     if re.match(r"(If|When|While|For|In|With|On|By|To|After|Before|As)\b", first) and len(rest.split()) >= 5:
         return rest[0].upper() + rest[1:] if rest[0].isalpha() and rest[1:2].islower() else ""
@@ -69,35 +69,35 @@ _ADJECTIVES = (
 )
 
 
-def without_adjective(sentence: str, _: random.Random) -> str:
-    """Drop an adverb that ends in -ly, or one of a few adjectives."""
+def drop_adjective(sentence: str, _: random.Random) -> str:
+    """Drop an adverb in -ly or one of the listed adjectives."""
     return re.sub(rf" (?:(?!hardly|only|rarely)[a-z]+ly|{_ADJECTIVES})(?= [a-z])", "", sentence, count=1)
 
 
-def reordered(sentence: str, _: random.Random) -> str:
-    """Turn round a list: `A, B and C` becomes `C, A and B`."""
+def reorder_list(sentence: str, _: random.Random) -> str:
+    """Reorder a list: `A, B and C` becomes `C, A and B`."""
     word = r"`[^`]+`|[A-Za-z-]+"
-    listed = re.search(rf"(?<=[a-z:] )({word}), ({word}),? (and|or) ({word})(?=[.,;]| [a-z])", sentence)
-    if not listed:
+    match = re.search(rf"(?<=[a-z:] )({word}), ({word}),? (and|or) ({word})(?=[.,;]| [a-z])", sentence)
+    if not match:
         return ""
-    one, two, joining, three = listed.groups()
-    return sentence[: listed.start()] + f"{three}, {one} {joining} {two}" + sentence[listed.end() :]
+    first, second, conjunction, third = match.groups()
+    return sentence[: match.start()] + f"{third}, {first} {conjunction} {second}" + sentence[match.end() :]
 
 
-def recased(sentence: str, chance: random.Random) -> str:
-    """Write the first word small, and one plain word with a capital."""
+def change_case(sentence: str, rng: random.Random) -> str:
+    """Change the first word to lower case and capitalize one plain word."""
     first = sentence.split()[0]
     text = sentence[0].lower() + sentence[1:] if first[1:].islower() else sentence
     plain = [
         match for match in re.finditer(r"(?<= )[a-z]{5,}(?= [a-z])", text) if text[: match.start()].count("`") % 2 == 0
     ]
     if plain:
-        match = chance.choice(plain)
+        match = rng.choice(plain)
         text = text[: match.start()] + match[0].capitalize() + text[match.end() :]
     return text
 
 
-def repunctuated(sentence: str, _: random.Random) -> str:
+def change_punctuation(sentence: str, _: random.Random) -> str:
     text = sentence.rstrip(".") if sentence.endswith(".") else sentence + "."
     return re.sub(r", (?=and |or |but |which )", " ", text, count=1)
 
@@ -107,11 +107,11 @@ _CONTRACTIONS = {
     "will not": "won't", "it is": "it's", "It is": "It's", "you are": "you're", "you will": "you'll",
     "that is": "that's", "did not": "didn't", "was not": "wasn't", "has not": "hasn't", "have not": "haven't",
     "should not": "shouldn't", "would not": "wouldn't",
-}  # read in columns  # fmt: skip
+}  # fmt: skip  # several pairs per line
 
 
-def contracted(sentence: str, _: random.Random) -> str:
-    """Write `do not` as `don't`, or the other way round."""
+def contract(sentence: str, _: random.Random) -> str:
+    """Replace `do not` with `don't`, or the reverse."""
     for long, short in _CONTRACTIONS.items():
         for one, other in ((long, short), (short, long)):
             if re.search(rf"\b{one}\b(?! only)", sentence) and one != "It's":
@@ -119,78 +119,78 @@ def contracted(sentence: str, _: random.Random) -> str:
     return ""
 
 
-TRUE: dict[str, Callable[[str, random.Random], str]] = {
-    "parenthesis dropped": without_parenthesis,
-    "clause dropped": without_clause,
-    "adjective dropped": without_adjective,
-    "list reordered": reordered,
-    "case changed": recased,
-    "punctuation changed": repunctuated,
-    "contracted": contracted,
+EQUIVALENT: dict[str, Callable[[str, random.Random], str]] = {
+    "parenthesis dropped": drop_parenthesis,
+    "clause dropped": drop_clause,
+    "adjective dropped": drop_adjective,
+    "list reordered": reorder_list,
+    "case changed": change_case,
+    "punctuation changed": change_punctuation,
+    "contracted": contract,
 }
 
 
-# What becomes wrong
+# Falsified variants
 
 
-_DIGITS = re.compile(r"(?<![\w.,/-])v?\d+(?:\.\d+)*(?![\w]*\d)(?=[^\w]|[a-z]{1,3}\b)")
+_NUMBER = re.compile(r"(?<![\w.,/-])v?\d+(?:\.\d+)*(?![\w]*\d)(?=[^\w]|[a-z]{1,3}\b)")
 
 
-def numbers(sentence: str, body: str, chance: random.Random) -> Iterator[Variant]:
-    """Put a number that stands nowhere, or elsewhere only, in the place of one; swap two."""
-    found = list(_DIGITS.finditer(sentence))
+def falsify_numbers(sentence: str, body: str, rng: random.Random) -> Iterator[Variant]:
+    """Replace a number with an unknown one or with one from another place; exchange two numbers."""
+    found = list(_NUMBER.finditer(sentence))
     if not found:
         return
-    match = chance.choice(found)
+    match = rng.choice(found)
     for _ in range(50):
-        new = re.sub(r"\d+$", lambda last: str(int(last[0]) + chance.choice([-7, -1, 1, 2, 9, 10, 1000])), match[0])
+        new = re.sub(r"\d+$", lambda last: str(int(last[0]) + rng.choice([-7, -1, 1, 2, 9, 10, 1000])), match[0])
         if "-" not in new and not re.search(rf"(?<!\d){re.escape(new)}(?!\d)", body):
-            yield put(sentence, match, new, "number, stands nowhere")
+            yield replace_match(sentence, match, new, "number, unknown")
             break
-    others = sorted({other for other in _DIGITS.findall(body) if ("." in other) == ("." in match[0])})
-    others = [other for other in others if other not in _DIGITS.findall(sentence)]
+    others = sorted({other for other in _NUMBER.findall(body) if ("." in other) == ("." in match[0])})
+    others = [other for other in others if other not in _NUMBER.findall(sentence)]
     if others:
-        yield put(sentence, match, chance.choice(others), "number, stands elsewhere")
+        yield replace_match(sentence, match, rng.choice(others), "number, from another place")
     if len({one[0] for one in found}) > 1:
         one, two = found[0], next(other for other in found[1:] if other[0] != found[0][0])
         between = sentence[one.end() : two.start()]
         if not re.fullmatch(r"[\s,]*(and|or)?[\s,]*", between):
             text = sentence[: one.start()] + two[0] + between + one[0] + sentence[two.end() :]
-            yield Variant("numbers exchanged", text, wrong=True, at=(one.start(), len(text)))
+            yield Variant("numbers exchanged", text, falsified=True, at=(one.start(), len(text)))
 
 
-def put(sentence: str, match: re.Match[str], new: str, kind: str) -> Variant:
+def replace_match(sentence: str, match: re.Match[str], new: str, kind: str) -> Variant:
     text = sentence[: match.start()] + new + sentence[match.end() :]
-    return Variant(kind, text, wrong=True, at=(match.start(), match.start() + len(new)))
+    return Variant(kind, text, falsified=True, at=(match.start(), match.start() + len(new)))
 
 
-_NAMED = re.compile(r"(?<=`)[^`\s]{3,60}(?=`)")
+_CODE_NAME = re.compile(r"(?<=`)[^`\s]{3,60}(?=`)")
 
 
-def names(sentence: str, body: str, chance: random.Random) -> Iterator[Variant]:
-    """Misspell a name in code, write it in another case, or put another one of the opened sections in its place."""
-    found = [match for match in _NAMED.finditer(sentence) if sentence[: match.start()].count("`") % 2]
+def falsify_names(sentence: str, body: str, rng: random.Random) -> Iterator[Variant]:
+    """Misspell a name in code, change its case, or replace it with another name from the opened sections."""
+    found = [match for match in _CODE_NAME.finditer(sentence) if sentence[: match.start()].count("`") % 2]
     found = [match for match in found if re.search("[A-Za-z]{3}", match[0])]
     if not found:
         return
-    match = chance.choice(found)
+    match = rng.choice(found)
     name = match[0]
     letters = [at for at, character in enumerate(name) if character.isalpha() and 0 < at < len(name) - 1]
-    at = chance.choice(letters)
-    wrong = {"misspelt": name[:at] + chance.choice("qxzk") + name[at + 1 :], "with a letter more": name + "s"}
+    at = rng.choice(letters)
+    changed = {"misspelt": name[:at] + rng.choice("qxzk") + name[at + 1 :], "with an additional letter": name + "s"}
     if "_" in name.strip("_") or "-" in name.strip("-"):
-        wrong["with another sign"] = re.sub(
-            "(?<=[a-z])[_-](?=[a-z])", lambda sign: "-" if sign[0] == "_" else "_", name
+        changed["with another punctuation character"] = re.sub(
+            "(?<=[a-z])[_-](?=[a-z])", lambda mark: "-" if mark[0] == "_" else "_", name
         )
     if name != name.lower():
-        wrong["in another case"] = name.lower()
-    for how, new in wrong.items():
+        changed["in another case"] = name.lower()
+    for how, new in changed.items():
         if new != name and not re.search(rf"(?<!\w){re.escape(new)}(?!\w)", body):
-            yield put(sentence, match, new, f"name {how}")
-    inside = set(_NAMED.findall(sentence))
+            yield replace_match(sentence, match, new, f"name {how}")
+    inside = set(_CODE_NAME.findall(sentence))
     others = sorted({other for other in re.findall(r"(?<=[ (]`)[A-Za-z_.-]{3,40}(?=`)", body) if other not in inside})
     if others:
-        yield put(sentence, match, chance.choice(others), "name, stands elsewhere")
+        yield replace_match(sentence, match, rng.choice(others), "name, from another place")
 
 
 _AUXILIARY = re.compile(
@@ -206,32 +206,38 @@ _NEGATED = re.compile(
 )
 
 
-def negations(sentence: str) -> Iterator[Variant]:
-    """Put a negation in, or take one out."""
+def change_negations(sentence: str) -> Iterator[Variant]:
+    """Insert or remove a negation; exchange `with` and `without`."""
     plain = re.sub("`[^`]*`", lambda code: "x" * len(code[0]), sentence)
     if match := _AUXILIARY.search(plain):
         yield Variant(
-            "negation put in", f"{sentence[: match.end()]} not{sentence[match.end() :]}", wrong=True, polarity=True
+            "negation inserted",
+            f"{sentence[: match.end()]} not{sentence[match.end() :]}",
+            falsified=True,
+            polarity=True,
         )
     if match := _IMPERATIVE.match(plain):
         text = f"Do not {sentence[0].lower()}{sentence[1:]}"
-        yield Variant("negation put before a command", text, wrong=True, polarity=True)
+        yield Variant("negation before an imperative", text, falsified=True, polarity=True)
     if match := _NEGATED.search(plain):
-        kept = "always" if match["never"] else match[1] or match[2]
+        verb = "always" if match["never"] else match[1] or match[2]
         before, after = sentence[: match.start()], sentence[match.end() :]
-        if kept in ("do", "does", "did"):
+        if verb in ("do", "does", "did"):
             text = (before.rstrip() + after) if before.strip() else after.strip()[:1].upper() + after.strip()[1:]
         else:
-            text = before + kept + after
-        yield Variant("negation taken out", text, wrong=True, polarity=True)
+            text = before + verb + after
+        yield Variant("negation removed", text, falsified=True, polarity=True)
     if match := re.search(r"(?<= )(without|with)(?= (?:a|an|the|any|its|your) )", plain):
         new = "with" if match[0] == "without" else "without"
         yield Variant(
-            "with and without", sentence[: match.start()] + new + sentence[match.end() :], wrong=True, polarity=True
+            "“with” and “without” exchanged",
+            sentence[: match.start()] + new + sentence[match.end() :],
+            falsified=True,
+            polarity=True,
         )
 
 
-_OPPOSITES = """
+_ANTONYMS = """
 enabled disabled|enable disable|enables disables|before after|minimum maximum|always never|required optional
 allow forbid|allows prevents|allowed forbidden|first last|true false|valid invalid|include exclude|includes excludes
 included excluded|add remove|adds removes|added removed|horizontal vertical|horizontally vertically|above below
@@ -256,35 +262,22 @@ locked unlocked
 """.replace("\n", "|").strip("|")
 
 
-def opposite(sentence: str, seen: str) -> str:
-    """Put a word's opposite in its place, for the first word that has one; in code nothing changes."""
-    turned: dict[str, str] = {}
-    for pair in _OPPOSITES.split("|"):
+def replace_with_antonym(sentence: str, part: str) -> str:
+    """Replace the first word outside of code that has an antonym in the given part of the list."""
+    antonyms: dict[str, str] = {}
+    for pair in _ANTONYMS.split("|"):
         one, other = pair.split()
-        if (crc32(" ".join(sorted(pair.split())).encode()) % 2 == 0) == (seen == "seen"):
-            turned.setdefault(one, other)
-            turned.setdefault(other, one)
+        if (crc32(" ".join(sorted(pair.split())).encode()) % 2 == 0) == (part == "seen"):
+            antonyms.setdefault(one, other)
+            antonyms.setdefault(other, one)
     plain = re.sub("`[^`]*`", lambda code: "`" * len(code[0]), sentence)
     for match in re.finditer(r"(?<= )[a-z]+(?=[ ,.])", plain):
-        if match[0] in turned and match[0] not in _TOO_COMMON:
-            return sentence[: match.start()] + turned[match[0]] + sentence[match.end() :]
+        if match[0] in antonyms and match[0] not in _AMBIGUOUS:
+            return sentence[: match.start()] + antonyms[match[0]] + sentence[match.end() :]
     return ""
 
 
-_TOO_COMMON = {
-    "with",
-    "without",
-    "on",
-    "no",
-    "may",
-    "all",
-    "every",
-    "both",
-    "none",
-    "up",
-    "light",
-    "used",
-    "like",
-    "few",
+_AMBIGUOUS = {
+    *("with", "without", "on", "no", "may", "all", "every", "both", "none", "up", "light", "used", "like", "few"),
 }
-"""Words that are mostly something else: `based on`, `with the`."""
+"""Words that usually have another meaning: `based on`, `with the`."""

@@ -1,13 +1,13 @@
-"""How the plugin's cost grows with a site: N pages are made, and built with and without it.
+"""Measure how the cost of the plugin grows with the number of pages.
 
     python benchmarks/scale.py [500 1000 2000 5000] [--sections 6] [--runs 2]
 
-Pages have as many sections as asked, of prose, lists, code and links to other pages; the nav has groups of 50. The
-theme writes the page's text and nothing else: one that writes the whole nav on every page costs the square of their
-number, and would hide what the plugin costs. Builds are subprocesses, in turn, and of several the fastest counts; CPU
-is their user time, memory their largest resident size (`wait4`). The plugin's share is what the build with it takes
-more. `load` is the time that a reader needs for the manifest, as a ratio to `json.loads` of the same bytes, best of
-five each.
+Projects of N generated pages are built without the plugin, with it and no cache, and with a cache. Each page has
+sections of prose, lists, code and links to other pages; the nav has groups of 50. The theme renders only the content
+of the page, because a theme with the complete nav on every page costs the square of their number. Builds are
+alternating subprocesses, of which the fastest counts; CPU is user time, memory the peak resident size (`wait4`).
+`plugin` is the difference of the build without a cache, `per page` that difference divided by the number of pages.
+`load` is the time to load the manifest as a multiple of `json.loads` of the same bytes, best of five each.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ THEME = """<!doctype html>
 <html><head><title>{{ page.title }}</title><link rel="canonical" href="{{ page.canonical_url }}"></head>
 <body><main>{{ page.content }}</main></body></html>
 """
-CONFIGS = ("plain", "cold", "warm")
+CONFIGS = ("plain", "no cache", "cached")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured for a number of pages."""
+    """Measurements for a number of pages."""
 
     pages: int
     plain: Cost
-    cold: Cost
-    warm: Cost
+    uncached: Cost
+    cached: Cost
     largest_llms_txt: int
     manifest_bytes: int
     load_ratio: float
 
 
-def make(folder: Path, pages: int, sections: int) -> None:
-    """Write a MkDocs project."""
-    draw = random.Random(pages)
+def write_project(folder: Path, pages: int, sections: int) -> None:
+    """Write a MkDocs project of generated pages."""
+    rng = random.Random(pages)
     docs = folder / "docs"
-    for at in range(pages):
-        file = docs / _path(at)
+    for number in range(pages):
+        file = docs / _path(number)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(_page(at, pages, sections, draw), "utf-8")
+        file.write_text(_page(number, pages, sections, rng), "utf-8")
     nav = [
-        {f"Group {group}": [_path(at) for at in range(start, min(start + GROUP, pages))]}
+        {f"Group {group}": [_path(number) for number in range(start, min(start + GROUP, pages))]}
         for group, start in enumerate(range(0, pages, GROUP))
     ]
     (folder / "theme").mkdir()
@@ -72,68 +72,68 @@ def make(folder: Path, pages: int, sections: int) -> None:
 
 
 def measure(pages: int, sections: int, runs: int = 1) -> Row:
-    """Make a project of as many pages and build it."""
+    """Generate a project, build it, and return the best of `runs` builds of each kind."""
     with tempfile.TemporaryDirectory(prefix="scale-") as name:
         folder = Path(name)
-        make(folder, pages, sections)
+        write_project(folder, pages, sections)
         rounds = [[_build(folder, config) for config in CONFIGS] for _ in range(runs)]
-        plain, cold, warm = (min(costs, key=lambda cost: cost.seconds) for costs in zip(*rounds, strict=True))
+        plain, uncached, cached = (min(costs, key=lambda cost: cost.seconds) for costs in zip(*rounds, strict=True))
         site = folder / "roaming"
         manifest = site / "roaming" / "manifest.json"
         return Row(
             pages,
             plain,
-            cold,
-            warm,
-            max(len(file.read_text("utf-8")) for file in _lists(site)),
+            uncached,
+            cached,
+            max(len(file.read_text("utf-8")) for file in _find_llms_files(site)),
             manifest.stat().st_size,
             _load_ratio(manifest),
         )
 
 
-def header() -> str:
-    """Give the names of the columns."""
+def format_header() -> str:
+    """Return the names of the columns."""
     return (
-        f"{'pages':>6}{'plain':>9}{'cold':>9}{'share':>9}{'ratio':>7}{'warm':>9}{'ratio':>7}{'per page':>10}"
-        f"{'RSS plain':>11}{'RSS':>8}{'ratio':>7}{'llms.txt':>10}{'manifest':>11}{'load':>7}"
+        f"{'pages':>6}{'plain':>9}{'no cache':>10}{'plugin':>9}{'ratio':>7}{'cached':>9}{'ratio':>7}{'per page':>10}"
+        f"{'memory without':>15}{'with':>8}{'ratio':>7}{'llms.txt':>10}{'manifest':>11}{'load':>7}"
     )
 
 
-def line(row: Row) -> str:
-    """Give a row as text."""
-    share = row.cold.seconds - row.plain.seconds
+def format_row(row: Row) -> str:
+    """Return a row as text."""
+    difference = row.uncached.seconds - row.plain.seconds
     return (
-        f"{row.pages:6}{row.plain.seconds:7.1f} s{row.cold.seconds:7.1f} s{share:7.1f} s"
-        f"{row.cold.seconds / row.plain.seconds:7.2f}{row.warm.seconds:7.1f} s"
-        f"{row.warm.seconds / row.plain.seconds:7.2f}{1000 * share / row.pages:7.1f} ms"
-        f"{row.plain.megabytes:8.0f} MB{row.cold.megabytes:5.0f} MB{row.cold.megabytes / row.plain.megabytes:7.2f}"
+        f"{row.pages:6}{row.plain.seconds:7.1f} s{row.uncached.seconds:8.1f} s{difference:7.1f} s"
+        f"{row.uncached.seconds / row.plain.seconds:7.2f}{row.cached.seconds:7.1f} s"
+        f"{row.cached.seconds / row.plain.seconds:7.2f}{1000 * difference / row.pages:7.1f} ms"
+        f"{row.plain.megabytes:12.0f} MB{row.uncached.megabytes:5.0f} MB{row.uncached.megabytes / row.plain.megabytes:7.2f}"
         f"{row.largest_llms_txt:10}{row.manifest_bytes / 1e6:8.1f} MB{row.load_ratio:7.1f}"
     )
 
 
 def _build(folder: Path, config: str) -> Cost:
-    if config == "cold":
+    if config == "no cache":
         shutil.rmtree(folder / CACHE, ignore_errors=True)
     name = "plain" if config == "plain" else "roaming"
     return run([sys.executable, "-P", "-m", "mkdocs", "build", "-q", "-f", f"{name}.yml"], folder)
 
 
-def _lists(site: Path) -> Iterator[Path]:
+def _find_llms_files(site: Path) -> Iterator[Path]:
     yield site / "llms.txt"
     yield from site.glob("roaming/nav/*/llms*.txt")
     yield from site.glob("llms-[0-9]*.txt")
 
 
 def _load_ratio(manifest: Path) -> float:
-    """Measure loading in a process of its own: this one stays small, since a child's peak counts from its parent's."""
-    command = [sys.executable, "-c", _LOADING, str(manifest)]
+    """Measure loading in a subprocess: the peak of a child is at least the size of its parent."""
+    command = [sys.executable, "-c", _LOAD_PROGRAM, str(manifest)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-_LOADING = """
+_LOAD_PROGRAM = """
 import json, sys, time
 from pathlib import Path
-from mkdocs_roaming.manifest.io import load
+from mkdocs_roaming.manifest.io import load_manifest
 
 def best(call):
     times = []
@@ -144,38 +144,46 @@ def best(call):
     return min(times)
 
 data = Path(sys.argv[1]).read_bytes()
-print(best(lambda: load(data, where="manifest.json")) / best(lambda: json.loads(data)))
+print(best(lambda: load_manifest(data, where="manifest.json")) / best(lambda: json.loads(data)))
 """
 
 
-def _path(at: int) -> str:
-    return f"group-{at // GROUP}/page-{at}.md"
+def _path(number: int) -> str:
+    return f"group-{number // GROUP}/page-{number}.md"
 
 
-def _page(at: int, pages: int, sections: int, draw: random.Random) -> str:
-    def some(count: int) -> str:
-        return " ".join(draw.choice(WORDS) for _ in range(count))
+def _page(number: int, pages: int, sections: int, rng: random.Random) -> str:
+    def words(count: int) -> str:
+        return " ".join(rng.choice(WORDS) for _ in range(count))
 
-    lines = [f"# {some(2).capitalize()} {at}", "", f"{some(40).capitalize()}.", ""]
+    lines = [f"# {words(2).capitalize()} {number}", "", f"{words(40).capitalize()}.", ""]
     for section in range(1, sections):
-        other = _path(draw.randrange(pages))
-        lines += [f"{'##' if section % 3 else '###'} {some(3).capitalize()} {section}", ""]
-        lines += [f"{some(45).capitalize()}, see [{some(2)}](../{other}) and `{some(1)}`.", ""]
-        lines += [f"- {some(8)}", f"- **{some(1)}** {some(8)}", ""]
-        lines += ["```yaml", f"{some(1)}:", f"  {some(1)}: {section}", "```", ""]
+        other = _path(rng.randrange(pages))
+        lines += [f"{'##' if section % 3 else '###'} {words(3).capitalize()} {section}", ""]
+        lines += [f"{words(45).capitalize()}, see [{words(2)}](../{other}) and `{words(1)}`.", ""]
+        lines += [f"- {words(8)}", f"- **{words(1)}** {words(8)}", ""]
+        lines += ["```yaml", f"{words(1)}:", f"  {words(1)}: {section}", "```", ""]
     return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", type=int, nargs="*", default=[500, 1000, 2000, 5000])
-    parser.add_argument("--sections", type=int, default=6, help="sections of a page, its title's included")
-    parser.add_argument("--runs", type=int, default=2, help="of which the fastest counts")
+    parser.add_argument(
+        "pages",
+        type=int,
+        nargs="*",
+        default=[500, 1000, 2000, 5000],
+        help="Numbers of pages (default: 500 1000 2000 5000).",
+    )
+    parser.add_argument("--sections", type=int, default=6, help="Sections per page, including the title (default: 6).")
+    parser.add_argument(
+        "--runs", type=int, default=2, help="Builds of each kind, of which the fastest counts (default: 2)."
+    )
     options = parser.parse_args(arguments)
-    print(header())
+    print(format_header())
     for pages in options.pages:
-        print(line(measure(pages, options.sections, options.runs)), flush=True)
+        print(format_row(measure(pages, options.sections, options.runs)), flush=True)
     return 0
 
 

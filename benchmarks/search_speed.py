@@ -19,10 +19,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from endpoint.figures import at
+from endpoint.servers import Table
+from endpoint.site import library_of, one_of, site
 from search_quality import link_questions
-from serving.figures import at
-from serving.servers import Table
-from serving.site import library_of, one_of, site
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search

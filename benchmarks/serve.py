@@ -27,13 +27,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from serving import asking, memory, ratios, readers, servers
-from serving.site import site
+from endpoint import clients, load, memory, ratios, servers
+from endpoint.site import site
 
 PROCESSES: dict[str, Callable[..., None]] = {
     "endpoint": servers.endpoint,
     "bare": servers.bare,
-    "eight": lambda port: asyncio.run(asking.eight(int(port))),
+    "eight": lambda port: asyncio.run(clients.eight(int(port))),
 }
 
 
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     with site() as folder:
         told = {
-            "readers": lambda: readers.readers(folder, options.readers, options.seconds),
+            "readers": lambda: load.readers(folder, options.readers, options.seconds),
             "memory": lambda: memory.memory(folder, options.answers),
             "ratios": lambda: ratios.ratios(folder),
         }

@@ -1,16 +1,15 @@
-"""How many wrong sentences does support catch, and how often does it cry wolf?
+"""Measure how many falsified sentences the support check marks, and how many true ones.
 
     python benchmarks/support.py SITE_DIR [SITE_DIR …] [--half tune|report|all] [--misses 5]
 
-Takes sentences of a published site, and falsifies them: a number or a name for another, a negation more or less, a word
-for its opposite, a sentence of a section that is not open. Or leaves them true: word for word, shortened, reordered, in
-another case. Each is held against the section it comes from and others opened beside it. Counts by kind what is marked.
-A falsified sentence counts as caught only where the mark lies on what was falsified (numbers and names) or says that
-the polarity is turned (negations and opposites).
+Sentences of a published site are falsified: a number or name is replaced, a negation inserted or removed, a word
+replaced with its antonym, a sentence taken from a section that is not open. Others are changed without changing their
+meaning: verbatim, shortened, reordered, in another case. Each is checked against its own section and others, and the
+marked sentences are counted by kind. A falsified number or name counts as caught only if it is marked itself, a
+negation or antonym only if the mark is a polarity mark.
 
-Nothing here is taken from what it measures: sentences are cut, and words turned round, by rules and lists of its own.
-Opposites are parted into `seen` and `held out` by a checksum: what was held out was never looked at while the marking
-was written. `--half` parts the sentences in the same way.
+The benchmark shares no rules or word lists with the support check. A checksum divides the antonyms into `seen` and
+`held out`, whose misses were never inspected during development. `--half` selects sentences in the same way.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from zlib import crc32
 
-from mutations import Variant, of
+from mutations import Variant, make_variants
 
 from mkdocs_roaming.answer.support.check import Mark, check_support
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.text.tokenizer import extract_terms
 
-OPEN = 12_000
-"""The characters of text that stand open beside one another."""
+OPENED_CHARACTERS = 12_000
+"""Total length of the opened sections."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was marked of one kind."""
+    """Sentences of one kind and the number of marked ones."""
 
-    wrong: bool
+    falsified: bool
     count: int = 0
     marked: int = 0
-    odd: list[str] = field(default_factory=list)
-    """Wrong ones not caught, or true ones marked."""
+    failures: list[str] = field(default_factory=list)
+    """Falsified sentences that were not caught, or true ones that were marked."""
 
     @property
     def share(self) -> float:
@@ -50,100 +49,106 @@ class Tally:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", nargs="*", default=["sample_site/site"], help="folders of published sites")
-    parser.add_argument("--half", choices=("tune", "report", "all"), default="all")
-    parser.add_argument("--sections", type=int, default=250, help="at most so many sections of a site")
-    parser.add_argument("--misses", type=int, default=0, help="print so many of each kind")
-    parser.add_argument("--held-out", action="store_true", help="print misses of held-out opposites too")
+    parser.add_argument(
+        "sites", nargs="*", default=["sample_site/site"], help="Folders of published sites (default: sample_site/site)."
+    )
+    parser.add_argument(
+        "--half", choices=("tune", "report", "all"), default="all", help="Sentences to use (default: all)."
+    )
+    parser.add_argument("--sections", type=int, default=250, help="Maximum number of sections per site (default: 250).")
+    parser.add_argument("--misses", type=int, default=0, help="Number of failures to print for each kind (default: 0).")
+    parser.add_argument("--held-out", action="store_true", help="Also print failures of held-out antonyms.")
     options = parser.parse_args()
     for site in options.sites:
         library = open_library(site)
         texts = {place.id: library.text(place) for place in library.sections}
-        took = cost(texts)
-        tallies = measure(texts, half=options.half, most=options.sections)
+        timing = measure_time(texts)
+        tallies = measure_site(texts, half=options.half, max_sections=options.sections)
         print(f"\n{site}: {len(texts)} sections, {options.half} sentences")
-        show(tallies, options.misses, options.held_out)
-        print(f"\n{took}")
+        print_tables(tallies, options.misses, options.held_out)
+        print(f"\n{timing}")
 
 
-def measure(texts: dict[str, str], *, half: str = "all", most: int = 250) -> dict[str, Tally]:
-    """Falsify the sentences of sections, by their ids, and count what support marks."""
+def measure_site(texts: dict[str, str], *, half: str = "all", max_sections: int = 250) -> dict[str, Tally]:
+    """Return the tallies of each kind for the sections of a site, given as texts by id."""
     ids = sorted(id_ for id_ in texts if len(texts[id_]) > 80)
-    chance = random.Random(20_261_121)
+    rng = random.Random(20_261_121)
     tallies: dict[str, Tally] = {}
-    for id_ in sorted(chance.sample(ids, min(most, len(ids)))):
-        opened = beside(id_, ids, texts, chance)
-        elsewhere = chance.choice(ids)
+    for id_ in sorted(rng.sample(ids, min(max_sections, len(ids)))):
+        opened = open_sections(id_, ids, texts, rng)
+        elsewhere = rng.choice(ids)
         variants = [
             variant
-            for sentence in sentences(texts[id_])
+            for sentence in split_sentences(texts[id_])
             if half == "all" or (crc32(sentence.encode()) % 2 == 0) == (half == "tune")
-            for variant in of(sentence, opened, chance)
+            for variant in make_variants(sentence, opened, rng)
         ]
         if elsewhere not in opened:
             known = " ".join(" ".join(opened.values()).split())
             variants += [
-                Variant("sentence from elsewhere", other, wrong=True)
-                for other in sentences(texts[elsewhere])
+                Variant("sentence from elsewhere", other, falsified=True)
+                for other in split_sentences(texts[elsewhere])
                 if " ".join(other.split()) not in known
             ][:4]
-        judge(variants, opened, tallies)
+        check_variants(variants, opened, tallies)
     return tallies
 
 
-def judge(variants: Sequence[Variant], opened: dict[str, str], tallies: dict[str, Tally]) -> None:
-    """Hold sentences against the opened sections, all of them as paragraphs of one answer, and count."""
+def check_variants(variants: Sequence[Variant], opened: dict[str, str], tallies: dict[str, Tally]) -> None:
+    """Check the sentences against the opened sections, as paragraphs of one answer, and count the marks."""
     answer = "\n\n".join(variant.text for variant in variants)
     marks = check_support(answer, opened).unsupported
-    edge = 0
+    offset = 0
     for variant in variants:
-        start, end = edge, edge + units(variant.text)
-        edge = end + 2
-        inside = [mark for mark in marks if start <= mark.start < end]
-        tally = tallies.setdefault(variant.kind, Tally(variant.wrong))
+        start, end = offset, offset + utf16_length(variant.text)
+        offset = end + 2
+        own_marks = [mark for mark in marks if start <= mark.start < end]
+        tally = tallies.setdefault(variant.kind, Tally(variant.falsified))
         tally.count += 1
-        caught = any(hits(mark, variant, start) for mark in inside)
-        tally.marked += caught
-        if caught != variant.wrong:
-            told = ", ".join(f"{mark.kind} ({mark.start - start}–{mark.end - start}) {mark.instead}" for mark in inside)
-            tally.odd.append(" ".join(variant.text.split()) + (f"  ← {told}" if told else ""))
+        marked = any(is_expected_mark(mark, variant, start) for mark in own_marks)
+        tally.marked += marked
+        if marked != variant.falsified:
+            found = ", ".join(
+                f"{mark.kind} ({mark.start - start}–{mark.end - start}) {mark.instead}" for mark in own_marks
+            )
+            tally.failures.append(" ".join(variant.text.split()) + (f"  ← {found}" if found else ""))
 
 
-def hits(mark: Mark, variant: Variant, start: int) -> bool:
-    """Tell whether a mark says what is wrong with a sentence."""
+def is_expected_mark(mark: Mark, variant: Variant, start: int) -> bool:
+    """Return whether a mark denotes the falsified part of a sentence."""
     if variant.polarity:
         return mark.kind == "polarity"
     if variant.at is None:
         return True
-    first, last = (start + units(variant.text[:at]) for at in variant.at)
+    first, last = (start + utf16_length(variant.text[:at]) for at in variant.at)
     return mark.kind not in ("word", "sentence", "polarity") and mark.start < last and mark.end > first
 
 
-def units(text: str) -> int:
+def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def beside(id_: str, ids: Sequence[str], texts: dict[str, str], chance: random.Random) -> dict[str, str]:
-    """Open a section and others: its neighbours, then any."""
+def open_sections(id_: str, ids: Sequence[str], texts: dict[str, str], rng: random.Random) -> dict[str, str]:
+    """Return a section with others: its neighbours, then random ones."""
     at = ids.index(id_)
     opened = {id_: texts[id_]}
-    for other in [*ids[at + 1 : at + 3], *chance.sample(ids, min(len(ids), 60))]:
-        if sum(map(len, opened.values())) > OPEN:
+    for other in [*ids[at + 1 : at + 3], *rng.sample(ids, min(len(ids), 60))]:
+        if sum(map(len, opened.values())) > OPENED_CHARACTERS:
             break
         opened.setdefault(other, texts[other])
     return opened
 
 
-def sentences(text: str) -> list[str]:
-    """Cut the prose of a section into sentences: paragraphs and items of six words or more, no code, no tables."""
-    found: list[str] = []
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of paragraphs and list items with six words or more, without code and tables."""
+    sentences: list[str] = []
     prose = re.sub(r"(?ms)^[ \t>]*(`{3,}|~{3,}).*?^[ \t>]*\1[`~]*", "", text)
     for block in re.split(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )", prose):
         body = re.sub(r"^[ \t]*[-*] +", "", block.strip("\n"))
         if re.match(r"[ \t]*(#|\||>|!\[|<|\d+[.)]|    |\[\^|`{3}|~{3}|:)", body) or "\n#" in body or "$$" in body:
             continue
-        found += filter(is_prose, re.split(r"(?<=[a-z`)][.!?]) +(?=[A-Z])", " ".join(body.split())))
-    return found
+        sentences += filter(is_prose, re.split(r"(?<=[a-z`)][.!?]) +(?=[A-Z])", " ".join(body.split())))
+    return sentences
 
 
 def is_prose(sentence: str) -> bool:
@@ -153,48 +158,48 @@ def is_prose(sentence: str) -> bool:
 
 
 GROUPS = {
-    "numbers and names": ("number", "name"),
-    "negations and opposites": ("negation", "opposite", "with and"),
-    "quoted or shortened": ("word for word", "clause", "adjective", "parenthesis"),
-    "written otherwise": ("case", "punctuation", "contracted", "list"),
+    "all numbers and names": ("number", "name"),
+    "all negations and antonyms": ("negation", "antonym", "“with”"),
+    "quoted or shortened": ("verbatim", "clause", "adjective", "parenthesis"),
+    "rewritten": ("case", "punctuation", "contracted", "list"),
 }
 
 
-def show(tallies: dict[str, Tally], misses: int, held_out: bool) -> None:
-    for wrong, title in ((True, "caught"), (False, "false alarms")):
-        print(f"\n| {'falsified' if wrong else 'left true'} | sentences | {title} |\n| --- | --: | --: |")
-        ours = {kind: tally for kind, tally in sorted(tallies.items()) if tally.wrong == wrong}
-        for kind, tally in ours.items():
+def print_tables(tallies: dict[str, Tally], misses: int, held_out: bool) -> None:
+    for falsified, title in ((True, "caught"), (False, "false marks")):
+        print(f"\n| {'falsified' if falsified else 'not falsified'} | sentences | {title} |\n| --- | --: | --: |")
+        selected = {kind: tally for kind, tally in sorted(tallies.items()) if tally.falsified == falsified}
+        for kind, tally in selected.items():
             print(f"| {kind} | {tally.count} | {tally.share:.1f} % |")
-        for name, starts in GROUPS.items():
-            chosen = [tally for kind, tally in ours.items() if kind.startswith(starts)]
+        for name, prefixes in GROUPS.items():
+            chosen = [tally for kind, tally in selected.items() if kind.startswith(prefixes)]
             if chosen:
-                total = Tally(wrong, sum(tally.count for tally in chosen), sum(tally.marked for tally in chosen))
+                total = Tally(falsified, sum(tally.count for tally in chosen), sum(tally.marked for tally in chosen))
                 print(f"| **{name}** | {total.count} | {total.share:.1f} % |")
     for kind, tally in tallies.items():
-        if misses and tally.odd and (held_out or "held out" not in kind):
-            print(f"\n{kind}: {len(tally.odd)} odd")
-            print(*(f"  {text[:260]}" for text in tally.odd[:misses]), sep="\n")
+        if misses and tally.failures and (held_out or "held out" not in kind):
+            print(f"\n{kind}: {len(tally.failures)} failures")
+            print(*(f"  {text[:260]}" for text in tally.failures[:misses]), sep="\n")
 
 
-def cost(texts: dict[str, str]) -> str:
-    """Time an answer of 5,000 characters against 60,000 that are open, and indexing those, both for the first time."""
+def measure_time(texts: dict[str, str]) -> str:
+    """Compare the check of 5,000 characters against 60,000 opened ones with the first tokenization of these."""
     opened, size = dict[str, str](), 0
     for id_, text in sorted(texts.items()):
         opened[id_] = text[: 60_000 - size]
         size += len(opened[id_])
         if size >= 60_000:
             break
-    answer = "\n\n".join(sentence for text in opened.values() for sentence in sentences(text))[:5_000]
-    indexed = seconds(lambda: [extract_terms(text) for text in opened.values()])
-    together = seconds(lambda: check_support(answer, opened))
-    return f"{len(answer)} characters against {size}: {together / indexed:.1f} times their indexing ({together:.2f} s)"
+    answer = "\n\n".join(sentence for text in opened.values() for sentence in split_sentences(text))[:5_000]
+    tokenizing = measure_seconds(lambda: [extract_terms(text) for text in opened.values()])
+    checking = measure_seconds(lambda: check_support(answer, opened))
+    return f"{len(answer)} characters against {size}: {checking / tokenizing:.1f} times their tokenization ({checking:.2f} s)"
 
 
-def seconds(work: Callable[[], object]) -> float:
-    begun = perf_counter()
+def measure_seconds(work: Callable[[], object]) -> float:
+    started = perf_counter()
     work()
-    return perf_counter() - begun
+    return perf_counter() - started
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from scale import WORDS
 
-from serving.asking import Tally, read
-from serving.figures import at
-from serving.servers import resident, running
+from endpoint.clients import Tally, read
+from endpoint.figures import at
+from endpoint.servers import resident, running
 
 
 def readers(folder: Path, count: int, seconds: float) -> Iterator[str]:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from serving.asking import Tally, read
-from serving.servers import resident, running
+from endpoint.clients import Tally, read
+from endpoint.servers import resident, running
 
 
 def memory(folder: Path, answers: int) -> Iterator[str]:

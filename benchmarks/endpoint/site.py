@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scale import WORDS, make
+from scale import WORDS, write_project
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
@@ -25,7 +25,7 @@ PAGES, SECTIONS = 834, 6
 def site() -> Iterator[Path]:
     """Build the site."""
     with tempfile.TemporaryDirectory(prefix="roaming-serve-") as folder:
-        make(Path(folder), PAGES, SECTIONS)
+        write_project(Path(folder), PAGES, SECTIONS)
         draw = random.Random(7)
         for file in sorted(Path(folder, "docs").rglob("*.md")):
             file.write_text(_DULL.sub(lambda found: one_of(draw), file.read_text("utf-8")), "utf-8")

@@ -1,12 +1,12 @@
-"""The measure of fidelity finds what was lost, and nothing that was not."""
+"""Lost, changed and additional items of a page in the fidelity measures."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from fidelity import Result, compare_site, main
-from reading.site import read_site
+from fidelity import SiteResult, compare_site, main
+from page_content.site import find_pages
 
 PAGE = """<!doctype html><html><head><title>Pump</title>
 <link rel="canonical" href="https://docs.example/p/{path}">
@@ -35,7 +35,7 @@ HTML = {
     "marks": "<p><kbd>Ctrl</kbd> <del>gone</del> <strong>bold</strong> H<sub>2</sub>O</p>",
     "links": '<p><a href="../valve/#b">the valve</a> <a href="https://other.example/">other</a></p>',
     "span": "<p>Run <code>ebb</code> now.</p>",
-    "film": '<p>A film: <iframe src="https://films.example/ebb"></iframe></p>',
+    "video": '<p>A film: <iframe src="https://films.example/ebb"></iframe></p>',
     "hidden": '<p style="display: none">never</p><svg><text>drawn</text></svg><p>seen</p>',
     "excerpt": '<article><nav class="md-post__authors">Ada</nav><h2>Ebb</h2>'
     '<nav class="md-post__action"><a href="../ebb/">Go on</a></nav></article>',
@@ -56,11 +56,11 @@ MARKDOWN = {
     "marks": "<kbd>Ctrl</kbd> ~~gone~~ **bold** H<sub>2</sub>O",
     "links": "[the valve](https://docs.example/p/valve/index.md#b) [other](https://other.example/)",
     "span": "Run `ebb` now.",
-    "film": "A film: <https://films.example/ebb>",
+    "video": "A film: <https://films.example/ebb>",
     "hidden": "seen",
     "excerpt": "## Ebb\n\n[Go on](https://docs.example/p/ebb/)",
 }
-WRONG = {
+CHANGED_MARKDOWN = {
     "heading": ("### Pump `on`", "headings"),
     "code": ('```py\nx = 1\n  y = "<"\n```', "code blocks"),
     "tabs": ("Apt Brew\n\none\n\ntwo", "tab labels"),
@@ -71,19 +71,22 @@ WRONG = {
     "task": ("- [ ] done", "tasks"),
     "terms": ("It falls.", "terms"),
     "image": ("The pump", "images"),
-    "math": ("So a_1 \\* b_2 \\* c it is.", "math"),
+    "math": ("So a_1 \\* b_2 \\* c it is.", "formulas"),
     "footnote": ("Wet.", "footnotes"),
     "marks": ("Ctrl ~~gone~~ **bold** H<sub>2</sub>O", "marked text"),
-    "links": ("[the valve](https://docs.example/p/valve/index.md#c) [other](https://other.example/)", "links whole"),
+    "links": (
+        "[the valve](https://docs.example/p/valve/index.md#c) [other](https://other.example/)",
+        "links not broken by the conversion",
+    ),
     "span": ("Run ebb now.", "code spans"),
-    "film": ("A film:", "media"),
+    "video": ("A film:", "media"),
     "hidden": ("", "words"),
     "excerpt": ("## Ebb", "links"),
 }
 
 
-def site(folder: Path, article: str, markdown: str, *, linked: bool = True) -> Result:
-    """Compare a site of two pages, of which the first is given."""
+def compare_pages(folder: Path, article: str, markdown: str, *, linked: bool = True) -> SiteResult:
+    """Write a site of two pages, the first with the given content, and compare it."""
     pages = {"pump/": (f"<h1>Pump</h1>{article}", f"# Pump\n\n{markdown}\n")}
     pages["valve/"] = ('<h1>Valve</h1><p id="b">It opens.</p>', "# Valve\n\nIt opens.\n")
     alternate = '<link rel="alternate" type="text/markdown" href="index.md">' if linked else ""
@@ -92,47 +95,47 @@ def site(folder: Path, article: str, markdown: str, *, linked: bool = True) -> R
         page = PAGE.format(path=path, article=html, alternate=alternate)
         (folder / path / "index.html").write_text(page, "utf-8")
         (folder / path / "index.md").write_text(text, "utf-8")
-    return compare_site(read_site(folder))
+    return compare_site(find_pages(folder))
 
 
 @pytest.mark.parametrize("kind", HTML)
-def test_what_is_kept_counts_as_kept(kind: str, tmp_path: Path) -> None:
-    """A page and Markdown that says the same agree in every measure, and no word is counted as added."""
-    result = site(tmp_path, HTML[kind], MARKDOWN[kind])
+def test_equal_content_loses_no_item(kind: str, tmp_path: Path) -> None:
+    """Equal HTML and Markdown agree in every measure, without added words."""
+    result = compare_pages(tmp_path, HTML[kind], MARKDOWN[kind])
 
     assert {name: tally.lost for name, tally in result.tallies.items() if tally.lost} == {}
     assert result.tallies["words"].added == []
-    assert result.tallies["words"].there > 2
+    assert result.tallies["words"].expected > 2
 
 
-@pytest.mark.parametrize("kind", WRONG)
-def test_what_is_lost_is_named(kind: str, tmp_path: Path) -> None:
-    """Markdown that lacks something, or says it wrongly, lowers the measure for it, and the page is named."""
-    markdown, measure = WRONG[kind]
+@pytest.mark.parametrize("kind", CHANGED_MARKDOWN)
+def test_changed_markdown_lowers_its_measure(kind: str, tmp_path: Path) -> None:
+    """A missing or changed item lowers its measure and is listed with its page."""
+    markdown, measure = CHANGED_MARKDOWN[kind]
 
-    tally = site(tmp_path, HTML[kind], markdown).tallies[measure]
+    tally = compare_pages(tmp_path, HTML[kind], markdown).tallies[measure]
 
     assert tally.share < 1
     assert tally.lost[0][0] == "pump/index.html"
 
 
-def test_every_measure_has_a_case(tmp_path: Path) -> None:
-    """No measure is there that could not fail."""
-    result = site(tmp_path, "".join(HTML.values()), "\n\n".join(MARKDOWN.values()))
+def test_cases_cover_every_measure(tmp_path: Path) -> None:
+    """Only links in code have no case."""
+    result = compare_pages(tmp_path, "".join(HTML.values()), "\n\n".join(MARKDOWN.values()))
 
-    assert {name for name, tally in result.tallies.items() if not tally.there} == {"links in code"}
+    assert {name for name, tally in result.tallies.items() if not tally.expected} == {"links in code"}
 
 
-def test_words_that_the_page_does_not_say_count_as_added(tmp_path: Path) -> None:
-    """Markdown that says more than the page is told too."""
-    result = site(tmp_path, "<p>It hums.</p>", "It hums loudly.")
+def test_additional_words_are_counted_as_added(tmp_path: Path) -> None:
+    """Words that only the Markdown contains are listed as added."""
+    result = compare_pages(tmp_path, "<p>It hums.</p>", "It hums loudly.")
 
     assert result.tallies["words"].added == [("pump/index.html", "loudly")]
     assert result.tallies["words"].share == 1
 
 
-def test_a_home_page_whose_article_is_empty_is_what_stands_around_it(tmp_path: Path) -> None:
-    """What a template shows beside an empty article counts; menus, banners and buttons do not."""
+def test_page_with_empty_article_uses_the_content_around_it(tmp_path: Path) -> None:
+    """Content of the template outside of an empty article counts; menus, banners and buttons do not."""
     (tmp_path / "index.html").write_text(
         "<!doctype html><html><head><title>Ebb</title></head><body><a class='md-skip' href='#'>Skip</a>"
         "<header class='md-header'>Search</header><aside class='md-banner'>Sale</aside><section><h1>Ebb</h1><p>Harbours"
@@ -141,52 +144,56 @@ def test_a_home_page_whose_article_is_empty_is_what_stands_around_it(tmp_path: P
     )
     (tmp_path / "index.md").write_text("# Ebb\n\nHarbours\n")
 
-    words = compare_site(read_site(tmp_path, url="https://docs.example/p/")).tallies["words"]
+    words = compare_site(find_pages(tmp_path, url="https://docs.example/p/")).tallies["words"]
 
-    assert (words.there, words.lost, words.added) == (2, [], [])
+    assert (words.expected, words.lost, words.added) == (2, [], [])
 
 
-def test_links_to_html_and_relative_links_are_told(tmp_path: Path) -> None:
-    """A link that leaves Markdown, and one that only works on the page, are each counted."""
+def test_links_to_html_and_relative_links_lower_their_measures(tmp_path: Path) -> None:
+    """A link to HTML and a relative link are each counted."""
     html = '<p><a href="../valve/">one</a> <a href="../valve/#b">two</a></p>'
 
-    result = site(tmp_path, html, "[one](https://docs.example/p/valve/) [two](../valve/index.md#b)")
+    result = compare_pages(tmp_path, html, "[one](https://docs.example/p/valve/) [two](../valve/index.md#b)")
 
-    assert result.tallies["internal links to Markdown"].lost == [
+    assert result.tallies["internal links that lead to Markdown"].lost == [
         ("pump/index.html", "https://docs.example/p/valve/"),
     ]
-    assert result.tallies["links absolute"].lost == [("pump/index.html", "../valve/index.md#b")]
+    assert result.tallies["absolute links"].lost == [("pump/index.html", "../valve/index.md#b")]
     assert result.tallies["links"].share == 1
 
 
-def test_a_link_that_is_broken_on_the_page_may_stay_so(tmp_path: Path) -> None:
-    """The Markdown is not blamed for what the page has broken."""
+def test_link_broken_on_the_page_is_exempt(tmp_path: Path) -> None:
+    """Only links that the conversion breaks are counted."""
     html = '<p><a href="../gone/">gone</a> <a href="../valve/#b">two</a></p>'
 
-    result = site(tmp_path, html, "[gone](https://docs.example/p/gone/) [two](https://docs.example/p/valve/#x)")
+    result = compare_pages(
+        tmp_path, html, "[gone](https://docs.example/p/gone/) [two](https://docs.example/p/valve/#x)"
+    )
 
-    assert [item for _, item in result.tallies["links whole"].lost] == ["https://docs.example/p/valve/#x"]
+    assert [item for _, item in result.tallies["links not broken by the conversion"].lost] == [
+        "https://docs.example/p/valve/#x"
+    ]
 
 
-def test_markdown_of_another_tool_is_found_by_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where pages name no Markdown, a pattern does, and pages that have none are listed."""
-    site(tmp_path, "<p>It hums.</p>", "It hums.", linked=False)
+def test_markdown_option_finds_markdown_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pattern locates the Markdown of pages without an alternate link; pages without Markdown are listed."""
+    compare_pages(tmp_path, "<p>It hums.</p>", "It hums.", linked=False)
     (tmp_path / "pump" / "index.md").rename(tmp_path / "pump" / "page.md.txt")
     (tmp_path / "valve" / "index.md").unlink()
 
     main([str(tmp_path), "--markdown", "{path}page.md.txt", "--worst", "5"])
 
     printed = capsys.readouterr().out
-    assert "1 pages with Markdown, 1 without, 0 left out" in printed
+    assert "1 pages with Markdown, 1 without, 0 skipped" in printed
     assert "no Markdown: valve/index.html" in printed
 
 
-def test_pages_that_are_left_out_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not compared is not hidden."""
-    site(tmp_path, "<p>It hums.</p>", "Nothing.")
+def test_except_option_counts_skipped_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Skipped pages are reported and not compared."""
+    compare_pages(tmp_path, "<p>It hums.</p>", "Nothing.")
 
     main([str(tmp_path), "--except", "pump/*", "--worst", "5"])
 
     printed = capsys.readouterr().out
-    assert "1 pages with Markdown, 0 without, 1 left out" in printed
+    assert "1 pages with Markdown, 0 without, 1 skipped" in printed
     assert "lost" not in printed

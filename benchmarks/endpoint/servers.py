@@ -18,7 +18,7 @@ from typing import Any
 
 from scale import WORDS
 
-from serving.site import library_of
+from endpoint.site import library_of
 
 SCRIPT = Path(__file__).parents[1] / "serve.py"
 PIECES = 6

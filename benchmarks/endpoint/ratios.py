@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from serving.figures import at
-from serving.servers import SCRIPT, Table, running
-from serving.site import library_of, one_of
+from endpoint.figures import at
+from endpoint.servers import SCRIPT, Table, running
+from endpoint.site import library_of, one_of
 
 ROUNDS = 600
 PACE = 0.02

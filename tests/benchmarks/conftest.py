@@ -1,8 +1,0 @@
-"""The benchmarks are scripts: what they share lies in their own folder."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
