@@ -9,7 +9,7 @@ from collections import Counter
 from lxml import etree
 
 from mkdocs_roaming.html.escape import is_lint_switch
-from mkdocs_roaming.html.themes import TAG_ROLES, Roles, ThemeSet, compile_selector, load_themes
+from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
 _GROUPS = re.compile(
@@ -99,7 +99,7 @@ def _remove_skipped(article: Element, roles: Roles) -> None:
     for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
         if element is article or (isinstance(element, etree._Comment) and is_lint_switch(element.text)):
             continue
-        if element.tag == "nav" or TAG_ROLES.get(element.tag) != "skip":  # a button may be the label of a tab
+        if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # a button may be the label of a tab
             remove_element(element)
 
 
@@ -126,7 +126,7 @@ def _move_post_metadata(article: Element) -> None:
     """
     for content in compile_selector(_POST_CONTENT)(article):
         heading, head = next(iter(content), None), content.getprevious()
-        if heading is None or head is None or (content.text or "").strip() or TAG_ROLES.get(heading.tag) != "heading":
+        if heading is None or head is None or (content.text or "").strip() or tag_roles().get(heading.tag) != "heading":
             continue
         head.tail, heading.tail = heading.tail, None
         heading.addnext(head)

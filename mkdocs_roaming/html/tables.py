@@ -8,7 +8,7 @@ from html import escape
 from mkdocs_roaming.html.code import extract_code
 from mkdocs_roaming.html.math import extract_tex
 from mkdocs_roaming.html.media import find_emoji_text, find_image_source, strip_color_variant
-from mkdocs_roaming.html.themes import BLOCK_TAGS, split_names
+from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 Row = list[Element]
@@ -72,14 +72,14 @@ def _is_one_line(cell: Element) -> bool:
         return False
     if not len(cell):
         return True
-    blocks = sum(child.tag in BLOCK_TAGS for child in cell.iterdescendants())
+    blocks = sum(child.tag in block_tags() for child in cell.iterdescendants())
     while blocks:  # a single line of text may be wrapped in blocks
         if (cell.text and cell.text.strip()) or len(cell) != 1 or (cell[0].tail or "").strip():
             return False
         cell = cell[0]
         if cell.tag in _WRAPPERS:
             blocks -= 1
-        elif cell.tag in BLOCK_TAGS:
+        elif cell.tag in block_tags():
             return False
     return True
 
@@ -172,7 +172,7 @@ def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
         return f"\n{opening}", closing
     if tag in _BLOCK_TAGS or tag in _INLINE_TAGS:
         return opening, closing
-    if tag in BLOCK_TAGS:
+    if tag in block_tags():
         return " ", " "
     return "", ""
 

@@ -1,16 +1,20 @@
 """Themes: which elements of a page play which role, and where its article and its navigation are.
 
-A theme is data. `BUILT_IN_THEMES` covers the common generators and Markdown extensions, packages add themes through the
-entry point group `roaming.themes`, and a site adds its own CSS classes with the option `classes`.
+A theme is data. `themes.toml` covers the common generators and Markdown extensions, packages add themes through the entry
+point group `roaming.themes`, and a site adds its own CSS classes with the option `classes`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import msgspec
 
 from mkdocs_roaming.errors import PluginError, UsageError
 from mkdocs_roaming.plugins import load_entry_points
@@ -41,6 +45,8 @@ ROLES: tuple[Role, ...] = split_names(
     "line-break link list media quotation quote rule script span strike table tag"
 )
 """All roles. An element whose classes name several roles plays the first of them."""
+
+_BLOCK_ROLES = frozenset(split_names("heading list code group quote admonition definitions rule table tabs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,288 +91,25 @@ class Theme:
                 raise ValueError(f"theme {self.name}: unknown kind {kind!r}. Kinds: {', '.join(ADMONITION_KINDS)}.")
 
 
-HTML = Theme(
-    "html",
-    articles=(
-        "[role=main]",
-        "main article",
-        "main",
-        "article",
-        "[data-md-component=container]",  # home pages of Material leave the article empty
-        "body",
-    ),
-    roles={
-        "group": "address article aside body center dd div dt fieldset figure footer form header hgroup html legend li "
-        "main p search section tbody td tfoot th thead tr caption",
-        "skip": "area base basefont button canvas col colgroup datalist frame frameset head link map meta meter nav "
-        "noframes noscript param progress rp select source style svg template textarea title track "
-        ".no-llms .visually-hidden .visuallyhidden .sr-only .screen-reader .screen-reader-text "
-        ".heading-anchor .anchorjs-link .copybtn .copy-button .copy-btn .clipboard-button .copy .gutter "
-        ".linenos .lineno .linenodiv .feedback .page-edit .pager .mw-editsection",
-        "self-link": "a.anchor-heading",
-        "permalink": "a.anchor a.anchor-link a.permalink a.heading-link",
-        "footnotes": "section.footnotes div.footnotes",
-        "math": "math",
-        "mermaid": "pre.mermaid div.mermaid",
-        "admonition-title": "summary .alert-heading .alert-title",
-        "admonition": "details div.alert div.callout div.warning",
-        "code-table": "table.codetable table.lntable table.hljs-ln",
-        "code-title": ".code-title",
-        "strong": "strong b",
-        "spaced": "span.comment span.description",
-        "code-wrapper": "div.highlight div.language- div.highlight-",
-        "emoji": "img.emoji span.emoji",
-        "caption": "figcaption",
-        "code": "pre listing xmp",
-        "code-span": "code tt samp",
-        "definitions": "dl",
-        "emphasis": "em i cite dfn var",
-        "heading": "h1 h2 h3 h4 h5 h6",
-        "image": "img",
-        "input": "input",
-        "line-break": "br",
-        "link": "a",
-        "list": "ul ol menu dir",
-        "media": "iframe video audio embed",
-        "quotation": "q",
-        "quote": "blockquote",
-        "rule": "hr",
-        "script": "script",
-        "strike": "del s strike",
-        "table": "table",
-        "tag": "kbd sub sup mark ins u",
-    },
-    admonitions={
-        "NOTE": "note abstract summary tldr info todo question help faq example quote cite secondary details",
-        "TIP": "tip hint success check done new",
-        "IMPORTANT": "important attention",
-        "WARNING": "warning experimental",
-        "CAUTION": "caution danger error failure fail missing bug",
-    },
-    admonition_prefixes=("alert--", "alert-", "callout-"),
-    tabs=(
-        Tabs(":scope > [role=tablist] [role=tab]", ":scope > [role=tabpanel], :scope > * > [role=tabpanel]"),
-        Tabs(":scope > * > [role=tablist] [role=tab]", ":scope > [role=tabpanel], :scope > * > [role=tabpanel]"),
-    ),
-)
+@cache
+def builtin_themes() -> tuple[Theme, ...]:
+    """Return the themes that need no package, the most specific first."""
+    tables = tomllib.loads(resources.files(__package__).joinpath("themes.toml").read_text("utf-8"))
+    return tuple(msgspec.convert({"name": name, **table}, Theme) for name, table in tables.items())
 
-MATH = Theme(
-    "math",
-    roles={
-        "skip": ".MathJax_Preview .katex-html .MJX_Assistive_MathML",
-        "display-math": "div.arithmatex div.math div.katex-display",
-        "math": "mjx-container mjx-container.MathJax span.arithmatex span.math .katex .katex-display",
-    },
-)
 
-PYTHON_MARKDOWN = Theme(
-    "python-markdown",
-    roles={
-        "skip": ".headerlink .footnote-backref div.toc",
-        "text": "a.glightbox",
-        "self-link": "a.toclink",
-        "footnote-reference": "a.footnote-ref",
-        "footnotes": "div.footnote",
-        "admonition-title": ".admonition-title",
-        "admonition": "div.admonition",
-        "tabs": ".tabbed-set",
-        "code-table": "table.highlighttable table.codehilitetable",
-        "code-title": "span.filename th.filename",
-        "code-wrapper": "div.codehilite div.codehilite-",
-        "emoji": "img.twemoji img.emojione img.gemoji span.twemoji",
-    },
-    tabs=(
-        Tabs(":scope > div.tabbed-labels > label", ":scope > div.tabbed-content > div.tabbed-block"),
-        Tabs(":scope > label", ":scope > div.tabbed-content"),
-    ),
-)
+@cache
+def tag_roles() -> Mapping[str, Role]:
+    """Return the roles of HTML's own tags."""
+    html = next(theme for theme in builtin_themes() if theme.name == "html")
+    return {selector: role for role, names in html.roles.items() for selector in names.split() if "." not in selector}
 
-MKDOCSTRINGS = Theme(
-    "mkdocstrings",
-    roles={
-        "skip": ".doc-anchor .backrefs",
-        "api-heading": "h1.doc-heading h2.doc-heading h3.doc-heading h4.doc-heading h5.doc-heading h6.doc-heading",
-        "strong": "span.doc-section-title",
-        "signature": "div.doc-signature",
-        "labels": "span.doc-labels",
-        "link": "autoref",
-    },
-)
 
-MATERIAL = Theme(
-    "material",
-    articles=(".md-content__inner",),
-    navs=("nav.md-nav--primary",),
-    roles={
-        "group": "nav.md-post__action",
-        "pager": "nav.md-pagination",
-        "skip": ".md-clipboard .md-code__nav .md-code__button .md-content__button .md-source-file .md-feedback "
-        ".md-tags .md-path .md-banner .md-consent .md-header .md-sidebar .md-footer .md-dialog",
-    },
-)
-
-DOCUSAURUS = Theme(
-    "docusaurus",
-    articles=(".theme-doc-markdown",),
-    navs=("ul.theme-doc-sidebar-menu",),
-    roles={
-        "skip": ".hash-link .buttonGroup_ .tocCollapsible_ .theme-doc-breadcrumbs .theme-doc-footer "
-        ".theme-doc-toc-mobile .theme-doc-version-badge .theme-edit-this-page .pagination-nav",
-        "admonition-title": ".admonitionHeading_",
-        "admonition": ".theme-admonition",
-        "tabs": ".tabs-container .theme-tabs-container",
-        "code-title": ".codeBlockTitle_",
-        "code-wrapper": "div.theme-code-block div.codeBlockContainer_",
-    },
-    admonition_prefixes=("theme-admonition-",),
-)
-
-SPHINX = Theme(
-    "sphinx",
-    roles={
-        "skip": ".fn-backref .sphinxsidebar .related .clearer div.contents",
-        "self-link": "a.toc-backref",
-        "footnote-reference": "a.footnote-reference a.footnote_reference",
-        "footnotes": "aside.footnote-list aside.footnote dl.footnote",
-        "admonition-title": "p.topic-title .sidebar-title .sd-card-title-callout",
-        "admonition": "section.admonition aside.admonition div.seealso div.versionadded div.versionchanged "
-        "div.deprecated div.versionremoved div.topic aside.topic aside.sidebar",
-        "tabs": "div.tab-set .sd-tab-set .sphinx-tabs",
-        "code-title": ".code-block-caption",
-        "classifier": "span.classifier",
-        "footnote-label": "span.label",
-        "line-block": "div.line-block",
-        "rubric": "p.rubric div.rubric div.sd-card-title",
-        "code-wrapper": "div.literal-block-wrapper",
-    },
-    admonitions={"NOTE": "seealso versionadded versionchanged topic sidebar", "WARNING": "deprecated versionremoved"},
-    tabs=(
-        Tabs(":scope > label.sd-tab-label", ":scope > div.sd-tab-content"),
-        Tabs(":scope > div[role=tablist] [role=tab]", ":scope > div.sphinx-tabs-panel"),
-        Tabs(":scope > label.tab-label", ":scope > div.tab-content"),
-    ),
-)
-
-FURO = Theme(
-    "furo",
-    articles=("#furo-main-content",),
-    navs=(".sidebar-tree",),
-    roles={
-        "skip": ".related-pages .edit-this-page .last-updated .back-to-top .content-icon-container .view-this-page "
-        ".mobile-only-toc"
-    },
-)
-
-READTHEDOCS = Theme(
-    "readthedocs",
-    articles=("[itemprop=articleBody]",),
-    navs=(".wy-menu-vertical",),
-    roles={"skip": ".rst-breadcrumbs-buttons .rst-footer-buttons .wy-breadcrumbs .wy-breadcrumbs-aside"},
-)
-
-PYDATA = Theme(
-    "pydata",
-    articles=("article.bd-article",),
-    roles={"skip": ".prev-next-area .prev-next-footer .header-article-items div.bd-header-article"},
-)
-
-VITEPRESS = Theme(
-    "vitepress",
-    articles=("main .vp-doc",),
-    navs=(".VPSidebar nav",),
-    roles={
-        "skip": ".header-anchor .line-numbers-wrapper .edit-link span.lang button.copy",
-        "admonition-title": ".custom-block-title",
-        "admonition": ".custom-block",
-        "tabs": ".vp-code-group",
-    },
-    tabs=(Tabs(":scope > div.tabs > label", ":scope > div.blocks > *"),),
-)
-
-STARLIGHT = Theme(
-    "starlight",
-    articles=(".sl-markdown-content",),
-    navs=("nav.sidebar, .sidebar-content",),
-    roles={
-        "skip": ".sl-anchor-link .pagination-links",
-        "admonition-title": ".starlight-aside__title",
-        "admonition": "aside.starlight-aside",
-        "tabs": "starlight-tabs",
-        "code-title": "figcaption.header",
-        "code-wrapper": "div.expressive-code figure.frame",
-        "file-tree": "starlight-file-tree",
-    },
-    admonition_prefixes=("starlight-aside--",),
-)
-
-MDBOOK = Theme(
-    "mdbook",
-    articles=("#content main",),
-    navs=("ol.chapter",),
-    roles={
-        "skip": ".footnote-definition-label",
-        "self-link": "a.header",
-        "footnote-reference": "sup.footnote-reference",
-        "footnotes": "ol.footnote-definition div.footnote-definition",
-        "admonition-title": ".blockquote-tag-title",
-        "admonition": "blockquote.blockquote-tag",
-    },
-    admonition_prefixes=("blockquote-tag-",),
-)
-
-GITHUB = Theme(
-    "github",
-    articles=("section.markdown-section",),
-    roles={
-        "skip": ".data-footnote-backref .zeroclipboard-container .rouge-gutter",
-        "admonition-title": ".markdown-alert-title",
-        "admonition": ".markdown-alert",
-        "code-table": "table.rouge-table",
-        "code-wrapper": "figure.highlight div.sourceCode",
-    },
-    admonition_prefixes=("markdown-alert-",),
-)
-
-ALABASTER = Theme(
-    "alabaster",
-    articles=("div.body[role=main]",),
-    navs=(".sphinxsidebarwrapper .toctree-wrapper, .sphinxsidebarwrapper",),
-)
-
-MKDOCS = Theme("mkdocs", navs=("#navbar-collapse .navbar-nav, .navbar-nav",))
-
-BUILT_IN_THEMES = (
-    MATERIAL,
-    PYTHON_MARKDOWN,
-    MKDOCSTRINGS,
-    DOCUSAURUS,
-    FURO,
-    READTHEDOCS,
-    PYDATA,
-    VITEPRESS,
-    STARLIGHT,
-    GITHUB,
-    MDBOOK,
-    ALABASTER,
-    MKDOCS,
-    SPHINX,
-    MATH,
-    HTML,
-)
-"""The themes that need no package; for articles, navigation and tabs the first match counts."""
-
-TAG_ROLES: dict[str, Role] = {
-    selector: role for role, selectors in HTML.roles.items() for selector in selectors.split() if "." not in selector
-}
-"""The roles of HTML's own tags."""
-
-_BLOCK_ROLES = split_names("heading list code group quote admonition definitions rule table tabs")
-BLOCK_TAGS = frozenset(tag for tag, role in TAG_ROLES.items() if role in _BLOCK_ROLES) | {
-    "figcaption",
-    "starlight-tabs",
-    "summary",
-}
-"""Tags that cannot be inside a line of text."""
+@cache
+def block_tags() -> frozenset[str]:
+    """Return the tags that cannot be inside a line of text."""
+    tags = {tag for tag, role in tag_roles().items() if role in _BLOCK_ROLES}
+    return frozenset(tags | {"figcaption", "starlight-tabs", "summary"})
 
 
 class Roles(dict[tuple[Any, str | None], Role]):
@@ -473,7 +216,7 @@ def load_themes(classes: Mapping[str, str] | None = None) -> ThemeSet:
 def _load_themes(classes: tuple[tuple[str, str], ...]) -> ThemeSet:
     extra = [_check_theme(name, theme) for name, theme in load_entry_points(ENTRY_POINT_GROUP).items()]
     fingerprint = hashlib.sha256(repr((extra, classes)).encode()).hexdigest()[:16] if extra or classes else ""
-    return ThemeSet((*extra, *BUILT_IN_THEMES), dict(classes), fingerprint)
+    return ThemeSet((*extra, *builtin_themes()), dict(classes), fingerprint)
 
 
 def _check_theme(name: str, theme: object) -> Theme:

@@ -16,7 +16,7 @@ from mkdocs_roaming.html.escape import (
     find_special,
     normalize_whitespace,
 )
-from mkdocs_roaming.html.themes import BLOCK_TAGS, Role, Roles, ThemeSet
+from mkdocs_roaming.html.themes import Role, Roles, ThemeSet, block_tags
 from mkdocs_roaming.manifest.models import Heading
 
 Element = etree._Element
@@ -297,7 +297,8 @@ class Visitor:
 
 def contains_block(element: Element) -> bool:
     """Return whether an element contains blocks, at any depth."""
-    return any(child.tag in BLOCK_TAGS for child in element.iterdescendants())
+    tags = block_tags()
+    return any(child.tag in tags for child in element.iterdescendants())
 
 
 def is_hidden(element: Element) -> bool:

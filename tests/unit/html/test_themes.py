@@ -10,10 +10,10 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.html.converter import BLOCK_WRITERS, INLINE_WRITERS, convert
 from mkdocs_roaming.html.document import find_article, parse_body
 from mkdocs_roaming.html.themes import (
-    BUILT_IN_THEMES,
     ROLES,
     Theme,
     ThemeSet,
+    builtin_themes,
     compile_selector,
     load_themes,
     parse_class_options,
@@ -27,7 +27,7 @@ def test_every_role_has_exactly_one_writer() -> None:
 
 
 def test_built_in_themes_repeat_no_selector() -> None:
-    selectors = [selector for theme in BUILT_IN_THEMES for names in theme.roles.values() for selector in names.split()]
+    selectors = [selector for theme in builtin_themes() for names in theme.roles.values() for selector in names.split()]
     repeated = {selector for selector in selectors if selectors.count(selector) > 1}
     assert repeated == set()
 
@@ -50,7 +50,7 @@ def test_roles_are_found_by_tag_and_class(tag: object, classes: str | None, role
 
 
 def test_roles_are_bounded_however_many_classes_a_page_has() -> None:
-    roles = ThemeSet(BUILT_IN_THEMES).roles
+    roles = ThemeSet(builtin_themes()).roles
     for number in range(25_000):
         assert roles["p", f"c{number}"] == "group"
     assert len(roles) < 10_002
@@ -72,7 +72,7 @@ def test_admonition_kind_is_found_with_and_without_prefix(classes: str, kind: st
 
 def test_earlier_theme_takes_precedence_for_articles_and_kinds() -> None:
     theme = Theme("first", articles=(".inner",), admonitions={"TIP": "warning"}, roles={"tabs": "x-tabs"})
-    themes = ThemeSet((theme, *BUILT_IN_THEMES))
+    themes = ThemeSet((theme, *builtin_themes()))
     page = "<main>outer<div class=inner>inner</div></main>"
     assert find_article(page, themes).text == "inner"
     assert find_article(page).text == "outer"
