@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import admonitions, api_docs, blocks, code, footnotes, inline, math, media, tables
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, inline, tables
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
@@ -14,8 +14,8 @@ from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Outp
 from mkdocs_roaming.manifest.models import Heading
 
 BLOCK_WRITERS: dict[str, BlockWriter] = {
-    "admonition": admonitions.write_admonition,
-    "admonition-title": admonitions.write_admonition_title,
+    "admonition": blocks.write_admonition,
+    "admonition-title": blocks.write_admonition_title,
     "api-heading": api_docs.write_api_heading,
     "block-link": inline.write_block_link,  # not a role: a link that contains blocks
     "caption": blocks.write_caption,
@@ -24,9 +24,9 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "code-title": code.write_code_title,
     "code-wrapper": code.write_code_wrapper,
     "definitions": api_docs.write_definition_list,
-    "display-math": math.write_display_math,
+    "display-math": embedded.write_display_math,
     "file-tree": blocks.write_file_tree,
-    "footnotes": footnotes.collect_footnotes,
+    "footnotes": inline.collect_footnotes,
     "group": Visitor.write_group,
     "heading": blocks.write_heading,
     "line-block": blocks.write_line_block,
@@ -38,26 +38,26 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "rule": blocks.write_rule,
     "signature": code.write_signature,
     "table": tables.write_table,
-    "tabs": admonitions.write_tabs,
+    "tabs": blocks.write_tabs,
 }
 
 INLINE_WRITERS: dict[str, InlineWriter] = {
     "classifier": inline.write_classifier,
     "code-span": code.write_code_span,
-    "emoji": media.write_emoji,
+    "emoji": embedded.write_emoji,
     "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
-    "footnote-label": footnotes.write_footnote_label,
-    "footnote-reference": footnotes.write_footnote_reference,
-    "image": media.write_image,
+    "footnote-label": inline.write_footnote_label,
+    "footnote-reference": inline.write_footnote_reference,
+    "image": embedded.write_image,
     "input": inline.write_checkbox,
     "labels": inline.write_inline_labels,
     "line-break": inline.write_line_break,
     "link": inline.write_link,
-    "math": math.write_math,
-    "media": media.write_media,
+    "math": embedded.write_math,
+    "media": embedded.write_media,
     "permalink": inline.write_permalink,
     "quotation": inline.write_quotation,
-    "script": math.write_script,
+    "script": embedded.write_script,
     "self-link": inline.write_self_link,
     "skip": inline.write_nothing,
     "spaced": inline.write_spaced,
@@ -128,6 +128,6 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         headings.append(heading)
     if output.title is not None:
         parts[output.title + 1] = ""
-    for index, definitions in footnotes.place_footnotes(output).items():
+    for index, definitions in inline.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(headings))

@@ -1,4 +1,4 @@
-"""Escaping and formatting of Markdown: text, code spans, links and headings.
+"""Escaping and formatting of Markdown: text, code spans, links, headings and indented blocks.
 
 The escapes are minimal: text that Markdown cannot misread stays as it is.
 """
@@ -36,6 +36,7 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 _NEEDS_BRACKETS = re.compile(r"[\s()<>\\]")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_NOT_EMPTY = re.compile(r"\n(?=[^\n])")
 _LINT_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b[a-z ,-]*-->")
 
 find_special = _SPECIAL.search
@@ -127,6 +128,16 @@ def format_autolink(url: str, text: str) -> str | None:
 def format_title(text: str) -> str:
     """Format the title of a link or an image, as it follows the destination."""
     return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def quote_lines(text: str) -> str:
+    """Prefix each line with `>`."""
+    return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
+
+
+def indent_lines(text: str, width: int) -> str:
+    """Indent all lines but the first and empty ones, as the content of a list item."""
+    return _NOT_EMPTY.sub("\n" + " " * width, text) if "\n" in text else text
 
 
 def add_lint_switches(pointer: str, page: str) -> str:

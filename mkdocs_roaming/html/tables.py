@@ -6,8 +6,7 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code
-from mkdocs_roaming.html.math import extract_tex
-from mkdocs_roaming.html.media import find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
