@@ -17,6 +17,7 @@ from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.evals.html_report import render_evaluation, render_findings
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
+from mkdocs_roaming.evals.output import describe_failure, format_figure
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
 from mkdocs_roaming.evals.systems import ModelSystem, OutlineSystem, Ranking, SearchSystem
@@ -57,25 +58,40 @@ def test_render_evaluation_lists_every_question_with_results(report: EvalReport)
     tree = parse_closed_page(render_evaluation(report))
     details = tree.xpath("//details")
     assert [one.xpath("string(summary/span[1])") for one in details] == [one.ask for one in report.questions.questions]
+    for one in details:
+        assert one.xpath(".//tbody/tr/th/text()") == ["search", "outline", "offline"]
     assert "← gold" in details[0].text_content()
     assert "8642" in details[0].xpath("string(.//div[@class='text'])")
 
 
-def test_render_evaluation_shows_figures_with_meters(report: EvalReport) -> None:
+def test_render_evaluation_marks_systems_with_problems(report: EvalReport) -> None:
     tree = parse_closed_page(render_evaluation(report))
-    figures, ranks = tree.xpath("//table")
+    marks = [details.xpath("summary/span/text()")[1:] for details in tree.xpath("//details")]
+    questions = report.questions.questions
+    assert marks == [
+        [
+            f"{'✗' if describe_failure(question, result) else '✓'} {row.mode}"
+            for row in report.rows
+            if (result := row.results[position])
+        ]
+        for position, question in enumerate(questions)
+    ]
+
+
+def test_render_evaluation_shows_figures_with_intervals(report: EvalReport) -> None:
+    figures = parse_closed_page(render_evaluation(report)).xpath("//h2[.='Figures']/following::table[1]")[0]
     assert figures.xpath("tbody/tr/th/text()") == ["search", "outline", "offline"]
-    meters = figures.xpath("tbody/tr[3]//meter/@value")
-    shares = [one.value for one in report.rows[2].totals.figures if one.share]
-    assert [float(value) for value in meters] == pytest.approx(shares, abs=1e-5)
-    counts = [int(cell.text_content()) for cell in ranks.xpath("tbody/tr/td")]
-    assert (len(counts), sum(counts)) == (6, 4)
+    head = figures.xpath("thead/tr/th/text()")
+    cells = dict(zip(head[1:], figures.xpath("tbody/tr[3]/td/text()"), strict=True))
+    for figure in report.rows[2].totals.figures:
+        assert cells[figure.name] == format_figure(figure)
+    assert (cells["asked"], cells["failed"]) == ("5", "0")
 
 
 def test_render_evaluation_shows_regressions(report: EvalReport) -> None:
     regressions = [Regression("Which port?", "search", "ranked 1", "ranked 12")]
-    text = parse_closed_page(render_evaluation(report, regressions)).text_content()
-    assert "search: ranked 1 before, ranked 12 now" in text
+    table = parse_closed_page(render_evaluation(report, regressions)).xpath("//table")[0]
+    assert table.xpath("tbody/tr/*/text()") == ["Which port?", "search", "ranked 1", "ranked 12"]
 
 
 def test_render_evaluation_escapes_hostile_text(report: EvalReport) -> None:
@@ -122,14 +138,10 @@ def test_render_findings_groups_findings_by_rule() -> None:
         render_findings(LintReport("Docs", 1, 3, 90, (title, hostile, link)), "https://d.example/", "docs")
     )
     assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["broken-link", "empty-title"]
-    assert [row.text_content().split() for row in tree.xpath("//tbody/tr")] == [
-        ["empty-title", "2"],
-        ["broken-link", "1"],
-    ]
-    assert len(tree.xpath("//details")) == 3
+    assert [len(table.xpath("tbody/tr")) for table in tree.xpath("//table")] == [1, 2]
     assert "docs/guide.md:3" in tree.text_content()
     assert BUILTIN_RULES["empty-title"].summary in tree.text_content()
 
 
-def test_render_findings_without_findings_has_no_details() -> None:
-    assert not parse_closed_page(render_findings(LintReport("Docs", 1, 3, 100, ()))).xpath("//details")
+def test_render_findings_without_findings_has_no_table() -> None:
+    assert not parse_closed_page(render_findings(LintReport("Docs", 1, 3, 100, ()))).xpath("//table")
