@@ -27,11 +27,11 @@ SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request ra
 
 
 class Faulty:
-    """ASGI middleware that fails on purpose."""
+    """WSGI middleware that fails on purpose, and serializes writes: moto's conditional ones are not atomic."""
 
     def __init__(self, application: Any, bucket: str) -> None:
         self._application, self._bucket = application, bucket
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._faults: dict[str, Any] = {}
         self._written: Counter[str] = Counter()
         self._count = 0
@@ -39,11 +39,11 @@ class Faulty:
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/_faults":
-            return self._told(environ, start)
+            return self._set_faults(environ, start)
         if environ["PATH_INFO"] == "/_written":
             return _json(self._written, start)
         if environ["PATH_INFO"] == "/_empty":
-            return self._emptied(start)
+            return self._empty(start)
         with self._lock:
             self._count += 1
             every, after = self._faults.get("every"), self._faults.get("after")
@@ -61,12 +61,13 @@ class Faulty:
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
         if put:
-            with self._lock:
+            with self._writing:
                 self._written[environ["PATH_INFO"]] += 1
+                return list(self._application(environ, start))
         answer: Iterable[bytes] = self._application(environ, start)
         return answer
 
-    def _emptied(self, start: Callable[..., Any]) -> Iterable[bytes]:
+    def _empty(self, start: Callable[..., Any]) -> Iterable[bytes]:
         with self._lock:
             self._faults, self._count, self._failed = {}, 0, 0
             self._written.clear()
@@ -74,7 +75,7 @@ class Faulty:
         s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(self._bucket, "us-east-1")
         return _json({}, start)
 
-    def _told(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+    def _set_faults(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         counts = {"requests": self._count, "failed": self._failed}
         self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
         self._count = self._failed = 0
