@@ -99,7 +99,7 @@ def _read(data: bytes | mmap.mmap, where: str) -> tuple[Manifest, Iterator[PageE
     if data[:3] == codecs.BOM_UTF8:
         data = data[3:]
     try:
-        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        fields = _split_fields(data)
     except msgspec.ValidationError:
         fields = {}
     except (ValueError, RecursionError) as error:
@@ -115,6 +115,17 @@ def _read(data: bytes | mmap.mmap, where: str) -> tuple[Manifest, Iterator[PageE
     head = _decode(msgspec.json.encode({**fields, "pages": []}), Manifest, where)
     _check_urls(head, where)
     return head, (_read_page(page, where, f"pages/{index}") for index, page in enumerate(pages))
+
+
+def _split_fields(data: bytes | mmap.mmap) -> dict[str, msgspec.Raw]:
+    """Return the fields of a JSON object. Lone surrogates, which msgspec refuses in any string, become `?`."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        text = json.dumps(json.loads(bytes(data)), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-8", "replace"), type=dict[str, msgspec.Raw])
 
 
 def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:

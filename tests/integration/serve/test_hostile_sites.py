@@ -1,4 +1,4 @@
-"""A hostile manifest: its titles, ids and digest must reach clients only as text."""
+"""A hostile manifest: its titles and anchors must reach clients only as text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from mkdocs_roaming.answer.models.base import Part, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
@@ -21,11 +22,10 @@ TITLE = ' \ud83d\n\ndata: [DONE]\r\n\r\n# Not ours <script> \u202e](javascript:a
 
 @pytest.fixture
 def hostile(folder: Path) -> Path:
-    """Return the site of Kettle with titles, anchors and a digest that try to end lines, frames and links."""
+    """Return the site of Kettle with titles and anchors that try to end lines, frames and links."""
     file = folder / MANIFEST_PATH
     data = json.loads(file.read_bytes())
     data["site"]["name"] += TITLE
-    data["digest"] = TITLE
     for page in data["pages"]:
         page["title"] += TITLE
         for section in page["sections"]:
@@ -33,6 +33,13 @@ def hostile(folder: Path) -> Path:
             section["anchor"] = f"{section.get('anchor') or 'top'}\ud83d> <b>\n"
     file.write_text(json.dumps(data))
     return folder
+
+
+def test_manifest_with_hostile_digest_is_refused(folder: Path) -> None:
+    file = folder / MANIFEST_PATH
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), "digest": TITLE}))
+    with pytest.raises(ManifestError, match="digest"):
+        open_library(folder)
 
 
 def test_every_operation_works_on_hostile_site(start: Start, hostile: Path) -> None:
