@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import (
     MAX_KEYWORDS,
@@ -143,11 +144,11 @@ def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:
 def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "") -> T:
     """Decode JSON. As in earlier releases, null counts as a missing field and lone surrogates are accepted."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=prepare(kind))
     except (ValueError, RecursionError):
         pass
     try:
-        return msgspec.convert(_drop_nulls(json.loads(bytes(data))), kind)
+        return msgspec.convert(_drop_nulls(json.loads(bytes(data))), prepare(kind))
     except msgspec.ValidationError as error:
         raise _broken(where, *_parse_error(error, place)) from None
     except (ValueError, RecursionError) as error:
@@ -298,16 +299,17 @@ def _find_faults(data: Json) -> Iterator[tuple[str, str]]:
         yield "digest", "missing"
     entries = {name: data[name] for name in _ENTRY_TYPES if isinstance(data.get(name), list)}
     head = {**data, **dict.fromkeys(entries, ())}
-    for place, item, kind in [
+    items: list[tuple[str, Any, Any]] = [
         ("", head, Manifest),
         *(
             (f"{name}/{index}", item, _ENTRY_TYPES[name])
             for name in entries
             for index, item in enumerate(entries[name])
         ),
-    ]:
+    ]
+    for place, item, kind in items:
         try:
-            entry = msgspec.convert(item, kind)
+            entry = msgspec.convert(item, prepare(kind))
         except msgspec.ValidationError as error:
             yield _parse_error(error, place)
         else:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.manifest.models import Page
 from mkdocs_roaming.manifest.sections import Section
@@ -173,7 +174,7 @@ _Entry = TypeVar("_Entry", _PageEntry, _KeywordsEntry)
 
 def _read(file: Path, kind: type[_Entry]) -> _Entry | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=kind)
+        return msgspec.json.decode(file.read_bytes(), type=prepare(kind))
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 

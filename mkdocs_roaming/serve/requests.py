@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
@@ -277,7 +278,7 @@ def _decode(body: bytes, type_: type[_T], codes: Mapping[str, str]) -> _T:
     if not isinstance(data, dict):
         raise ProblemError(400, "not_an_object", "The body is not a JSON object.")
     try:
-        return msgspec.convert({name: value for name, value in data.items() if value is not None}, type_)
+        return msgspec.convert({name: value for name, value in data.items() if value is not None}, prepare(type_))
     except msgspec.ValidationError as error:
         match = _FIELD.search(str(error))
         raise ProblemError(422, codes[match[1] if match else ""], f"{error}.") from None

@@ -36,6 +36,8 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar
 from unicodedata import decimal, normalize
 
+from mkdocs_roaming._types import prepare
+
 T = TypeVar("T")
 
 MAX_TERM_LENGTH = 100
@@ -79,7 +81,7 @@ def load_table(language: str, name: str, kind: type[T]) -> T | None:
     if value is None:
         return None
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, prepare(kind))
     except msgspec.ValidationError as error:
         raise ValueError(f"text/data/{code}.toml: {name}: {error}") from None
 
