@@ -1,18 +1,18 @@
-"""The settings in `roaming.toml`: which model answers, what its tokens cost, what one answer may cost, how is searched.
+"""The configuration file `roaming.toml`.
 
 [model]
 name = "openai:qwen3"
 base_url = "http://127.0.0.1:11434/v1"
-key_env = "MY_KEY"          # the name of the variable that holds the key; a key itself never stands here
+key_env = "MY_KEY"          # variable with the API key; the key itself is never part of the file
 
-[prices]                    # of a million tokens
+[prices]                    # per million tokens
 input = 1.0
 cache_read = 0.1
 cache_write = 1.25
 output = 5.0
 currency = "USD"
 
-[budget]                    # of one answer
+[budget]                    # per answer
 rounds = 4
 seconds = 45
 open_chars = 60000
@@ -21,13 +21,13 @@ whole_site_tokens = 8000
 cost = 0.05
 
 [search]
-mode = "hybrid"             # or "lexical": by words alone, also where [embeddings] names a model
+mode = "hybrid"             # or "lexical": ignore [embeddings]
 
-[embeddings]                # whose vectors search by meaning asks for
+[embeddings]
 model = "nomic-embed-text"
 base_url = "http://127.0.0.1:11434/v1"
 key_env = "MY_OTHER_KEY"
-text_prefix = "search_document: "   # for `roaming index` and `crawl`
+text_prefix = "search_document: "   # for `roaming index` and `roaming crawl`
 query_prefix = "search_query: "
 """
 
@@ -36,46 +36,91 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
-from mkdocs_roaming.embeddings.client import (
-    CONFIG_FIELDS,
-    EmbeddingsConfig,
-    parse_embeddings_config,
-)
+from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Finder, Search
 
 FILE = "roaming.toml"
 
-TABLES: Mapping[str, Mapping[str, type]] = {
-    "model": {"name": str, "base_url": str, "key_env": str},
-    "prices": {"input": float, "cache_read": float, "cache_write": float, "output": float, "currency": str},
-    "budget": {
-        "rounds": int,
-        "seconds": float,
-        "open_chars": int,
-        "output_tokens": int,
-        "whole_site_tokens": int,
-        "cost": float,
-    },
-    "search": {"mode": str},
-    "embeddings": dict.fromkeys(CONFIG_FIELDS, str),
-}
-"""What may stand in the file: tables, their keys, the type of each."""
+T = TypeVar("T")
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
-SERVING = ("serve", "limits", "lint")
-"""Tables that may stand there too: what `roaming serve` and `roaming lint` read."""
+
+class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [model]."""
+
+    name: str = ""
+    base_url: str = ""
+    key_env: str = ""
+
+
+class PricesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [prices], per million tokens."""
+
+    input: Amount = 0.0
+    cache_read: Amount = 0.0
+    cache_write: Amount = 0.0
+    output: Amount = 0.0
+    currency: str = "USD"
+
+
+class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The table [budget], per answer."""
+
+    rounds: Count | None = None
+    seconds: Amount | None = None
+    open_chars: Count | None = None
+    output_tokens: Count | None = None
+    whole_site_tokens: Count = SMALL_SITE_TOKENS
+    cost: Amount | None = None
+
+
+class SearchTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [search]."""
+
+    mode: Literal["", "lexical", "hybrid"] = ""
+
+
+TABLES: Mapping[str, type] = {
+    "model": ModelTable,
+    "prices": PricesTable,
+    "budget": BudgetTable,
+    "search": SearchTable,
+    "embeddings": EmbeddingsConfig,
+}
+"""The tables that every command reads."""
+
+OTHER_TABLES = ("serve", "limits", "lint")
+"""Tables for single commands, which decode them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a settings file says; `where` is the file, empty where there is none."""
+    """The content of a configuration file.
+
+    Attributes:
+        where: The file, for messages; empty without one.
+        model: Name of the model, `""` for the default.
+        base_url: URL of the model's server.
+        key_env: Variable with the API key.
+        prices: Prices of the model.
+        budget: Limits of an answer.
+        whole_site_tokens: Size below which a site is read whole, in estimated tokens.
+        search: Search mode, `""` for the default.
+        embeddings: The embedding model.
+        serving: The tables in `OTHER_TABLES`.
+    """
 
     where: str = ""
     model: str = ""
@@ -89,7 +134,11 @@ class Settings:
     serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
-        """Give the model that option, environment or file name, in this order; raises UsageError where none can be."""
+        """Create the model named by option, environment or file, in this order.
+
+        Raises:
+            UsageError: The model is unknown, or a setting is missing.
+        """
         key = environ.get(self.key_env, "")
         config = {"model": self.model, "base_url": self.base_url, "api_key": key, "key_env": self.key_env}
         try:
@@ -97,36 +146,42 @@ class Settings:
         except UsageError as error:
             if self.key_env and self.key_env not in environ:
                 raise UsageError(
-                    f"{error} ({self.where} takes its key from {self.key_env}, which is not set)"
+                    f"{error} ({self.where} names the variable {self.key_env}, which is not set)"
                 ) from None
             raise
 
-    def finding(self, environ: Mapping[str, str], tell: Callable[[str], None]) -> Callable[[Library], Finder]:
-        """Give what makes the search of a library; `tell` gets a line when it has to go by words alone.
+    def finding(self, environ: Mapping[str, str], on_warning: Callable[[str], None]) -> Callable[[Library], Finder]:
+        """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
-        It goes by meaning too where a model for that is named, and `mode` does not say otherwise.
+        Args:
+            environ: The environment.
+            on_warning: Called with a line when hybrid search falls back to words.
         """
         if self.embeddings is None or self.search == "lexical":
             return Search
         from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder, create_embeddings_client
         from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
-        endpoint = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
-        queries = QueryEmbedder(endpoint, prefix=self.embeddings.query_prefix, on_warning=tell)
+        client = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
+        queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
         return lambda library: HybridSearch(Search(library), queries)
 
     def budget_of(self, model: Model) -> Budget:
-        """Give the budget for a model: prices are those of the model that the file names, and of no other."""
-        name = self.model.partition(":")[2] or self.model
-        if self.model and name != model.name and (name, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
+        """Return the budget of a model; prices and cost limit apply only to the model in the file."""
+        names = {model.name, f"claude:{model.name}", f"openai:{model.name}"}
+        if self.model and self.model not in names and (self.model, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
             return replace(self.budget, prices=None, cost=None)
         return self.budget
 
 
 def load_settings(path: Path | None = None) -> Settings:
-    """Read a settings file; without a path `roaming.toml` in the working folder, if there is one.
+    """Load a configuration file.
 
-    Raises UsageError in one line that names the file and the key.
+    Args:
+        path: The file; None for `roaming.toml` in the working directory, if it exists.
+
+    Raises:
+        UsageError: The file is missing or invalid; the message names file, table and key.
     """
     if path is None:
         path = Path(FILE)
@@ -135,71 +190,72 @@ def load_settings(path: Path | None = None) -> Settings:
     try:
         data = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a settings file") from None
+        raise UsageError(
+            f"{path}: cannot be read: {error.strerror}. Pass a configuration file with --config."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not TOML ({error})") from None
-    serving = {name: data.pop(name) for name in SERVING if name in data}
-    tables = {name: _table(str(path), name, value) for name, value in data.items()}
-    return replace(_settings(str(path), tables), serving=serving)
+    return _build_settings(str(path), data)
 
 
-def check_table(where: str, name: str, value: object, keys: Mapping[str, type]) -> dict[str, Any]:
-    """Give a table of a settings file; raises UsageError where a key or a type is wrong."""
+def decode_table(where: str, name: str, value: object, kind: type[T]) -> T:
+    """Decode a table of a configuration file into a struct.
+
+    Args:
+        where: The file, for messages.
+        name: Name of the table.
+        value: The table.
+        kind: The struct.
+
+    Raises:
+        UsageError: A key is unknown, or a value has a wrong type or range.
+    """
     if not isinstance(value, dict):
-        raise UsageError(f"{where}: {name} is a table; write [{name}] on a line of its own")
-    for key, one in value.items():
-        if key not in keys:
-            raise UsageError(f"{where}: [{name}] has no key {key!r}; it has {', '.join(keys)}")
-        kind = keys[key]
-        fits = isinstance(one, (int, float) if kind is float else kind) and isinstance(one, bool) == (kind is bool)
-        if not fits or (kind is list and not all(isinstance(item, str) for item in one)):
-            raise UsageError(f"{where}: [{name}] {key} is {_NAMES[kind]}, not {one!r}")
-        if kind in (int, float) and abs(one) > _GREATEST:
-            raise UsageError(f"{where}: [{name}] {key} is too great a number")
-    return dict(value)
+        raise UsageError(f"{where}: expected the table [{name}], got {value!r}")
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, OverflowError) as error:
+        message, _, path = str(error).partition(" - at `$")
+        if "unknown field" in message:
+            message = f"{message}. Known keys: {', '.join(table_keys(kind))}"
+        key = path.rstrip("`").removeprefix(".")
+        raise UsageError(f"{where}: [{name}] {key}: {message}" if key else f"{where}: [{name}] {message}") from None
 
 
-def _table(where: str, name: str, value: object) -> dict[str, Any]:
-    if name not in TABLES:
-        known = ", ".join(f"[{one}]" for one in (*TABLES, *SERVING))
-        raise UsageError(f"{where}: there is no table [{name}]; there are {known}")
-    return check_table(where, name, value, TABLES[name])
+def table_keys(kind: type) -> tuple[str, ...]:
+    """Return the keys of a table's struct."""
+    return tuple(signature(kind).parameters)
 
 
-_GREATEST = 1e15
-_NAMES = {bool: "true or false", str: "a text", int: "a whole number", float: "a number", list: "a list of texts"}
-
-
-def _settings(where: str, tables: Mapping[str, dict[str, Any]]) -> Settings:
-    model = tables.get("model", {})
-    budget = dict(tables.get("budget", {}))
-    whole = budget.pop("whole_site_tokens", SMALL_SITE_TOKENS)
-    if whole < 0:
-        raise UsageError(f"{where}: [budget] whole_site_tokens is 0 or more, not {whole}")
-    search = tables.get("search", {}).get("mode", "")
-    if search not in ("", "lexical", "hybrid"):
-        raise UsageError(f"{where}: [search] mode is lexical or hybrid, not {search!r}")
-    embeddings = (
-        parse_embeddings_config(tables["embeddings"], f"{where}: [embeddings]") if "embeddings" in tables else None
-    )
+def _build_settings(where: str, data: dict[str, Any]) -> Settings:
+    for name in data:
+        if name not in (*TABLES, *OTHER_TABLES):
+            known = ", ".join(f"[{table}]" for table in (*TABLES, *OTHER_TABLES))
+            raise UsageError(f"{where}: unknown table [{name}]. Known tables: {known}")
+    model = decode_table(where, "model", data.get("model", {}), ModelTable)
+    limits = decode_table(where, "budget", data.get("budget", {}), BudgetTable)
+    search = decode_table(where, "search", data.get("search", {}), SearchTable).mode
+    embeddings = parse_embeddings_config(data["embeddings"], f"{where}: [embeddings]") if "embeddings" in data else None
     if search == "hybrid" and embeddings is None:
-        raise UsageError(f"{where}: [search] mode hybrid needs a model that makes vectors; name one in [embeddings]")
+        raise UsageError(f"{where}: [search] mode: hybrid needs an embedding model. Configure [embeddings].")
+    prices = None
+    if "prices" in data:
+        prices = Prices(**msgspec.structs.asdict(decode_table(where, "prices", data["prices"], PricesTable)))
+    given = {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
+    del given["whole_site_tokens"]
     try:
-        prices = Prices(**tables["prices"]) if "prices" in tables else None
-    except UsageError as error:
-        raise UsageError(f"{where}: [prices]: {error}") from None
-    try:
-        checked = Budget(**budget, prices=prices)
+        budget = Budget(**given, prices=prices)
     except UsageError as error:
         raise UsageError(f"{where}: [budget]: {error}") from None
     return Settings(
         where=where,
-        model=model.get("name", ""),
-        base_url=model.get("base_url", ""),
-        key_env=model.get("key_env", ""),
+        model=model.name,
+        base_url=model.base_url,
+        key_env=model.key_env,
         prices=prices,
-        budget=checked,
-        whole_site_tokens=whole,
+        budget=budget,
+        whole_site_tokens=limits.whole_site_tokens,
         search=search,
         embeddings=embeddings,
+        serving={name: data[name] for name in OTHER_TABLES if name in data},
     )

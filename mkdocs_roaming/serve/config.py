@@ -23,10 +23,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-from mkdocs_roaming.config import Settings, check_table
+import msgspec
+
+from mkdocs_roaming.config import Settings, decode_table, table_keys
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve._uvicorn import DRAIN_SECONDS
 from mkdocs_roaming.serve.app import AppConfig
@@ -41,29 +44,32 @@ from mkdocs_roaming.serve.service import AnswerConfig
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
 
-SERVE_KEYS: Mapping[str, type] = {
-    "hosts": list,
-    "origins": list,
-    "proxies": int,
-    "key_env": str,
-    "counters_env": str,
-    "look_every": float,
-    "drain": int,
-    "turn_seconds": int,
-    "kept_answers": int,
-    "trust_rules": bool,
-    "question_log": str,
-    "feedback_log": str,
-}
-_QUOTA_KEYS: Mapping[str, type] = {
-    field.name: float if field.name.startswith("money") else int for field in fields(AnswerQuota)
-}
-_POLICY_KEYS: Mapping[str, type] = {
-    field.name: float if field.name.endswith("_seconds") else int
-    for field in fields(RequestPolicy)
-    if field.name not in ("hosts", "origins", "proxies", "guarded")
-}
-LIMIT_KEYS: Mapping[str, type] = {**_QUOTA_KEYS, **_POLICY_KEYS}
+_Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
+
+
+class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [serve]."""
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: int = 0
+    key_env: str = KEY_VARIABLE
+    counters_env: str = COUNTERS_VARIABLE
+    look_every: _Seconds = POLL_SECONDS
+    drain: Annotated[int, msgspec.Meta(ge=0)] = DRAIN_SECONDS
+    turn_seconds: Annotated[int, msgspec.Meta(ge=1)] = TOKEN_SECONDS
+    kept_answers: Annotated[int, msgspec.Meta(ge=0)] = MAX_CACHED_ANSWERS
+    trust_rules: bool = False
+    question_log: str = ""
+    feedback_log: str = ""
+
+
+SERVE_KEYS = table_keys(ServeTable)
+_QUOTA_KEYS = table_keys(AnswerQuota)
+_POLICY_KEYS = tuple(
+    name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies", "guarded")
+)
+LIMIT_KEYS = (*_QUOTA_KEYS, *_POLICY_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,43 +102,37 @@ def build_config(
 ) -> ServeConfig:
     """Return the configuration. Raise UsageError if it is invalid."""
     file = settings.where
-    table = check_table(file, "serve", settings.serving.get("serve", {}), SERVE_KEYS)
-    limits = check_table(file, "limits", settings.serving.get("limits", {}), LIMIT_KEYS)
-    key_variable = table.get("key_env", KEY_VARIABLE)
-    key = environ.get(key_variable, "").encode("utf-8")
+    table = decode_table(file, "serve", settings.serving.get("serve", {}), ServeTable)
+    limits = settings.serving.get("limits", {})
+    if isinstance(limits, dict) and (unknown := next((name for name in limits if name not in LIMIT_KEYS), "")):
+        raise UsageError(f"{file}: [limits] unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
+    key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
-            f"{key_variable} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
+            f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
-    poll_seconds = table.get("look_every", POLL_SECONDS)
-    max_cached_answers = table.get("kept_answers", MAX_CACHED_ANSWERS)
-    token_seconds = table.get("turn_seconds", TOKEN_SECONDS)
-    drain_seconds = table.get("drain", DRAIN_SECONDS)
-    if not poll_seconds > 0 or max_cached_answers < 0 or token_seconds < 1 or drain_seconds < 0:
-        raise UsageError(
-            f"{file}: [serve] look_every and turn_seconds must be greater than 0, drain and kept_answers 0 or more"
-        )
+    policy = replace(
+        decode_table(file, "limits", limits, RequestPolicy),
+        hosts=_merge(RequestPolicy().hosts, _bound_names(options.host), table.hosts, options.hosts),
+        origins=_merge(table.origins, options.origins),
+        proxies=table.proxies if options.proxies is None else options.proxies,
+    )
     app = AppConfig(
         options.target,
         answers,
         key=key,
         site=options.site,
-        policy=RequestPolicy(
-            hosts=_merge(RequestPolicy().hosts, _bound_names(options.host), table.get("hosts", ()), options.hosts),
-            origins=_merge(table.get("origins", ()), options.origins),
-            proxies=table.get("proxies", 0) if options.proxies is None else options.proxies,
-            **{name: value for name, value in limits.items() if name in _POLICY_KEYS},
-        ),
-        quota=AnswerQuota(**{name: value for name, value in limits.items() if name in _QUOTA_KEYS}),
-        counters_url=environ.get(table.get("counters_env", COUNTERS_VARIABLE)) or None,
-        question_log=Path(table["question_log"]) if table.get("question_log") else None,
-        feedback_log=Path(table["feedback_log"]) if table.get("feedback_log") else None,
-        poll_seconds=poll_seconds,
-        trust_rules=options.trust_rules or table.get("trust_rules", False),
-        max_cached_answers=max_cached_answers,
-        token_seconds=token_seconds,
+        policy=policy,
+        quota=decode_table(file, "limits", limits, AnswerQuota),
+        counters_url=environ.get(table.counters_env) or None,
+        question_log=Path(table.question_log) if table.question_log else None,
+        feedback_log=Path(table.feedback_log) if table.feedback_log else None,
+        poll_seconds=table.look_every,
+        trust_rules=options.trust_rules or table.trust_rules,
+        max_cached_answers=table.kept_answers,
+        token_seconds=table.turn_seconds,
     )
-    return ServeConfig(app, options.host, options.port, drain_seconds, key_variable)
+    return ServeConfig(app, options.host, options.port, table.drain, table.key_env)
 
 
 def _bound_names(host: str) -> tuple[str, ...]:

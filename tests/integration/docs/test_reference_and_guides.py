@@ -16,7 +16,7 @@ from reference import PAGES, load_commands
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import COMMANDS
-from mkdocs_roaming.config import TABLES, load_settings
+from mkdocs_roaming.config import TABLES, load_settings, table_keys
 from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.plugin import RoamingConfig
@@ -135,7 +135,7 @@ def test_everything_about_asking_is_documented() -> None:
     """docs/guides/ask.md names every option of `ask`, every setting, every command of `chat`."""
     text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
     wanted = [option for one in COMMANDS_BY_NAME["ask"].params for option in one.opts if option.startswith("--")]
-    wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for keys in TABLES.values() for key in keys]
+    wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for kind in TABLES.values() for key in table_keys(kind)]
     assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
 
 

@@ -296,17 +296,17 @@ def test_rules_of_remote_site_need_trust(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("[serve]\nhost = 'x'", "[serve] has no key 'host'"),
-        ("[serve]\nhosts = 'x'", "[serve] hosts is a list of texts"),
-        ("[serve]\ndrain = 1.5", "[serve] drain is a whole number"),
+        ("[serve]\nhost = 'x'", "[serve] Object contains unknown field `host`"),
+        ("[serve]\nhosts = 'x'", "[serve] hosts: Expected `array`, got `str`"),
+        ("[serve]\ndrain = 1.5", "[serve] drain: Expected `int`, got `float`"),
         ("[serve]\nlook_every = 0", "look_every"),
-        ("[serve]\ntrust_rules = 1", "[serve] trust_rules is true or false, not 1"),
-        ("[limits]\nanswers = 1", "[limits] has no key 'answers'"),
+        ("[serve]\ntrust_rules = 1", "[serve] trust_rules: Expected `bool`, got `int`"),
+        ("[limits]\nanswers = 1", "[limits] unknown key 'answers'"),
         ("[limits]\nconcurrent = 0", "1 or more"),
         ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
         ("[serve]\norigins = ['docs.example']", "is not an origin"),
-        ("[serv]\nx = 1", "there is no table [serv]"),
-        ("serve = 1", "serve is a table"),
+        ("[serv]\nx = 1", "unknown table [serv]"),
+        ("serve = 1", "expected the table [serve], got 1"),
     ],
 )
 def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
