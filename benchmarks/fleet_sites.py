@@ -1,12 +1,11 @@
-"""Is the right site found among real ones?
+"""Measure whether the right site of a store is selected for a query.
 
     python benchmarks/fleet_sites.py STORE [--each 25] [--seed 3] [--questions benchmarks/fleet_questions.tsv]
 
-STORE is what `roaming crawl --many` filled. It is asked by what its sites say themselves: titles of three to nine
-words, the first fourteen words of sections, the words of links between pages (three at least), each drawn evenly from
-the sites; and by a file of questions, a site's key and a question a line. Prints how often the right site came first by
-the catalogue alone, and after looking into the few that it names; how often it was among the three that are asked then;
-and for titles how often the section was among five hits.
+STORE is a folder written by `roaming crawl --many`. Queries are titles of three to nine words, the first fourteen words
+of sections, and link texts of three or more words, the same number from each site; and the questions of a file with
+the key of a site and a question per line. Prints how often the right site is first by the catalog alone and after a
+search of the best sites, how often it is among three sites, and for titles how often the section is among five results.
 """
 
 from __future__ import annotations
@@ -18,67 +17,74 @@ from pathlib import Path
 from typing import TypeVar
 
 from roaming_fleet.collection import Collection
-from search_quality import link_questions
+from search_quality import make_link_questions
 
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 T = TypeVar("T")
-Asked = tuple[str, str, SectionRef | None]
-"""A site, a question about it, and the section that answers it where that is known."""
+Query = tuple[str, str, SectionRef | None]
+"""Key of a site, a query, and the right section if known."""
 
 
 def main() -> None:
-    """Ask, and print a line for each kind of question."""
+    """Print a row for each kind of query."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store")
-    parser.add_argument("--each", type=int, default=25, help="questions of each kind about a site")
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--questions", type=Path)
+    parser.add_argument("store", help="Folder of the store.")
+    parser.add_argument("--each", type=int, default=25, help="Queries of each kind per site (default: 25).")
+    parser.add_argument("--seed", type=int, default=3, help="Seed of the random selection (default: 3).")
+    parser.add_argument("--questions", type=Path, help="File with tab-separated site keys and questions.")
     options = parser.parse_args()
-    collection, draw = Collection(options.store), random.Random(options.seed)
-    kinds: dict[str, list[Asked]] = {"titles": [], "first words": [], "links": []}
+    collection, rng = Collection(options.store), random.Random(options.seed)
+    kinds: dict[str, list[Query]] = {"titles of sections": [], "first words of sections": [], "link texts": []}
     for key in collection.keys:
-        places = list(collection.open(key).library.sections)
-        titled = [place for place in places if 3 <= len(place.section.title.split()) <= 9]
-        said = [place for place in places if len(place.section.opening.split()) >= _FEW_WORDS]
-        linked = [
-            one.ask for one in link_questions(collection.open_plain(key), 4_000) if len(one.ask.split()) >= _FEWEST
+        sections = list(collection.open(key).library.sections)
+        with_title = [section for section in sections if 3 <= len(section.section.title.split()) <= 9]
+        with_opening = [section for section in sections if len(section.section.opening.split()) >= _MIN_OPENING_WORDS]
+        link_texts = [
+            question.text
+            for question in make_link_questions(collection.open_plain(key), 4_000)
+            if len(question.text.split()) >= _MIN_LINK_WORDS
         ]
-        kinds["titles"] += [(key, place.section.title, place) for place in _some(draw, titled, options.each)]
-        kinds["first words"] += [
-            (key, " ".join(place.section.opening.split()[:_FIRST]), None) for place in _some(draw, said, options.each)
+        kinds["titles of sections"] += [
+            (key, section.section.title, section) for section in _sample(rng, with_title, options.each)
         ]
-        kinds["links"] += [(key, words, None) for words in _some(draw, linked, options.each)]
+        kinds["first words of sections"] += [
+            (key, " ".join(section.section.opening.split()[:_OPENING_WORDS]), None)
+            for section in _sample(rng, with_opening, options.each)
+        ]
+        kinds["link texts"] += [(key, words, None) for words in _sample(rng, link_texts, options.each)]
     if options.questions:
         lines = [line.split("\t", 1) for line in options.questions.read_text("utf-8").splitlines()]
         kinds["questions"] = [(key, question, None) for key, question in lines if key in collection.keys]
-    print(f"{len(collection.keys)} sites\n\n| asked by | | catalogue alone | looked into | among three | section |")
+    print(
+        f"{len(collection.keys)} sites\n\n| queries | N | right site first, alone | looked into | among three | section among five results |"
+    )
     print("| --- " + "| ---: " * 5 + "|")
-    for kind, asked in kinds.items():
-        _show(collection, kind, asked)
+    for kind, queries in kinds.items():
+        _print_row(collection, kind, queries)
 
 
-def _show(collection: Collection, kind: str, asked: Sequence[Asked]) -> None:
+def _print_row(collection: Collection, kind: str, queries: Sequence[Query]) -> None:
     alone = first = three = found = 0
-    for key, question, place in asked:
+    for key, question, section in queries:
         alone += [site.key for site in collection.rank(question, 1)] == [key]
         chosen = [site.key for site in collection.choose(question)]
         first += chosen[:1] == [key]
         three += key in chosen
-        if place is not None:
-            found += any(hit.hit.place.id == place.id for hit in collection.find(question, limit=5))
-    count = len(asked)
-    section = f"{found / count:.0%}" if asked[0][2] else ""
-    print(f"| {kind} | {count} | {alone / count:.0%} | {first / count:.0%} | {three / count:.0%} | {section} |")
+        if section is not None:
+            found += any(hit.hit.place.id == section.id for hit in collection.find(question, limit=5))
+    count = len(queries)
+    share = f"{found / count:.0%}" if queries[0][2] else ""
+    print(f"| {kind} | {count} | {alone / count:.0%} | {first / count:.0%} | {three / count:.0%} | {share} |")
 
 
-def _some(draw: random.Random, given: Sequence[T], count: int) -> list[T]:
-    return draw.sample(list(given), min(count, len(given)))
+def _sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
+    return rng.sample(list(items), min(count, len(items)))
 
 
-_FEW_WORDS = 8
-_FIRST = 14
-_FEWEST = 3
+_MIN_OPENING_WORDS = 8
+_OPENING_WORDS = 14
+_MIN_LINK_WORDS = 3
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""How should what words and what meaning say of a section be put together, and how much should meaning count?
+"""Compare ways to combine the scores of words and embeddings, and weights of embeddings.
 
     python benchmarks/fusions.py NAME=SITE_DIR … [--questions NAME=FILE.yml …] --config roaming.toml [--most 200]
 
-Asks the server that `[embeddings]` of the settings names; a site that was published with its vectors is not embedded
-again. Three kinds of questions, as `rankings.py` has them: those of question files, the words of links, and the
-sentences that links stand in without the links' words; words search without the words of links.
+Vectors are requested from the server in `[embeddings]` of the settings; those of a site that was published with vectors
+are reused. The kinds of queries are those of `rankings.py`: questions of files, link texts, and the sentences around
+links without the link texts; word search does not use link texts for the latter two.
 
-For each way the table gives hit@1/5/12 of pages and of sections and the mean of 1 / rank, as means over sites, then
-what it gains in 1 / rank beside words alone and beside search as it is built, with the intervals in which 95 of 100
-draws of as many questions lie (bootstrap, by site, paired).
+For each way the table contains hit@1/5/12 of pages and sections and the mean of 1 / rank, as means over sites; and the
+gain in 1 / rank relative to word search and to hybrid search, with 95 % intervals (paired bootstrap by site).
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from meaning import with_meaning
-from rankings import DEEP, gain, mean, sentence_questions
-from search_quality import DEPTHS, Question, found_at, link_questions, read_questions
+from meaning import add_site_vectors
+from rankings import MAX_DEPTH, format_gain, make_sentence_questions, mean
+from search_quality import DEPTHS, Question, find_ranks, make_link_questions, read_questions
 
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder, create_embeddings_client
@@ -33,161 +32,174 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search, Weights, parse_query
 
 Scores = Mapping[str, float]
-"""What sections score, by their ids, the best first."""
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""Scores of sections by id, best first."""
+WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, and what words and meaning say to it."""
+class ScoredQuestion:
+    """A question with its scores by words and by embeddings."""
 
     question: Question
     words: Scores
     meaning: Scores
-    telling: int
-    """How many of its words tell something."""
+    significant_words: int
 
 
-Way = Callable[[Asked], Scores]
+Fusion = Callable[[ScoredQuestion], Scores]
 
 
-# Ways to put both together
+# Fusions
 
 
-def shared(share: float) -> Way:
-    """Add up scores, as search does: so much by meaning, the rest by words."""
-    return lambda one: fuse_scores(one.words, one.meaning, share)
+def add_scores(weight: float) -> Fusion:
+    """Add scores, with the given weight of embeddings, as hybrid search does."""
+    return lambda question: fuse_scores(question.words, question.meaning, weight)
 
 
-def by_length(few: float, many: float, telling: int = 4) -> Way:
-    """Add up scores, meaning counting otherwise for a question of so many words that tell, or more."""
-    return lambda one: fuse_scores(one.words, one.meaning, few if one.telling < telling else many)
+def add_scores_by_length(short: float, long: float, min_words: int = 4) -> Fusion:
+    """Add scores, with another weight for questions of `min_words` or more significant words."""
+    return lambda question: fuse_scores(
+        question.words, question.meaning, short if question.significant_words < min_words else long
+    )
 
 
-def by_rank(share: float) -> Way:
-    """Add up 1 / (60 + rank): reciprocal rank fusion, each counting as its share."""
-
-    def way(one: Asked) -> Scores:
-        scores: dict[str, float] = {}
-        for weight, ranked in ((1 - share, one.words), (share, one.meaning)):
-            for at, id_ in enumerate(ranked, 1):
-                scores[id_] = scores.get(id_, 0.0) + weight / (60 + at)
-        return scores
-
-    return way
+def fuse_ranks(question: ScoredQuestion) -> Scores:
+    """Add 1 / (60 + rank): reciprocal rank fusion."""
+    scores: dict[str, float] = {}
+    for ranking in (question.words, question.meaning):
+        for rank, id_ in enumerate(ranking, 1):
+            scores[id_] = scores.get(id_, 0.0) + 1 / (60 + rank)
+    return scores
 
 
-BUILT = f"scores, {VECTOR_WEIGHT:g} by meaning"
-WAYS: dict[str, Way] = {
-    "words": lambda one: one.words,
-    "meaning": lambda one: one.meaning,
-    **{f"scores, {share:g} by meaning": shared(share) for share in sorted({*SHARES, VECTOR_WEIGHT})},
-    "scores, 0.5 from four telling words on, else 0.3": by_length(0.3, 0.5),
-    "ranks, half and half": by_rank(0.5),
-    "ranks, 0.3 by meaning": by_rank(0.3),
+HYBRID = f"both, weight {VECTOR_WEIGHT:g}"
+FUSIONS: dict[str, Fusion] = {
+    "words": lambda question: question.words,
+    "meaning": lambda question: question.meaning,
+    **{f"both, weight {weight:g}": add_scores(weight) for weight in sorted({*WEIGHTS, VECTOR_WEIGHT})},
+    "both, weight 0.5 for four or more significant words, else 0.3": add_scores_by_length(0.3, 0.5),
+    "ranks": fuse_ranks,
 }
 
 
-# What is asked, and what comes of it
+# Queries and results
 
 
-def answers(
+def score_questions(
     library: Library, queries: QueryEmbedder, kinds: Mapping[str, Sequence[Question]]
-) -> dict[str, list[Asked]]:
-    """Ask all questions of a site once, by words and by meaning."""
+) -> dict[str, list[ScoredQuestion]]:
+    """Score the questions about a site by words and by embeddings."""
     language = library.manifest.site.language
     hybrid = HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries)
-    whole = HybridSearch(Search(library), queries)
+    with_links = HybridSearch(Search(library), queries)
 
-    def ask(question: Question, search: HybridSearch) -> Asked:
-        near = search.vectors.nearest(question.ask)
+    def score(question: Question, search: HybridSearch) -> ScoredQuestion:
+        near = search.vectors.nearest(question.text)
         if near is None:
-            raise SystemExit(f"no vector for {question.ask!r}")
-        telling = parse_query(question.ask, language)
-        words = {place.id: score for place, score in search.words.rank(telling)}
-        return Asked(question, words, {one.place.id: one.cosine for one in near}, len(telling))
+            raise SystemExit(f"no vector for {question.text!r}")
+        query = parse_query(question.text, language)
+        words = {section.id: value for section, value in search.words.rank(query)}
+        return ScoredQuestion(question, words, {hit.place.id: hit.cosine for hit in near}, len(query))
 
     return {
-        kind: [ask(each, whole if kind == "asked" else hybrid) for each in questions]
+        kind: [score(question, with_links if kind == "asked" else hybrid) for question in questions]
         for kind, questions in kinds.items()
     }
 
 
-def questions_of(library: Library, file: Path | None, most: int, least: int) -> dict[str, Sequence[Question]]:
-    """Give what is asked of a site, by kind."""
-    sentences = list(sentence_questions(library))
+def make_questions(library: Library, file: Path | None, limit: int, min_links: int) -> dict[str, Sequence[Question]]:
+    """Return the queries of a site by kind."""
+    sentences = list(make_sentence_questions(library))
     random.Random(7).shuffle(sentences)
-    kinds: dict[str, Sequence[Question]] = {"links": link_questions(library, most), "sentences": sentences[:most]}
-    kinds = {kind: some for kind, some in kinds.items() if len(some) >= least}
+    kinds: dict[str, Sequence[Question]] = {
+        "links": make_link_questions(library, limit),
+        "sentences": sentences[:limit],
+    }
+    kinds = {kind: questions for kind, questions in kinds.items() if len(questions) >= min_links}
     if file:
         kinds["asked"] = [question for question in read_questions(file, library) if question.gold]
     return kinds
 
 
-def table(title: str, sites: Sequence[tuple[Library, Sequence[Asked]]]) -> Iterator[str]:
-    """Give the table of the ways for one kind of questions, as means over sites."""
+def format_table(title: str, sites: Sequence[tuple[Library, Sequence[ScoredQuestion]]]) -> Iterator[str]:
+    """Yield the lines of the table for one kind of queries, as means over sites."""
     yield f"\n{title}\n"
     heads = [f"{what} @{depth}" for what in ("page", "section") for depth in DEPTHS]
-    yield "| way |" + "".join(f" {head} |" for head in (*heads, "1/rank", "beside words", "beside what is built"))
+    yield "| ranks |" + "".join(f" {head} |" for head in (*heads, "1 / rank", "gain over words", "gain over both"))
     yield "| --- |" + " --: |" * (len(heads) + 3)
-    found = {
-        name: [[_found(library, each, way) for each in some] for library, some in sites] for name, way in WAYS.items()
+    ranks_by_fusion = {
+        name: [[_find_ranks(library, question, fusion) for question in questions] for library, questions in sites]
+        for name, fusion in FUSIONS.items()
     }
-    for name, ranks in found.items():
+    for name, ranks in ranks_by_fusion.items():
         cells = [
-            mean([mean([float(one[at] < depth) for one in each]) for each in ranks])
-            for at in (0, 1)
+            mean([mean([float(pair[position] < depth) for pair in site_ranks]) for site_ranks in ranks])
+            for position in (0, 1)
             for depth in DEPTHS
         ]
-        cells.append(mean([mean([_reciprocal(*one) for one in each]) for each in ranks]))
-        gains = [gain(ranks, found[other], _reciprocal) if name != other else "" for other in ("words", BUILT)]
+        cells.append(mean([mean([_reciprocal(*pair) for pair in site_ranks]) for site_ranks in ranks]))
+        gains = [
+            format_gain(ranks, ranks_by_fusion[other], _reciprocal) if name != other else ""
+            for other in ("words", HYBRID)
+        ]
         yield (
-            f"| {name} |" + "".join(f" {100 * cell:.1f} |" for cell in cells) + "".join(f" {each} |" for each in gains)
+            f"| {name} |" + "".join(f" {100 * cell:.1f} |" for cell in cells) + "".join(f" {gain} |" for gain in gains)
         )
 
 
-def _found(library: Library, one: Asked, way: Way) -> tuple[int, int]:
-    scores = way(one)
-    order = sorted(scores, key=scores.__getitem__, reverse=True)[:DEEP]
-    page, section = found_at(one.question, [place for id_ in order if (place := library.sections.get(id_))])
-    return (page, section) if one.question.gold & set(order) else (DEEP, DEEP)
+def _find_ranks(library: Library, question: ScoredQuestion, fusion: Fusion) -> tuple[int, int]:
+    scores = fusion(question)
+    order = sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_DEPTH]
+    page_rank, section_rank = find_ranks(
+        question.question, [section for id_ in order if (section := library.sections.get(id_))]
+    )
+    return (page_rank, section_rank) if question.question.gold & set(order) else (MAX_DEPTH, MAX_DEPTH)
 
 
 def _reciprocal(page: int, section: int) -> float:
-    return 1 / (section + 1) if section < DEEP else 0.0
+    return 1 / (section + 1) if section < MAX_DEPTH else 0.0
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", nargs="+", metavar="NAME=SITE_DIR", help="published sites")
-    parser.add_argument("--questions", action="append", default=[], metavar="NAME=FILE", help="what is asked of a site")
-    parser.add_argument("--config", type=Path, help="settings that name a model in [embeddings]")
-    parser.add_argument("--most", type=int, default=200, help="questions of a kind and site")
-    parser.add_argument("--least", type=int, default=40, help="links, or sentences, that a site must have")
-    parser.add_argument("--each", action="store_true", help="a table for each site too")
+    parser.add_argument("sites", nargs="+", metavar="NAME=SITE_DIR", help="Published sites.")
+    parser.add_argument(
+        "--questions", action="append", default=[], metavar="NAME=FILE", help="Question file of a site (repeatable)."
+    )
+    parser.add_argument("--config", type=Path, help="Settings with a model in [embeddings].")
+    parser.add_argument(
+        "--most", type=int, default=200, help="Maximum number of queries of each kind per site (default: 200)."
+    )
+    parser.add_argument(
+        "--least", type=int, default=40, help="Minimum number of links, or sentences, of a site (default: 40)."
+    )
+    parser.add_argument("--each", action="store_true", help="Also print a table for each site.")
     options = parser.parse_args(arguments)
-    said = load_settings(options.config).embeddings
-    if said is None:
-        raise SystemExit("name a model in [embeddings] of the settings")
-    endpoint: EmbeddingsClient = create_embeddings_client(said, os.environ)
-    queries = QueryEmbedder(endpoint, prefix=said.query_prefix, on_warning=print, timeout=60.0)
-    files = dict(each.split("=", 1) for each in options.questions)
-    kinds: dict[str, list[tuple[str, Library, list[Asked]]]] = {}
-    for name, folder in (each.split("=", 1) for each in options.sites):
-        library, _ = with_meaning(folder, EmbeddingsOptions(endpoint.model, lambda: endpoint, said.text_prefix))
+    embeddings = load_settings(options.config).embeddings
+    if embeddings is None:
+        raise SystemExit("no embeddings model configured. Set one in [embeddings] of the settings.")
+    endpoint: EmbeddingsClient = create_embeddings_client(embeddings, os.environ)
+    queries = QueryEmbedder(endpoint, prefix=embeddings.query_prefix, on_warning=print, timeout=60.0)
+    files = dict(argument.split("=", 1) for argument in options.questions)
+    kinds: dict[str, list[tuple[str, Library, list[ScoredQuestion]]]] = {}
+    for name, folder in (argument.split("=", 1) for argument in options.sites):
+        library, _ = add_site_vectors(
+            folder, EmbeddingsOptions(endpoint.model, lambda: endpoint, embeddings.text_prefix)
+        )
         file = Path(files[name]) if name in files else None
-        found = answers(library, queries, questions_of(library, file, options.most, options.least))
-        for kind, some in found.items():
-            kinds.setdefault(kind, []).append((name, library, some))
-    print(f"as built: {BUILT}")
-    for kind, those in kinds.items():
-        named = ", ".join(f"{name} {len(some)}" for name, _, some in those)
-        tables = [(f"{kind}: {named}", those)]
-        if options.each and len(those) > 1:
-            tables += [(f"{kind}: {each[0]}", [each]) for each in those]
+        scored = score_questions(library, queries, make_questions(library, file, options.most, options.least))
+        for kind, questions in scored.items():
+            kinds.setdefault(kind, []).append((name, library, questions))
+    print(f"hybrid search: {HYBRID}")
+    for kind, sites_of_kind in kinds.items():
+        counts = ", ".join(f"{name} {len(questions)}" for name, _, questions in sites_of_kind)
+        tables = [(f"{kind}: {counts}", sites_of_kind)]
+        if options.each and len(sites_of_kind) > 1:
+            tables += [(f"{kind}: {site[0]}", [site]) for site in sites_of_kind]
         for title, sites in tables:
-            for line in table(title, [(library, some) for _, library, some in sites]):
+            for line in format_table(title, [(library, questions) for _, library, questions in sites]):
                 print(line, flush=True)
     return 0
 

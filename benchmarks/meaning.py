@@ -1,10 +1,10 @@
-"""Does search by meaning find more than search by words?
+"""Compare word search, embeddings and hybrid search on one site.
 
     python benchmarks/meaning.py SITE_DIR [QUESTIONS.yml …] [--links] --config roaming.toml
 
-Asks the server that `[embeddings]` of the settings names for the vectors of a published site, in memory: nothing of the
-site is changed. Prints hit@1/5/12 for pages and sections by words, by meaning and by both, as `search_quality.py` does,
-then what the vectors take on disk and how long a search takes beside one by words.
+The vectors of the site are requested from the server in `[embeddings]` of the settings and stored in memory; the site is
+not changed. Prints hit@1/5/12 of pages and sections for words, meaning (embeddings) and both (hybrid search), as in
+`search_quality.py`, the size of the vectors, and the time of a hybrid search relative to a word search.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from search_quality import Question, Rank, link_questions, ranked, read_questions, show
+from search_quality import Question, Ranking, make_link_questions, print_hits, read_questions, search_ranking
 
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.embeddings.client import QueryEmbedder, create_embeddings_client
@@ -35,83 +35,95 @@ from mkdocs_roaming.manifest.models import Page
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("site", help="a published site: its folder or address")
-    parser.add_argument("questions", nargs="*", type=Path, help="question files")
-    parser.add_argument("--links", type=int, nargs="?", const=400, help="ask by the site's own links, at most so many")
-    parser.add_argument("--config", type=Path, help="settings that name a model in [embeddings]")
+    parser.add_argument("site", help="Folder or URL of a published site.")
+    parser.add_argument("questions", nargs="*", type=Path, help="Question files.")
+    parser.add_argument(
+        "--links", type=int, nargs="?", const=400, help="Use link texts as queries, at most N (default: 400)."
+    )
+    parser.add_argument("--config", type=Path, help="Settings with a model in [embeddings].")
     options = parser.parse_args()
     settings = load_settings(options.config)
     if settings.embeddings is None:
-        raise SystemExit("name a model in [embeddings] of the settings")
+        raise SystemExit("no embeddings model configured. Set one in [embeddings] of the settings.")
     endpoint = create_embeddings_client(settings.embeddings, os.environ)
-    library, size = with_meaning(
+    library, size = add_site_vectors(
         options.site, EmbeddingsOptions(endpoint.model, lambda: endpoint, settings.embeddings.text_prefix)
     )
     queries = QueryEmbedder(endpoint, prefix=settings.embeddings.query_prefix, on_warning=print, timeout=60.0)
     count = len(library.sections)
-    print(f"{options.site}: {len(library.manifest.pages)} pages, {count} sections; {size / count:.0f} bytes a section")
-    asked: list[str] = []
+    print(
+        f"{options.site}: {len(library.manifest.pages)} pages, {count} sections; {size / count:.0f} bytes per section"
+    )
+    queries_sent: list[str] = []
     for file in options.questions:
         questions = [question for question in read_questions(file, library) if question.gold]
-        print(f"\n{file}: {len(questions)} answerable")
-        asked += told(questions, HybridSearch(Search(library), queries))
+        print(f"\n{file}: {len(questions)} answerable questions")
+        queries_sent += print_comparison(questions, HybridSearch(Search(library), queries))
     if options.links:
-        questions = link_questions(library, options.links)
-        print(f"\n{len(questions)} links between pages, by their words")
-        asked += told(questions, HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries))
+        questions = make_link_questions(library, options.links)
+        print(f"\n{len(questions)} link texts")
+        queries_sent += print_comparison(
+            questions, HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries)
+        )
     hybrid = HybridSearch(Search(library), queries)
-    words = cost(asked, lambda ask: hybrid.words.find(ask))
-    both = cost(asked, lambda ask: hybrid.find(ask))
-    print(f"\na search by both takes {both / words:.1f} times one by words, the question's vector at hand")
+    words = measure_median(queries_sent, lambda query: hybrid.words.find(query))
+    both = measure_median(queries_sent, lambda query: hybrid.find(query))
+    print(f"\na hybrid search with cached query vector takes {both / words:.1f} times as long as a word search")
 
 
-def told(questions: Sequence[Question], hybrid: HybridSearch) -> list[str]:
-    """Print how well each way ranks, and give what was asked."""
-    ways: dict[str, Rank] = {"words": ranked(hybrid.words), "meaning": by_meaning(hybrid), "both": by_both(hybrid)}
-    show(questions, ways)
-    return [question.ask for question in questions]
+def print_comparison(questions: Sequence[Question], hybrid: HybridSearch) -> list[str]:
+    """Print the hits of each ranking and return the queries."""
+    rankings: dict[str, Ranking] = {
+        "words": search_ranking(hybrid.words),
+        "meaning": meaning_ranking(hybrid),
+        "both": hybrid_ranking(hybrid),
+    }
+    print_hits(questions, rankings)
+    return [question.text for question in questions]
 
 
-def by_meaning(hybrid: HybridSearch) -> Rank:
-    """Give how meaning alone ranks sections."""
+def meaning_ranking(hybrid: HybridSearch) -> Ranking:
+    """Return the ranking by embeddings only."""
 
-    def rank(ask: str) -> list[SectionRef]:
-        return [near.place for near in hybrid.vectors.nearest(ask) or ()]
+    def rank(query: str) -> list[SectionRef]:
+        return [near.place for near in hybrid.vectors.nearest(query) or ()]
 
     return rank
 
 
-def by_both(hybrid: HybridSearch) -> Rank:
-    """Give how words and meaning rank sections together."""
-    return lambda ask: [hit.place for hit in hybrid.find(ask, limit=200)]
+def hybrid_ranking(hybrid: HybridSearch) -> Ranking:
+    """Return the ranking of hybrid search."""
+    return lambda query: [hit.place for hit in hybrid.find(query, limit=200)]
 
 
-def cost(asked: Sequence[str], find: Callable[[str], Any]) -> float:
-    """Give the median seconds of a search, once everything is at hand."""
-    taken = []
-    for again in range(3):
-        for ask in asked[:100]:
-            begun = time.perf_counter()
-            find(ask)
-            if again:
-                taken.append(time.perf_counter() - begun)
-    return statistics.median(taken)
+def measure_median(queries: Sequence[str], find: Callable[[str], Any]) -> float:
+    """Return the median seconds of a search with warm caches."""
+    seconds = []
+    for number in range(3):
+        for query in queries[:100]:
+            started = time.perf_counter()
+            find(query)
+            if number:
+                seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds)
 
 
-def with_meaning(where: str, meaning: EmbeddingsOptions) -> tuple[Library, int]:
-    """Give a published site as it would be with vectors, and their bytes."""
-    library = open_library(where)
+def add_site_vectors(location: str, options: EmbeddingsOptions) -> tuple[Library, int]:
+    """Return a published site with vectors, and the size of the vectors in bytes."""
+    library = open_library(location)
     library.prefetch()
     files = {page.markdown: library.file(page.markdown) for page in library.manifest.pages}
-    written = [
+    published = [
         PublishedPage(Page(page.path, page.title), files[page.markdown].decode("utf-8", "surrogatepass"), ())
         for page in library.manifest.pages
     ]
-    before = Path(where) / VECTORS_PATH
-    manifest, data = add_vectors(library.manifest, written, meaning, known_files=[before], warn=print, note=print)
+    previous_vectors = Path(location) / VECTORS_PATH
+    manifest, data = add_vectors(
+        library.manifest, published, options, known_files=[previous_vectors], warn=print, note=print
+    )
     if data is None:
         raise SystemExit(1)
-    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=where)), len(data)
+    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=location)), len(data)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Which way to rank sections finds the right one? The default of search beside what else is known to work.
+"""Compare ways to rank sections: the default search, variants of it, and other methods.
 
     python benchmarks/rankings.py NAME=SITE_DIR … [--questions FILE.yml] [--most 200]
 
-Three kinds of questions. Of the first site those of a question file. Of each site with forty links between pages or
-more the links' words, and the sentences that the links stand in, the links' words left out; their answer is the section
-that the link leads to, and the page that it stands on does not count. Links are parted into five lots by chance: what
-is asked by the links of one is asked of an index that has not heard of them, nor of others like them.
+There are three kinds of queries: the questions of a file about the first site; and of each site with at least forty
+links between pages, the link texts and the sentences around the links, without the link texts. The right section is
+the target of the link, and the page with the link does not count. Links are divided randomly into five parts; a link is
+tested with an index that excludes its part.
 
-For each way to rank the table gives hit@1 of pages, hit@1 and hit@5 of sections, and their mean reciprocal rank, as
-means over sites; then what it gains or loses beside the default, with the interval in which 95 of 100 draws of as many
-questions lie (bootstrap, by site, paired). A way is worth taking where it gains and nowhere loses.
+For each ranking the table contains hit@1 of pages, hit@1 and hit@5 of sections, and the mean reciprocal rank, as means
+over sites; and the gain relative to the default search with its 95 % interval (paired bootstrap by site). A ranking is
+better if it gains on one kind and loses on none.
 """
 
 from __future__ import annotations
@@ -24,237 +24,252 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from search_quality import LINK, Question, found_at, link_questions, porter, read_questions
+from search_quality import LINK, Question, find_ranks, fts5_ranking, make_link_questions, read_questions
 
 from mkdocs_roaming.library.library import Library, open_library
 from mkdocs_roaming.library.search import Search, Weights, parse_query
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
-LEAST = 40
-LOTS = 5
-DEEP = 200
-"""The sections of each ranking that are looked at."""
+MIN_LINKS = 40
+PARTS = 5
+MAX_DEPTH = 200
+"""Number of sections considered in each ranking."""
 KINDS = ("asked", "links", "sentences")
 WINDOW, STEP = 100, 50
-"""The words of a window, and from one window to the next."""
+"""Words in a window, and between the starts of two windows."""
 
-Rank = Callable[[Question], Sequence[SectionRef]]
-Way = Callable[["Docs"], Rank]
+Ranking = Callable[[Question], Sequence[SectionRef]]
+RankingFactory = Callable[["BenchmarkSite"], Ranking]
 
 
 @dataclass(frozen=True, slots=True)
-class Docs:
-    """A site, and what is asked of it, by kind."""
+class BenchmarkSite:
+    """A site with its queries by kind."""
 
     name: str
     library: Library
-    places: tuple[SectionRef, ...]
-    asked: dict[str, Sequence[Question]]
-    lots: dict[Question, frozenset[tuple[str, str]]]
-    """The links that must not be known where a question is asked."""
+    sections: tuple[SectionRef, ...]
+    queries: dict[str, Sequence[Question]]
+    excluded_links: dict[Question, frozenset[tuple[str, str]]]
+    """Links that the index for a query excludes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What is counted of where the right page and the right section stand."""
+    """A score of the ranks of the right page and the right section."""
 
     name: str
-    of: Callable[[int, int], float]
+    compute: Callable[[int, int], float]
 
 
 SCORES = (
     Score("page @1", lambda page, section: float(page < 1)),
     Score("section @1", lambda page, section: float(section < 1)),
     Score("section @5", lambda page, section: float(section < 5)),
-    Score("1/rank", lambda page, section: 1 / (section + 1) if section < DEEP else 0.0),
+    Score("1 / rank", lambda page, section: 1 / (section + 1) if section < MAX_DEPTH else 0.0),
 )
 
 
-# What is asked
+# Queries
 
 
-def docs(name: str, folder: str, questions: Path | None, most: int) -> Docs:
-    """Open a site and find out what to ask of it."""
+def load_site(name: str, folder: str, questions: Path | None, limit: int) -> BenchmarkSite:
+    """Open a site and create its queries."""
     library = open_library(folder)
-    links = link_questions(library, most)
-    sentences = list(sentence_questions(library))
+    links = make_link_questions(library, limit)
+    sentences = list(make_sentence_questions(library))
     random.Random(7).shuffle(sentences)
-    kinds = {"links": links, "sentences": sentences[:most]}
-    given: dict[str, Sequence[Question]] = {kind: some for kind, some in kinds.items() if len(some) >= LEAST}
+    kinds = {"links": links, "sentences": sentences[:limit]}
+    queries: dict[str, Sequence[Question]] = {
+        kind: questions_of_kind for kind, questions_of_kind in kinds.items() if len(questions_of_kind) >= MIN_LINKS
+    }
     if questions:
-        given["asked"] = [question for question in read_questions(questions, library) if question.gold]
-    lots = [frozenset((each.ask.lower(), next(iter(each.gold))) for each in links[at::LOTS]) for at in range(LOTS)]
-    of_link = {question: lots[at % LOTS] for at, question in enumerate(links)}
-    return Docs(name, library, tuple(library.sections), given, of_link)
+        queries["asked"] = [question for question in read_questions(questions, library) if question.gold]
+    parts = [
+        frozenset((link.text.lower(), next(iter(link.gold))) for link in links[index::PARTS]) for index in range(PARTS)
+    ]
+    excluded = {question: parts[index % PARTS] for index, question in enumerate(links)}
+    return BenchmarkSite(name, library, tuple(library.sections), queries, excluded)
 
 
-def sentence_questions(library: Library) -> Iterator[Question]:
-    """Make questions of sentences with one link to another page: their words but the link's, four that tell or more."""
+def make_sentence_questions(library: Library) -> Iterator[Question]:
+    """Yield sentences with one link to another page, without the link text, as questions of four or more words."""
     pages = {page.markdown: page for page in library.manifest.pages}
     site = library.manifest.site.url
     known: set[tuple[str, str]] = set()
-    for place in library.sections:
-        lines = (line for line in library.text(place).splitlines() if "](" in line and not line.startswith("#"))
-        for sentence in (each for line in lines for each in _SENTENCE.split(line)):
+    for section in library.sections:
+        lines = (line for line in library.text(section).splitlines() if "](" in line and not line.startswith("#"))
+        for sentence in (part for line in lines for part in _SENTENCE_END.split(line)):
             urls = [url for _, url in LINK.findall(sentence)]
             path, _, anchor = urls[0].removeprefix(site).partition("#") if len(urls) == 1 else ("", "", "")
             page = pages.get(path) if urls and urls[0].startswith(site) else None
             target = library.sections.find_anchor(page, anchor) if page else None
-            words = _MARKS.sub(" ", LINK.sub(" ", sentence)).strip(" -")
-            telling = [word for word in split_words(words) if not is_stop_word(word)]
-            if target is None or target.page is place.page or len(telling) < 4 or (words, target.id) in known:
+            words = _MARKUP.sub(" ", LINK.sub(" ", sentence)).strip(" -")
+            significant = [word for word in split_words(words) if not is_stop_word(word)]
+            if target is None or target.page is section.page or len(significant) < 4 or (words, target.id) in known:
                 continue
             known.add((words, target.id))
-            yield Question(words, frozenset([target.id]), place.page.path)
+            yield Question(words, frozenset([target.id]), section.page.path)
 
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\[`*])")
-_MARKS = re.compile(r"https?://\S+|\[!\w+\]|[*`>|]")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\[`*])")
+_MARKUP = re.compile(r"https?://\S+|\[!\w+\]|[*`>|]")
 
 
-# Ways to rank
+# Rankings
 
 
-def search(excluded_links: bool = False, **changes: float) -> Way:
-    """Rank as search does, its weights changed; without the words of links, or with those of all other lots."""
+def make_search(link_texts: bool = False, **changes: float) -> RankingFactory:
+    """Rank with `roaming search` and changed weights, without link texts or with those of the other parts."""
 
-    def way(site: Docs) -> Rank:
+    def make(site: BenchmarkSite) -> Ranking:
         weights = replace(Weights(), **{"links": 0.0, **changes})
-        made: dict[frozenset[tuple[str, str]], Search] = {}
+        searches: dict[frozenset[tuple[str, str]], Search] = {}
 
         def rank(question: Question) -> Sequence[SectionRef]:
-            lot = site.lots.get(question, frozenset()) if excluded_links else frozenset()
-            if lot not in made:
-                made[lot] = Search(site.library, weights=weights, excluded_links=lot)
-            words = parse_query(question.ask, site.library.manifest.site.language)
-            return [place for place, _ in made[lot].rank(words)[:DEEP]]
+            excluded = site.excluded_links.get(question, frozenset()) if link_texts else frozenset()
+            if excluded not in searches:
+                searches[excluded] = Search(site.library, weights=weights, excluded_links=excluded)
+            words = parse_query(question.text, site.library.manifest.site.language)
+            return [section for section, _ in searches[excluded].rank(words)[:MAX_DEPTH]]
 
         return rank
 
-    return way
+    return make
 
 
-def text(site: Docs) -> Rank:
-    """Rank by FTS5 over sections' texts, with porter stemming."""
-    rank = porter(site.library)
-    return lambda question: rank(question.ask)[:DEEP]
+def make_fts5(site: BenchmarkSite) -> Ranking:
+    """Rank with FTS5 over the section texts, with porter stemming."""
+    rank = fts5_ranking(site.library)
+    return lambda question: rank(question.text)[:MAX_DEPTH]
 
 
-def windows(summed: bool) -> Way:
-    """Rank by FTS5 over windows: by a section's best, or by PageIndex's NodeScore, their sum over √(windows + 1)."""
+def make_windows(sum_scores: bool) -> RankingFactory:
+    """Rank with FTS5 over windows: by the best one, or by NodeScore of PageIndex, the sum over √(windows + 1)."""
 
-    def way(site: Docs) -> Rank:
-        pieces = [(at, piece) for at, place in enumerate(site.sections) for piece in _cut(site.library.text(place))]
+    def make(site: BenchmarkSite) -> Ranking:
+        pieces = [
+            (index, piece)
+            for index, section in enumerate(site.sections)
+            for piece in _split_windows(site.library.text(section))
+        ]
         counts = [0] * len(site.sections)
-        for at, _ in pieces:
-            counts[at] += 1
+        for index, _ in pieces:
+            counts[index] += 1
         table = sqlite3.connect(":memory:")
         table.execute("CREATE VIRTUAL TABLE windows USING fts5(text, tokenize='porter unicode61')")
         table.executemany("INSERT INTO windows VALUES (?)", ((piece,) for _, piece in pieces))
 
         def rank(question: Question) -> Sequence[SectionRef]:
-            words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question.ask))
-            found = table.execute("SELECT rowid, -bm25(windows) FROM windows WHERE windows MATCH ?", (words,))
+            words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question.text))
+            rows = table.execute("SELECT rowid, -bm25(windows) FROM windows WHERE windows MATCH ?", (words,))
             scores: dict[int, float] = {}
-            for row, score in found if words else ():
-                at = pieces[row - 1][0]
-                scores[at] = scores.get(at, 0.0) + score if summed else max(scores.get(at, 0.0), score)
-            if summed:
-                scores = {at: score / math.sqrt(counts[at] + 1) for at, score in scores.items()}
-            return [site.sections[at] for at in sorted(scores, key=lambda at: (-scores[at], at))[:DEEP]]
+            for row, score in rows if words else ():
+                index = pieces[row - 1][0]
+                scores[index] = scores.get(index, 0.0) + score if sum_scores else max(scores.get(index, 0.0), score)
+            if sum_scores:
+                scores = {index: score / math.sqrt(counts[index] + 1) for index, score in scores.items()}
+            return [
+                site.sections[index] for index in sorted(scores, key=lambda index: (-scores[index], index))[:MAX_DEPTH]
+            ]
 
         return rank
 
-    return way
+    return make
 
 
-def _cut(markdown: str) -> list[str]:
+def _split_windows(markdown: str) -> list[str]:
     words = markdown.split()
-    return [" ".join(words[at : at + WINDOW]) for at in range(0, max(len(words) - STEP, 1), STEP)]
+    return [" ".join(words[index : index + WINDOW]) for index in range(0, max(len(words) - STEP, 1), STEP)]
 
 
-def fused(*ways: Way) -> Way:
-    """Rank by the sum of 1 / (60 + rank) over several rankings."""
+def fuse(*factories: RankingFactory) -> RankingFactory:
+    """Rank by reciprocal rank fusion: the sum of 1 / (60 + rank) over several rankings."""
 
-    def way(site: Docs) -> Rank:
-        ranks = [each(site) for each in ways]
+    def make(site: BenchmarkSite) -> Ranking:
+        rankings = [factory(site) for factory in factories]
 
         def rank(question: Question) -> Sequence[SectionRef]:
             scores: dict[SectionRef, float] = {}
-            for each in ranks:
-                for at, place in enumerate(each(question), 1):
-                    scores[place] = scores.get(place, 0.0) + 1 / (60 + at)
-            return sorted(scores, key=lambda place: -scores[place])
+            for ranking in rankings:
+                for index, section in enumerate(ranking(question), 1):
+                    scores[section] = scores.get(section, 0.0) + 1 / (60 + index)
+            return sorted(scores, key=lambda section: -scores[section])
 
         return rank
 
-    return way
+    return make
 
 
-BODY = {
+BODY_WEIGHTS = {
     **dict.fromkeys(("title", "above", "nav", "keywords", "below", "page", "full_title_bonus", "synonym"), 0.0),
     "body": 1.0,
 }
-WAYS: dict[str, Way] = {
-    "search": search(),
-    "… words that are lacking cost nothing": search(coverage_penalty=0.0),
-    "… and a page's share and `full_title_bonus` 0.4": search(coverage_penalty=0.0, page=0.4, full_title_bonus=0.4),
-    "… with the words of other links": search(excluded_links=True, links=Weights().links),
-    "… without keywords": search(keywords=0.0),
-    "… without synonyms": search(synonym=0.0),
-    "… without the page's share": search(page=0.0),
-    "… without `full_title_bonus`": search(full_title_bonus=0.0),
-    "… titles at half": search(title=Weights().title / 2),
-    "… text alone, BM25 of our terms": search(**BODY, coverage_penalty=0.0),
-    "FTS5 porter": text,
-    "best window": windows(summed=False),
-    "NodeScore": windows(summed=True),
-    "fused: search, FTS5 porter": fused(search(), text),
-    "fused: search, best window": fused(search(), windows(summed=False)),
-    "fused: search, FTS5, window": fused(search(), text, windows(summed=False)),
-    "fused: FTS5, window": fused(text, windows(summed=False)),
+_BEST_WINDOW = make_windows(sum_scores=False)
+RANKINGS: dict[str, RankingFactory] = {
+    "`roaming search`": make_search(),
+    "… first version: no penalty for missing words, lower weight of page and title": make_search(
+        coverage_penalty=0.0, page=0.4, full_title_bonus=0.4
+    ),
+    "… with link texts": make_search(link_texts=True, links=Weights().links),
+    "… without keywords": make_search(keywords=0.0),
+    "… without synonyms": make_search(synonym=0.0),
+    "… without the page's text": make_search(page=0.0),
+    "… without `full_title_bonus`": make_search(full_title_bonus=0.0),
+    "… half the weight of titles": make_search(title=Weights().title / 2),
+    "… text alone, BM25": make_search(**BODY_WEIGHTS, coverage_penalty=0.0),
+    "FTS5 porter": make_fts5,
+    "best window": _BEST_WINDOW,
+    "NodeScore": make_windows(sum_scores=True),
+    "fused: search, FTS5 porter": fuse(make_search(), make_fts5),
+    "fused: search, best window": fuse(make_search(), _BEST_WINDOW),
+    "fused: search, FTS5, window": fuse(make_search(), make_fts5, _BEST_WINDOW),
+    "fused: FTS5, window": fuse(make_fts5, _BEST_WINDOW),
 }
 
 
-# What comes of them
+# Results
 
 
-def table(sites: Sequence[Docs], ways: dict[str, Way]) -> Iterator[str]:
-    """Give a table for each kind of question."""
+def format_tables(sites: Sequence[BenchmarkSite], rankings: dict[str, RankingFactory]) -> Iterator[str]:
+    """Yield the lines of a table for each kind of query."""
     for kind in KINDS:
-        those = [site for site in sites if kind in site.asked]
-        if not those:
+        tested = [site for site in sites if kind in site.queries]
+        if not tested:
             continue
-        yield f"\n{kind}: " + ", ".join(f"{site.name} {len(site.asked[kind])}" for site in those) + "\n"
-        yield "| ranks |" + "".join(f" {score.name} |" for score in SCORES) + " gain in 1/rank |"
+        yield f"\n{kind}: " + ", ".join(f"{site.name} {len(site.queries[kind])}" for site in tested) + "\n"
+        yield "| ranking |" + "".join(f" {score.name} |" for score in SCORES) + " gain |"
         yield "| --- |" + " --: |" * (len(SCORES) + 1)
         default: list[list[tuple[int, int]]] = []
-        for name, way in ways.items():
+        for name, factory in rankings.items():
             ranks = [
-                [found_at(question, rank(question)) for question in site.asked[kind]]
-                for site, rank in ((site, way(site)) for site in those)
+                [find_ranks(question, rank(question)) for question in site.queries[kind]]
+                for site, rank in ((site, factory(site)) for site in tested)
             ]
             default = default or ranks
             cells = "".join(
-                f" {100 * mean([mean([score.of(*each) for each in one]) for one in ranks]):.1f} |" for score in SCORES
+                f" {100 * mean([mean([score.compute(*pair) for pair in site_ranks]) for site_ranks in ranks]):.1f} |"
+                for score in SCORES
             )
-            yield f"| {name} |{cells} {gain(ranks, default, SCORES[-1].of)} |"
+            yield f"| {name} |{cells} {format_gain(ranks, default, SCORES[-1].compute)} |"
 
 
-def gain(
+def format_gain(
     ranks: Sequence[Sequence[tuple[int, int]]],
-    beside: Sequence[Sequence[tuple[int, int]]],
+    baseline: Sequence[Sequence[tuple[int, int]]],
     score: Callable[[int, int], float],
 ) -> str:
-    """Give the mean difference, and its interval."""
+    """Return the mean difference to the baseline and its 95 % interval."""
     gains = [
-        [score(*one) - score(*other) for one, other in zip(mine, theirs, strict=True)]
-        for mine, theirs in zip(ranks, beside, strict=True)
+        [score(*pair) - score(*base) for pair, base in zip(site_ranks, base_ranks, strict=True)]
+        for site_ranks, base_ranks in zip(ranks, baseline, strict=True)
     ]
-    draw = random.Random(1)
-    drawn = sorted(100 * mean([mean(draw.choices(each, k=len(each))) for each in gains]) for _ in range(1_000))
-    return f"{100 * mean([mean(each) for each in gains]):+.1f} ({drawn[25]:+.1f} … {drawn[974]:+.1f})"
+    rng = random.Random(1)
+    means = sorted(
+        100 * mean([mean(rng.choices(site_gains, k=len(site_gains))) for site_gains in gains]) for _ in range(1_000)
+    )
+    return f"{100 * mean([mean(site_gains) for site_gains in gains]):+.1f} ({means[25]:+.1f} … {means[974]:+.1f})"
 
 
 def mean(values: Sequence[float]) -> float:
@@ -264,16 +279,18 @@ def mean(values: Sequence[float]) -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", nargs="+", metavar="NAME=SITE_DIR", help="published sites")
-    parser.add_argument("--questions", type=Path, help="a question file about the first site")
-    parser.add_argument("--most", type=int, default=200, help="questions of a kind and site")
+    parser.add_argument("sites", nargs="+", metavar="NAME=SITE_DIR", help="Published sites.")
+    parser.add_argument("--questions", type=Path, help="Question file about the first site.")
+    parser.add_argument(
+        "--most", type=int, default=200, help="Maximum number of queries of each kind per site (default: 200)."
+    )
     options = parser.parse_args(arguments)
-    named = [each.rpartition("=") for each in options.sites]
+    arguments_by_site = [argument.rpartition("=") for argument in options.sites]
     sites = [
-        docs(name or folder, folder, None if at else options.questions, options.most)
-        for at, (name, _, folder) in enumerate(named)
+        load_site(name or folder, folder, None if index else options.questions, options.most)
+        for index, (name, _, folder) in enumerate(arguments_by_site)
     ]
-    for line in table(sites, WAYS):
+    for line in format_tables(sites, RANKINGS):
         print(line, flush=True)
     return 0
 

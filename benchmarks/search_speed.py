@@ -1,11 +1,11 @@
-"""How long does search take beside one bare FTS5 query over the same sections?
+"""Compare the time of a search with that of one FTS5 query over the same sections.
 
     python benchmarks/search_speed.py [SITE_DIR] [--rounds 600]
 
-Without a site, one of 834 pages and 5,004 sections is made and built, the one that `serve.py` asks. The bare table has
-porter stemming and is asked for ids, snippets and bm25 of the five best. Both are asked the same questions in turn, the
-first twentieth for nothing: words as frequent and as rare as words are; of a given site, the words of its own links.
-`index` is what making search's index takes, beside filling the bare table, and what both add to the resident size.
+Without SITE_DIR the generated site of `serve.py` is used: 834 pages and 5,004 sections. The FTS5 table has porter
+stemming and returns ids, snippets and bm25 of the five best sections. Both get the same queries alternately, and the
+first twentieth is ignored. Queries are random words with a Zipf-like distribution, or the texts of the site's links.
+`index` is the CPU time to build the search index and to fill the FTS5 table, with the growth of the resident size.
 """
 
 from __future__ import annotations
@@ -19,70 +19,74 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from endpoint.figures import at
-from endpoint.servers import Table
-from endpoint.site import library_of, one_of, site
-from search_quality import link_questions
+from endpoint.clients import percentile
+from endpoint.servers import SearchTable
+from endpoint.site import build_site, open_built_library, random_word
+from search_quality import make_link_questions
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
-SHOWN = 5
+LIMIT = 5
 
 
-def measure(folder: Path, questions: Callable[[Library], Sequence[str]]) -> str:
-    """Give what both take, as ratios."""
-    library = library_of(folder)
-    asked = questions(library)
-    for place in library.sections:
-        library.text(place)
+def compare(folder: Path, make_queries: Callable[[Library], Sequence[str]]) -> str:
+    """Return the times of both as ratios."""
+    library = open_built_library(folder)
+    queries = make_queries(library)
+    for section in library.sections:
+        library.text(section)
     search = Search(library)
-    ours, our_size = _cost(lambda: search.find("warm"))
-    made: list[Table] = []
-    theirs, their_size = _cost(lambda: made.append(Table(folder)))
-    took: dict[int, list[float]] = {0: [], 1: []}
-    works: tuple[Callable[[str], Any], ...] = (lambda words: search.find(words, limit=SHOWN), made[0].find)
-    for number, words in enumerate(asked):
+    search_seconds, search_size = _measure_cost(lambda: search.find("warm"))
+    tables: list[SearchTable] = []
+    table_seconds, table_size = _measure_cost(lambda: tables.append(SearchTable(folder)))
+    seconds: dict[int, list[float]] = {0: [], 1: []}
+    finders: tuple[Callable[[str], Any], ...] = (lambda query: search.find(query, limit=LIMIT), tables[0].find)
+    for number, query in enumerate(queries):
         for which in (0, 1) if number % 2 else (1, 0):
-            began = time.perf_counter()
-            works[which](words)
-            if number >= len(asked) // 20:
-                took[which].append(time.perf_counter() - began)
-    mine, bare = sorted(took[0]), sorted(took[1])
-    half, most = (at(mine, share) / at(bare, share) for share in (0.5, 0.99))
+            started = time.perf_counter()
+            finders[which](query)
+            if number >= len(queries) // 20:
+                seconds[which].append(time.perf_counter() - started)
+    ours, bare = sorted(seconds[0]), sorted(seconds[1])
+    p50, p99 = (percentile(ours, share) / percentile(bare, share) for share in (0.5, 0.99))
     return (
-        f"{len(library.sections)} sections, {len(mine)} questions: p50 {half:.2f}, p99 {most:.2f} times the bare query "
-        f"({at(mine, 0.5) * 1000:.2f} and {at(bare, 0.5) * 1000:.2f} ms, "
-        f"{at(mine, 0.99) * 1000:.2f} and {at(bare, 0.99) * 1000:.2f} ms); "
-        f"index {ours:.2f} s and {our_size:.0f} MB, bare table {theirs:.2f} s and {their_size:.0f} MB"
+        f"{len(library.sections)} sections, {len(ours)} queries: p50 {p50:.2f}, p99 {p99:.2f} times the FTS5 query "
+        f"({percentile(ours, 0.5) * 1000:.2f} and {percentile(bare, 0.5) * 1000:.2f} ms, "
+        f"{percentile(ours, 0.99) * 1000:.2f} and {percentile(bare, 0.99) * 1000:.2f} ms); "
+        f"index {search_seconds:.2f} s and {search_size:.0f} MB, FTS5 table {table_seconds:.2f} s and {table_size:.0f} MB"
     )
 
 
-def _cost(work: Callable[[], Any]) -> tuple[float, float]:
-    """Give the CPU seconds of some work, and the megabytes that the process is larger afterwards."""
-    size, began = _resident(), time.process_time()
+def _measure_cost(work: Callable[[], Any]) -> tuple[float, float]:
+    """Return the CPU seconds of a call and the growth of the resident size in MB."""
+    size, started = _get_resident_megabytes(), time.process_time()
     work()
-    return time.process_time() - began, _resident() - size
+    return time.process_time() - started, _get_resident_megabytes() - size
 
 
-def _resident() -> float:
+def _get_resident_megabytes() -> float:
     return int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("site", nargs="?", type=Path, help="a published site's folder")
-    parser.add_argument("--rounds", type=int, default=600)
+    parser.add_argument("site", nargs="?", type=Path, help="Folder of a published site (default: a generated site).")
+    parser.add_argument("--rounds", type=int, default=600, help="Number of queries (default: 600).")
     options = parser.parse_args(arguments)
-    draw = random.Random(5)
-    words = [" ".join(one_of(draw, commonest=common) for common in (0, 20, 200)) for _ in range(options.rounds)]
-    with nullcontext(options.site) if options.site else site() as folder:
+    rng = random.Random(5)
+    random_queries = [
+        " ".join(random_word(rng, most_common=common) for common in (0, 20, 200)) for _ in range(options.rounds)
+    ]
+    with nullcontext(options.site) if options.site else build_site() as folder:
         print(
-            measure(
+            compare(
                 folder,
                 lambda library: (
-                    [each.ask for each in link_questions(library, options.rounds)] if options.site else words
+                    [question.text for question in make_link_questions(library, options.rounds)]
+                    if options.site
+                    else random_queries
                 ),
             )
         )

@@ -1,1 +1,1 @@
-"""What `serve.py` measures: the servers, their readers, and the site that all of it is about."""
+"""Servers, clients and generated site of `serve.py` and `search_speed.py`."""

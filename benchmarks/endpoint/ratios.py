@@ -1,4 +1,4 @@
-"""What the endpoint's routes cost beside bare ones, asked in turn."""
+"""Latency of the endpoint's routes relative to bare routes, requested alternately."""
 
 from __future__ import annotations
 
@@ -15,93 +15,114 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from endpoint.figures import at
-from endpoint.servers import SCRIPT, Table, running
-from endpoint.site import library_of, one_of
+from endpoint.clients import percentile
+from endpoint.servers import SCRIPT, SearchTable, start_server
+from endpoint.site import open_built_library, random_word
 
 ROUNDS = 600
 PACE = 0.02
-"""The seconds between two pieces of an answer that streams beside others."""
+"""Seconds between two parts of a concurrent stream."""
 
 
-def ratios(folder: Path) -> Iterator[str]:
-    """Give the latencies of our routes as ratios to bare ones."""
-    ids = [place.id for place in library_of(folder).sections]
-    draw = random.Random(5)
-    asked = [" ".join([one_of(draw), one_of(draw, commonest=20), one_of(draw, commonest=200)]) for _ in range(ROUNDS)]
+def measure_ratios(folder: Path) -> Iterator[str]:
+    """Yield the table of latencies."""
+    ids = [section.id for section in open_built_library(folder).sections]
+    rng = random.Random(5)
+    queries = [
+        " ".join([random_word(rng), random_word(rng, most_common=20), random_word(rng, most_common=200)])
+        for _ in range(ROUNDS)
+    ]
     with (
-        running("endpoint", folder, "none", str(PACE)) as (ours, _),
-        running("bare", folder, str(PACE)) as (theirs, _),
+        start_server("endpoint", folder, "none", str(PACE)) as (roaming, _),
+        start_server("bare", folder, str(PACE)) as (bare, _),
     ):
-        yield "| asked for | p50 | p99 | ours p50 | bare p50 |"
+        yield "| request | p50 | p99 | roaming | bare |"
         yield "| --- | --: | --: | --: | --: |"
-        with streaming(ours), streaming(theirs):
-            yield compared("first event", lambda at, port: first_event(port, asked[at]), ours, theirs, ROUNDS // 2)
-        gets = {port: http.client.HTTPConnection("127.0.0.1", port, timeout=30) for port in (ours, theirs)}
+        with run_streams(roaming), run_streams(bare):
+            yield compare(
+                "first event of an answer, eight others running",
+                lambda number, port: time_first_event(port, queries[number]),
+                roaming,
+                bare,
+                ROUNDS // 2,
+            )
+        connections = {port: http.client.HTTPConnection("127.0.0.1", port, timeout=30) for port in (roaming, bare)}
 
-        def got(port: int, path: str) -> float:
-            began = time.perf_counter()
-            gets[port].request("GET", path)
-            answer = gets[port].getresponse()
-            answer.read()
-            took = time.perf_counter() - began
-            assert answer.status == 200, (path, answer.status)
-            return took
+        def time_get(port: int, path: str) -> float:
+            started = time.perf_counter()
+            connections[port].request("GET", path)
+            response = connections[port].getresponse()
+            response.read()
+            duration = time.perf_counter() - started
+            assert response.status == 200, (path, response.status)
+            return duration
 
-        yield compared("sections", lambda at, port: got(port, f"/v1/sections/{ids[at * 7]}"), ours, theirs)
-        yield compared("sections again", lambda at, port: got(port, f"/v1/sections/{ids[at * 7]}"), ours, theirs)
-        yield compared("search", lambda at, port: got(port, f"/v1/search?q={quote(asked[at])}"), ours, theirs)
-        for connection in gets.values():
+        def time_section(number: int, port: int) -> float:
+            return time_get(port, f"/v1/sections/{ids[number * 7]}")
+
+        def time_search(number: int, port: int) -> float:
+            return time_get(port, f"/v1/search?q={quote(queries[number])}")
+
+        yield compare("`GET /v1/sections/{id}`, first request of each", time_section, roaming, bare)
+        yield compare("repeated requests", time_section, roaming, bare)
+        yield compare("`GET /v1/search`, compared with one FTS5 query", time_search, roaming, bare)
+        for connection in connections.values():
             connection.close()
-    yield _searches(folder, asked)
+    yield _compare_search(folder, queries)
 
 
-def _searches(folder: Path, asked: Sequence[str]) -> str:
+def _compare_search(folder: Path, queries: Sequence[str]) -> str:
     from mkdocs_roaming.library.search import Search
 
-    table, search = Table(folder), Search(library_of(folder))
-    search.find("warm")  # the index is made by the first
+    table, search = SearchTable(folder), Search(open_built_library(folder))
+    search.find("warm")  # the first search builds the index
 
-    def took(work: Callable[[str], Any], words: str) -> float:
-        began = time.perf_counter()
-        work(words)
-        return time.perf_counter() - began
+    def measure_seconds(find: Callable[[str], Any], query: str) -> float:
+        started = time.perf_counter()
+        find(query)
+        return time.perf_counter() - started
 
-    works = {1: lambda words: search.find(words, limit=5), 2: table.find}
-    return compared("search, no HTTP", lambda at, which: took(works[which], asked[at]), 1, 2)
+    finders = {1: lambda query: search.find(query, limit=5), 2: table.find}
+    return compare(
+        "search without HTTP, compared with one FTS5 query",
+        lambda number, which: measure_seconds(finders[which], queries[number]),
+        1,
+        2,
+    )
 
 
-def compared(name: str, ask: Callable[[int, int], float], ours: int, theirs: int, rounds: int = ROUNDS) -> str:
-    """Ask both in turn, the first twentieth for nothing; gives a row of the table."""
-    took: dict[int, list[float]] = {ours: [], theirs: []}
+def compare(label: str, measure: Callable[[int, int], float], roaming: int, bare: int, rounds: int = ROUNDS) -> str:
+    """Measure both alternately, ignore the first twentieth, and return a row of the table."""
+    seconds: dict[int, list[float]] = {roaming: [], bare: []}
     for number in range(rounds):
-        for port in (ours, theirs) if number % 2 else (theirs, ours):
-            seconds = ask(number, port)
+        for port in (roaming, bare) if number % 2 else (bare, roaming):
+            duration = measure(number, port)
             if number >= rounds // 20:
-                took[port].append(seconds)
-    mine, bare_ones = sorted(took[ours]), sorted(took[theirs])
-    half, most = (at(mine, share) / at(bare_ones, share) for share in (0.5, 0.99))
-    return f"| {name} | {half:.2f} | {most:.2f} | {at(mine, 0.5) * 1000:.2f} ms | {at(bare_ones, 0.5) * 1000:.2f} ms |"
+                seconds[port].append(duration)
+    ours, theirs = sorted(seconds[roaming]), sorted(seconds[bare])
+    p50, p99 = (percentile(ours, share) / percentile(theirs, share) for share in (0.5, 0.99))
+    medians = " | ".join(f"{percentile(values, 0.5) * 1000:.2f} ms" for values in (ours, theirs))
+    return f"| {label} | {p50:.2f} | {p99:.2f} | {medians} |"
 
 
-def first_event(port: int, question: str) -> float:
-    """Ask over a new connection; gives the seconds until the first event is there."""
+def time_first_event(port: int, question: str) -> float:
+    """Send a question over a new connection and return the seconds until the first event."""
     body = json.dumps({"question": f"{question} {time.monotonic()}"}).encode()
     head = "POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        began = time.perf_counter()
-        line.sendall(head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        told = b""
-        while b"data: {" not in told:
-            told += line.recv(65_536)
-        return time.perf_counter() - began
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        started = time.perf_counter()
+        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        received = b""
+        while b"data: {" not in received:
+            received += connection.recv(65_536)
+        return time.perf_counter() - started
 
 
 @contextmanager
-def streaming(port: int) -> Iterator[None]:
-    """Keep eight answers under way."""
-    with subprocess.Popen([sys.executable, str(SCRIPT), "--run", "eight", str(port)]) as process:
+def run_streams(port: int) -> Iterator[None]:
+    """Keep eight answers running."""
+    with subprocess.Popen([sys.executable, str(SCRIPT), "--run", "stream_clients", str(port)]) as process:
         time.sleep(1.0)
         try:
             yield

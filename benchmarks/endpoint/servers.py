@@ -1,4 +1,4 @@
-"""The servers, each in a process of its own: the endpoint as `roaming serve` runs it, and bare Starlette routes."""
+"""Server processes: the endpoint as with `roaming serve`, and bare Starlette routes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from typing import Any
 
 from scale import WORDS
 
-from endpoint.site import library_of
+from endpoint.site import open_built_library
 
 SCRIPT = Path(__file__).parents[1] / "serve.py"
 PIECES = 6
-"""The pieces of a paragraph."""
+"""Text parts per paragraph."""
 
 
 @contextmanager
-def running(name: str, *arguments: object) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Run one of the servers; gives its port."""
+def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Run a server until the context exits; yield its port and its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -47,14 +47,14 @@ def running(name: str, *arguments: object) -> Iterator[tuple[int, subprocess.Pop
             process.terminate()
 
 
-def resident(process: subprocess.Popen[bytes]) -> float:
-    """Give the resident size of a process in MB."""
+def get_resident_megabytes(process: subprocess.Popen[bytes]) -> float:
+    """Return the resident size of a process in MB."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def endpoint(folder: str, limits: str, pace: str) -> None:
-    """Run the endpoint; `limits` are `default` or `none`."""
+def run_endpoint(folder: str, limits: str, pace: str) -> None:
+    """Run the endpoint. `limits` is `default` or `none`."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
     from mkdocs_roaming.serve.app import AppConfig, create_app
@@ -62,21 +62,21 @@ def endpoint(folder: str, limits: str, pace: str) -> None:
     from mkdocs_roaming.serve.quotas import AnswerQuota
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    many = 10**9
-    allowance, policy = AnswerQuota(), RequestPolicy(proxies=1)
+    unlimited = 10**9
+    quota, policy = AnswerQuota(), RequestPolicy(proxies=1)
     if limits == "none":
-        allowance = AnswerQuota(many, many, many, many, many)
-        policy = RequestPolicy(proxies=1, requests_a_minute=many, requests_a_minute_each=many)
-    way = AnswerConfig(Telling(Path(folder), float(pace)), Budget(), 0)
+        quota = AnswerQuota(unlimited, unlimited, unlimited, unlimited, unlimited)
+        policy = RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited)
+    answer_config = AnswerConfig(ScriptedModel(Path(folder), float(pace)), Budget(), 0)
     run_server(
-        create_app(AppConfig(folder, way, quota=allowance, policy=policy, on_change=freeze_objects)),
+        create_app(AppConfig(folder, answer_config, quota=quota, policy=policy, on_change=freeze_objects)),
         "127.0.0.1",
-        _port(),
+        _get_port(),
     )
 
 
-def bare(folder: str, pace: str) -> None:
-    """Run routes that do nothing but give what is prepared, of sections the very same bytes, or ask FTS5."""
+def run_bare(folder: str, pace: str) -> None:
+    """Run routes that return prepared bytes, equal to those of the endpoint for sections, or query FTS5."""
     from anyio import to_thread
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -89,21 +89,23 @@ def bare(folder: str, pace: str) -> None:
     from mkdocs_roaming.serve.deployments import Deployment
     from mkdocs_roaming.serve.problems import encode_json
 
-    library = library_of(Path(folder))
-    here = Deployment(library, Search(library))
-    sections = {place.id: encode_json(build_section(here, place.id).data) for place in library.sections}
-    table = Table(Path(folder))
+    library = open_built_library(Path(folder))
+    deployment = Deployment(library, Search(library))
+    sections = {
+        section_ref.id: encode_json(build_section(deployment, section_ref.id).data) for section_ref in library.sections
+    }
+    table = SearchTable(Path(folder))
 
     async def stream(request: Request) -> Response:
         await request.json()
 
-        async def pieces() -> AsyncIterator[bytes]:
+        async def generate_events() -> AsyncIterator[bytes]:
             yield b'data: {"type":"start"}\n\n'
             for _ in range(PIECES * 3):
                 await asyncio.sleep(float(pace))
                 yield b'data: {"type":"text-delta","id":"text-1","delta":"word "}\n\n'
 
-        return StreamingResponse(pieces(), media_type="text/event-stream")
+        return StreamingResponse(generate_events(), media_type="text/event-stream")
 
     async def section(request: Request) -> Response:
         return Response(sections[request.path_params["id"]], media_type="application/json")
@@ -121,34 +123,34 @@ def bare(folder: str, pace: str) -> None:
         Route("/v1/search", search),
         Route("/healthz", health),
     ]
-    run_server(Starlette(routes=routes), "127.0.0.1", _port())
+    run_server(Starlette(routes=routes), "127.0.0.1", _get_port())
 
 
-class Telling:
-    """A model that opens two sections of the site and says three paragraphs, a piece at a time."""
+class ScriptedModel:
+    """Model that opens two sections and streams three paragraphs."""
 
     name = "scripted"
 
     def __init__(self, folder: Path, pace: float) -> None:
-        self._ids = [place.id for place in library_of(folder).sections]
+        self._ids = [section_ref.id for section_ref in open_built_library(folder).sections]
         self._pace = pace
-        self._asked = 0
+        self._answers = 0
 
     async def reply(self, request: Any) -> AsyncIterator[Any]:
-        """Give the parts of a reply."""
+        """Yield the parts of a reply."""
         from mkdocs_roaming.answer.models.base import AssistantTurn, Citation, Text, ToolCall, Usage
 
         calls = [call for turn in request.turns if isinstance(turn, AssistantTurn) for call in turn.calls]
         if not calls:
-            self._asked += 1
-            asked = self._asked % len(self._ids), self._asked * 7 % len(self._ids)
-            yield ToolCall("call", "expand_sections", {"ids": [self._ids[one] for one in asked]})
+            self._answers += 1
+            positions = self._answers % len(self._ids), self._answers * 7 % len(self._ids)
+            yield ToolCall("call", "expand_sections", {"ids": [self._ids[position] for position in positions]})
             return
         arguments: Any = calls[-1].arguments
         first, second = arguments["ids"]
         for id_ in (first, second, first):
-            for at in range(PIECES):
-                yield Text(f"The {WORDS[at]} is at the {WORDS[-at]}, and ")
+            for position in range(PIECES):
+                yield Text(f"The {WORDS[position]} is at the {WORDS[-position]}, and ")
                 await asyncio.sleep(self._pace)
             yield Text("that is all")
             yield Citation(id_)
@@ -156,25 +158,27 @@ class Telling:
         yield Usage(input=900, output=120)
 
 
-class Table:
-    """All sections' texts in an FTS5 table, as anybody would make one."""
+class SearchTable:
+    """Plain FTS5 table of the section texts."""
 
     def __init__(self, folder: Path) -> None:
         self._table = sqlite3.connect(":memory:", check_same_thread=False)
         self._table.execute("create virtual table s using fts5(id unindexed, title, text, tokenize='porter unicode61')")
-        library = library_of(folder)
-        rows = ((place.id, place.section.title, library.text(place)) for place in library.sections)
+        library = open_built_library(folder)
+        rows = (
+            (section_ref.id, section_ref.section.title, library.text(section_ref)) for section_ref in library.sections
+        )
         self._table.executemany("insert into s values (?, ?, ?)", rows)
 
     def find(self, words: str) -> list[dict[str, Any]]:
-        """Give the five best sections."""
-        wanted = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
+        """Return the five best sections."""
+        expression = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
         rows = self._table.execute(
             "select id, title, snippet(s, 2, '', '', '…', 32), bm25(s) from s where s match ? order by bm25(s) limit 5",
-            (wanted,),
+            (expression,),
         )
         return [{"id": id_, "title": title, "snippet": text, "score": score} for id_, title, text, score in rows]
 
 
-def _port() -> int:
+def _get_port() -> int:
     return int(os.environ["PORT"])

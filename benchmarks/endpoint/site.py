@@ -1,4 +1,4 @@
-"""The site that is served: made, of words as frequent and as rare as words are, and built once."""
+"""Generated site of the endpoint benchmarks, with a Zipf-like distribution of words."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ PAGES, SECTIONS = 834, 6
 
 
 @contextmanager
-def site() -> Iterator[Path]:
-    """Build the site."""
+def build_site() -> Iterator[Path]:
+    """Generate and build the site; yield its folder."""
     with tempfile.TemporaryDirectory(prefix="roaming-serve-") as folder:
         write_project(Path(folder), PAGES, SECTIONS)
-        draw = random.Random(7)
+        rng = random.Random(7)
         for file in sorted(Path(folder, "docs").rglob("*.md")):
-            file.write_text(_DULL.sub(lambda found: one_of(draw), file.read_text("utf-8")), "utf-8")
+            file.write_text(_PLACEHOLDER.sub(lambda _: random_word(rng), file.read_text("utf-8")), "utf-8")
         command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "roaming.yml", "-d", "built"]
-        quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-        subprocess.run(command, cwd=folder, env={**os.environ, **quiet}, check=True)
+        environment = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+        subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
         yield Path(folder) / "built"
 
 
-def one_of(draw: random.Random, rarest: int = 5_000, commonest: int = 0) -> str:
-    """Give a word, made of syllables; the n-th is about n times as rare as the first."""
-    rank = min(int((rarest - commonest + 1) ** draw.random()) - 1 + commonest, rarest)
+def random_word(rng: random.Random, least_common: int = 5_000, most_common: int = 0) -> str:
+    """Return a word of syllables; the n-th word is about n times as rare as the first.
+
+    `most_common` and `least_common` limit the ranks of the words.
+    """
+    rank = min(int((least_common - most_common + 1) ** rng.random()) - 1 + most_common, least_common)
     syllables = "ka", "ri", "to", "ne", "lu", "mo", "se", "vi", "da", "pu"
     return "".join(syllables[int(digit)] for digit in f"{rank * 7919 % 10_007:04}")
 
 
-def library_of(folder: Path) -> Library:
-    """Open what was built."""
+def open_built_library(folder: Path) -> Library:
+    """Open the built site."""
     from mkdocs_roaming.library.library import open_library
 
     return open_library(folder)
 
 
-_DULL = re.compile(rf"\b(?:{'|'.join(WORDS)})\b")
+_PLACEHOLDER = re.compile(rf"\b(?:{'|'.join(WORDS)})\b")
