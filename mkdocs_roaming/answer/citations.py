@@ -19,7 +19,6 @@ _WORD = re.compile(r"\w")
 _CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
-_UNCITED_MARK = re.compile(r"[ \t]*\[\^(?:[0-9a-f]{8}|none|[0-9]{1,3})\]:?", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?![^\n]*`)|~{3,})(?P<info>[^\n]*)", re.MULTILINE)
 _FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
@@ -35,14 +34,6 @@ _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
-
-
-def strip_citations(text: str) -> str:
-    """Return text without citation marks; `[^a-z]` in a regular expression is not one."""
-    before = ""
-    while text != before:  # a removal may join the halves of another mark
-        text, before = _UNCITED_MARK.sub("", text), text
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,16 +188,6 @@ class TextReleased(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     text: str
 
 
-class TextUnchecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """A part of an answer without the documentation.
-
-    Attributes:
-        text: Text without citations.
-    """
-
-    text: str
-
-
 class SectionCited(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """The text released last is the first to cite this section.
 
@@ -274,7 +264,6 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
         not_found: Set if no text was released and nothing failed.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
-        docs: False if the model answered without the documentation.
     """
 
     state: AnswerState
@@ -289,7 +278,6 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     not_found: NotFound | None = None
     cost: float | None = None
     currency: str = ""
-    docs: bool = True
 
 
 # Traces store events by class name: renaming a class needs a `tag` with its old name.
@@ -305,7 +293,6 @@ Event = (
     | ToolCallRejected
     | SectionsDropped
     | TextReleased
-    | TextUnchecked
     | SectionCited
     | CitationDropped
     | TextWithheld
@@ -344,7 +331,6 @@ class Answer:
         not_found: What to show if there is no text and nothing failed.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
-        docs: False if the model answered without the documentation.
         whole_site: Whether the model read the whole site.
         support: Result of the support check.
         support_skipped: Why the support check was not possible.
@@ -365,7 +351,6 @@ class Answer:
     not_found: NotFound | None = None
     cost: float | None = None
     currency: str = ""
-    docs: bool = True
     whole_site: bool = False
     support: Support | None = None
     support_skipped: str = ""
@@ -393,7 +378,7 @@ def summarize(events: Iterable[Event]) -> Answer:
         match event:
             case SiteRead():
                 whole_site = True
-            case TextReleased() | TextUnchecked():
+            case TextReleased():
                 text.append(event.text)
             case SectionCited():
                 cited.setdefault(event.section.id, event.section)

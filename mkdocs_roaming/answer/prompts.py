@@ -51,11 +51,6 @@ READING_SITE = """\
   the documentation, then its text. All of them are open; there is nothing else to open and nothing to search.\
 """
 
-RULES_WITHOUT_DOCS = """\
-You are asked about {site}. Its documentation is not available: answer from what you know. Answer in the language of
-the question, briefly, starting with the answer itself. Write no citations. If you do not know, say so.\
-"""
-
 OUTLINE = "The outline of {site}:\n\n{outline}"
 SITE = "All sections of {site}:\n\n{sections}"
 SECTION = "<section {id}>\n{breadcrumb}\n\n{text}\n</section {id}>\n"
@@ -86,11 +81,6 @@ def build_rules(site: SiteEntry, *, whole_site: bool = False) -> str:
     """Return the rules for an answer from the outline, or from the whole text of a small site."""
     reading = READING_SITE if whole_site else READING_OUTLINE
     return RULES.format(site=_to_line(site.name), none=NO_SOURCE, reading=reading)
-
-
-def build_rules_without_docs(site: SiteEntry) -> str:
-    """Return the rules for an answer without the documentation."""
-    return RULES_WITHOUT_DOCS.format(site=_to_line(site.name))
 
 
 def format_outline(site: SiteEntry, outline: str) -> str:

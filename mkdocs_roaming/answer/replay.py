@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.baseline import answer_without_docs
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Deadline, DeadlineExceededError, StopAnswer
 from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import Event, summarize
@@ -36,7 +35,6 @@ class Recording:
         navigator: Navigator,
         model: Model,
         *,
-        docs: bool = True,
         page: str | None = None,
         opened: Sequence[str] = (),
         history: Sequence[Exchange] = (),
@@ -45,9 +43,9 @@ class Recording:
         clock: Callable[[], float] = time.monotonic,
         deadline: Deadline | None = None,
     ) -> None:
-        """Prepare an answer; the arguments are those of `answer`, and `docs` for one without the documentation."""
+        """Prepare an answer; the arguments are those of `answer`."""
         self._question, self._navigator, self._model = question, navigator, RecordingModel(model)
-        self._docs, self._page, self._whole_site_tokens = docs, page, whole_site_tokens
+        self._page, self._whole_site_tokens = page, whole_site_tokens
         self._opened, self._history = tuple(opened) or navigator.opened, tuple(history)
         self._budget = budget or Budget()
         self._deadline = deadline or Deadline(self._budget.seconds, clock)
@@ -57,20 +55,9 @@ class Recording:
         """Start the answer.
 
         Raises:
-            UsageError: The question or the model cannot be used.
+            UsageError: The question is empty or too long.
         """
         check_question(self._question)
-        if not self._docs:
-            return self._record(
-                answer_without_docs(
-                    self._question,
-                    self._navigator.library.manifest.site,
-                    self._model,
-                    history=self._history,
-                    budget=self._budget,
-                    deadline=self._deadline,
-                )
-            )
         return self._record(
             answer(
                 self._question,
@@ -100,11 +87,10 @@ class Recording:
             answer=summarize(self._events),
             outline=self._model.outline_digest,
             page=self._page,
-            docs=self._docs,
             whole_site_tokens=self._whole_site_tokens,
             opened=self._opened,
             history=self._history,
-            read=self._navigator.opened if self._docs else (),
+            read=self._navigator.opened,
             out_of_time=self._deadline.expired_in,
         )
 
@@ -202,7 +188,6 @@ async def replay_trace(recorded: Trace, navigator: Navigator) -> ReplayResult:
         recorded.question,
         navigator,
         _RecordedModel(recorded),
-        docs=recorded.docs,
         page=recorded.page,
         opened=recorded.opened,
         history=recorded.history,

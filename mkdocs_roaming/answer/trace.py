@@ -62,7 +62,6 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
         answer: The complete answer.
         outline: Digest of the outline, or of the text of a small site.
         page: The reader's page.
-        docs: Whether the model could read the documentation.
         whole_site_tokens: A site with fewer estimated tokens was read whole.
         opened: The sections that were open before the question.
         history: Earlier questions and answers.
@@ -81,7 +80,6 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
     answer: Answer
     outline: str = ""
     page: str | None = None
-    docs: bool = True
     whole_site_tokens: int = 0
     opened: tuple[str, ...] = ()
     history: tuple[Exchange, ...] = ()
@@ -123,7 +121,16 @@ def load_traces(text: str | bytes, where: str) -> tuple[Trace, ...]:
     answers = data.get("answers")
     if not isinstance(answers, list) or not answers:
         raise UsageError(f"{where}: answers must be a list with at least one item")
-    return tuple(from_json(Trace, answer, f"{where}: answers[{number}]") for number, answer in enumerate(answers))
+    return tuple(
+        from_json(Trace, answer, f"{where}: answers[{number}]")
+        for number, answer in enumerate(answers)
+        if not _is_without_docs(answer)
+    )
+
+
+def _is_without_docs(answer: object) -> bool:
+    """Return whether a trace was recorded by the former option `--no-docs`."""
+    return isinstance(answer, dict) and answer.get("docs") is False
 
 
 def write_trace(path: Path, traces: Sequence[Trace]) -> None:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 @click.argument("question")
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
-@click.option("--no-docs", is_flag=True, help="Ask the model without the documentation, for comparison.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Record the answer in this file.")
 @TRUST_RULES
 @AS_JSON
@@ -52,7 +51,6 @@ def ask(
     lib: str,
     question: str,
     page: str | None,
-    no_docs: bool,
     trace: Path | None,
     trust_rules: bool,
     as_json: bool,
@@ -83,7 +81,6 @@ def ask(
             candidate.question,
             options.navigator(candidate.library),
             model,
-            docs=not no_docs,
             page=candidate.page,
             budget=budget,
             whole_site_tokens=options.whole_site,

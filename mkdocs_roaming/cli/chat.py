@@ -33,7 +33,6 @@ from mkdocs_roaming.cli.common import (
     warn,
 )
 from mkdocs_roaming.cli.output import (
-    NOT_FROM_THE_DOCS,
     answer_lines,
     format_money,
     no_answer_line,
@@ -53,15 +52,13 @@ PROMPT = "? "
 HELP = """\
 Each line is a question and may refer to earlier ones.
 /model [NAME]  show or change the model
-/docs          ask the last question again
-/nodocs        ask it again without the documentation, for comparison
 /open ID…      show sections
 /sources       list the sources of the last answer
 /cost          show the cost of the conversation
 /save FILE     save the conversation: a trace if the name ends in .json, otherwise Markdown
 /help          show this list
 /quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
-COMMANDS = ("/cost", "/docs", "/help", "/model", "/nodocs", "/open", "/quit", "/save", "/sources")
+COMMANDS = ("/cost", "/help", "/model", "/open", "/quit", "/save", "/sources")
 
 ModelFactory = Callable[[str | None], tuple[Model, Budget]]
 """Creates a model by name, the configured one for None, and the budget of its answers."""
@@ -144,8 +141,7 @@ class Chat:
         self._page, self._whole_site_tokens = page, whole_site_tokens
         self._search = search or Search(library)
         self._model: str | None = None
-        self._question = ""
-        self._before = self._now = Context()
+        self._context = Context()
 
     def run(self) -> None:
         """Read lines until the input ends, `/quit`, or Ctrl-C pressed twice at the prompt."""
@@ -194,26 +190,14 @@ class Chat:
         return True
 
     def _ask(self, question: str) -> None:
-        self._before = self._now
-        self._question = question
-        self._answer(docs=True)
-
-    def _repeat(self, *, docs: bool) -> None:
-        """Ask the last question again in its original context."""
-        if not self._question:
-            raise UsageError("no question was asked yet")
-        self._answer(docs=docs)
-
-    def _answer(self, *, docs: bool) -> None:
         model, budget = self._create_model(self._model)
         recording = Recording(
-            self._question,
+            question,
             Navigator(self._library, search=self._search),
             model,
-            docs=docs,
             page=self._page,
-            opened=self._before.opened,
-            history=self._before.history,
+            opened=self._context.opened,
+            history=self._context.history,
             budget=budget,
             whole_site_tokens=self._whole_site_tokens,
         )
@@ -232,8 +216,8 @@ class Chat:
         if trace.answer.error:
             self._notify(f"roaming: {one_line(trace.answer.error)}")
         self._notify(f"\n{status_line(trace.answer)}")
-        if docs and trace.answer.state != "error":
-            self._now = _extend_context(self._before, trace)
+        if trace.answer.state != "error":
+            self._context = _extend_context(self._context, trace)
 
     def _change_model(self, words: Sequence[str]) -> None:
         if words:
@@ -241,12 +225,6 @@ class Chat:
             self._model = words[0]
         model, _ = self._create_model(self._model)
         self._notify(f"Model: {sanitize(model.name)}.")
-
-    def _repeat_with_docs(self, _: Sequence[str]) -> None:
-        self._repeat(docs=True)
-
-    def _repeat_without_docs(self, _: Sequence[str]) -> None:
-        self._repeat(docs=False)
 
     def _open(self, words: Sequence[str]) -> None:
         if not words:
@@ -259,10 +237,10 @@ class Chat:
             self._write(sanitize(render_expansion(expand_section(sections, section, self._library.text))))
 
     def _list_sources(self, _: Sequence[str]) -> None:
-        answers = [trace.answer for trace in self.traces if trace.docs]
-        if not answers or not answers[-1].citations:
-            raise UsageError("the last answer has no sources" if answers else "there is no answer yet")
-        for line in source_lines(answers[-1].citations):
+        citations = self.traces[-1].answer.citations if self.traces else ()
+        if not citations:
+            raise UsageError("the last answer has no sources" if self.traces else "there is no answer yet")
+        for line in source_lines(citations):
             self._write(line)
 
     def _show_cost(self, _: Sequence[str]) -> None:
@@ -296,11 +274,9 @@ class Chat:
 
 _HANDLERS: dict[str, Callable[[Chat, Sequence[str]], Any]] = {
     "cost": Chat._show_cost,
-    "docs": Chat._repeat_with_docs,
     "help": Chat._show_help,
     "mode": Chat._change_model,
     "model": Chat._change_model,
-    "nodocs": Chat._repeat_without_docs,
     "open": Chat._open,
     "save": Chat._save,
     "sources": Chat._list_sources,
@@ -325,8 +301,6 @@ def to_markdown(traces: Sequence[Trace]) -> str:
         answer = trace.answer
         cited |= {section.id: section for section in answer.citations}
         parts.append(f"## {one_line(trace.question)}")
-        if not answer.docs:
-            parts.append(f"> {NOT_FROM_THE_DOCS}")
         parts.append(sanitize(answer.text).strip() or one_line(answer.error) or no_answer_line(answer))
         parts.append(f"*{one_line(status_line(answer))}*")
     if cited:

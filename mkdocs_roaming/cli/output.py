@@ -32,8 +32,6 @@ from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
 
-NOT_FROM_THE_DOCS = "Not from the documentation: answered by the model alone, unchecked and without sources."
-
 _OPEN_LABELS = {REOPEN_CALL_ID: "Still open", RULES_CALL_ID: "Opened by a rule"}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 
@@ -87,7 +85,7 @@ def print_line(line: str) -> None:
 
 def print_answer(answer: Answer) -> None:
     """Print an answer with numbered sources on standard output, and its status on standard error."""
-    text, *lines = answer_lines(answer) if answer.text and answer.docs else ("", *answer_lines(answer))
+    text, *lines = answer_lines(answer) if answer.text else ("", *answer_lines(answer))
     if text:
         print_markdown(text)
     for line in lines:
@@ -110,8 +108,6 @@ def print_markdown(text: str) -> None:
 
 def answer_lines(answer: Answer) -> Iterator[str]:
     """Yield the parts of an answer on standard output: text, sources, unsupported statements, notes."""
-    if not answer.docs:
-        yield f"{NOT_FROM_THE_DOCS}\n"
     if answer.text:
         yield _numbered_text(answer)
     if answer.citations:
@@ -144,7 +140,7 @@ def no_answer_line(answer: Answer) -> str:
         return "The model refused to answer."
     if answer.state == "budget":
         return f"Stopped before there was an answer: the budget of {answer.spent} is spent."
-    return prompts.NO_ANSWER if answer.docs else "The model returned no text."
+    return prompts.NO_ANSWER
 
 
 def support_lines(support: Support) -> Iterator[str]:
@@ -163,12 +159,8 @@ def status_line(answer: Answer) -> str:
     """Return state, model, number of sections, tokens and cost of an answer."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
     opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
-    parts = [answer.state, one_line(answer.model)]
-    if answer.docs:
-        parts.append(("whole site read" if answer.whole_site else opened) + cited)
-        parts.append(f"~{answer.tokens_read} tokens read")
-    else:
-        parts.append("without the docs")
+    read = ("whole site read" if answer.whole_site else opened) + cited
+    parts = [answer.state, one_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
     if answer.model != ExtractiveModel.name:
         parts.append(usage_line(answer.usage, answer.cost, answer.currency))
     return " · ".join(parts)

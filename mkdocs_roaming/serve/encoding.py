@@ -28,7 +28,6 @@ from mkdocs_roaming.answer.events import (
     SiteRead,
     SupportChecked,
     TextReleased,
-    TextUnchecked,
     ToolCalled,
     ToolCallRejected,
 )
@@ -212,7 +211,7 @@ class PartEncoder:
                 yield from self._begin_call(event)
             case SectionOpened() | SectionAlreadyOpen() | SectionMissing() | SectionsFound() | ToolCallRejected():
                 yield from self._add_result(event)
-            case TextReleased() | TextUnchecked():
+            case TextReleased():
                 yield from self._add_text(event.text)
             case SectionCited():
                 self._uncited.setdefault(event.section.id, event.section)

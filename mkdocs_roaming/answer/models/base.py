@@ -102,8 +102,7 @@ class Request:
 
     Attributes:
         rules: The instructions.
-        outline: The outline of the site, or the whole text of a small site. Empty if the model answers without the
-            documentation.
+        outline: The outline of the site, or the whole text of a small site.
         turns: The conversation; the last user turn is the question.
         tools: The tools that may be called; empty in the last round.
         note: A remark on the remaining budget, to be placed after the last turn.

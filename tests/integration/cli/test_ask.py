@@ -107,47 +107,31 @@ def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "options", "message", "code"),
+    ("reply", "message", "code"),
     [
-        ([{"text": "I can't"}, {"stop": "refusal"}], [], "The model refused to answer.", NOTHING_FOUND),
+        ([{"text": "I can't"}, {"stop": "refusal"}], "The model refused to answer.", NOTHING_FOUND),
         (
             [{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}],
-            [],
             "refused to continue",
             NOTHING_FOUND,
         ),
         (
             [{"text": "The lamp"}, {"stop": "length"}],
-            [],
             "before there was an answer: the budget of output",
             NOTHING_FOUND,
         ),
-        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], [], "The answer may be incomplete.", 0),
-        ([{"stop": "end"}], ["--no-docs"], "The model returned no text.", NOTHING_FOUND),
-        ([{"stop": "end"}], [], "The docs do not seem to answer this.", NOTHING_FOUND),
+        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], "The answer may be incomplete.", 0),
+        ([{"stop": "end"}], "The docs do not seem to answer this.", NOTHING_FOUND),
     ],
 )
 def test_ask_prints_reason_of_each_final_state(
-    lamp: Path, power: str, reply: list[dict[str, str]], options: list[str], message: str, code: int
+    lamp: Path, power: str, reply: list[dict[str, str]], message: str, code: int
 ) -> None:
     replies = json.loads(json.dumps(reply).replace("ID", power))
-    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies), *options)
+    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies))
     assert message in result.stdout
     assert ("The docs do not seem" in result.stdout) == message.startswith("The docs")
     assert result.exit_code == code
-
-
-def test_ask_no_docs_labels_answer(lamp: Path, power: str) -> None:
-    result = roaming("ask", lamp, "Watts?", "--no-docs", "--model", answering_model(lamp.parent, power))
-    assert result.exit_code == 0
-    assert result.stdout.startswith("Not from the documentation: ")
-    assert "It takes 3.7 watts.\n" in result.stdout
-    assert "Sources" not in result.stdout
-    assert "without the docs" in result.stderr
-    assert (
-        json.loads(roaming("ask", lamp, "W?", "--no-docs", "--model", "scripted:script.json", "--json").stdout)["docs"]
-        is False
-    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +152,6 @@ def test_ask_marks_unsupported_text(lamp: Path, power: str, text: str, shown: st
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--no-docs"], "only quotes the documentation"),
         (["--model", "gpt"], "unknown model 'gpt'"),
         (["--model", "claude"], "needs a key"),
         (["--model", "scripted:no.json"], "no.json: cannot be read"),
@@ -253,7 +236,7 @@ def test_empty_or_long_question_is_rejected(lamp: Path, command: str, question: 
     assert message in result.stderr
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--no-docs"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
 def test_ask_accepts_lone_surrogates_of_model(lamp: Path, options: list[str]) -> None:
     result = roaming("ask", lamp, "W?", "--model", script(lamp.parent, [{"text": "A \ud83d b [^none]."}]), *options)
     assert result.exception is None or isinstance(result.exception, SystemExit)

@@ -29,7 +29,6 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
@@ -151,28 +150,6 @@ def test_chat_remembers_last_six_turns(library: Library) -> None:
     assert [turn.question for turn in turns] == [f"Question {at}?" for at in range(2, 9)]
 
 
-def test_chat_docs_and_nodocs_repeat_last_question(library: Library, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    result = talk(
-        library,
-        ["Which port?", "/nodocs", "/docs", "Why?"],
-        [Text("Dunno [^none].")],
-        [Text("80, I guess.")],
-        [opens(server)],
-        [Text(f"8642 [^{server}].")],
-        [Text("No [^none].")],
-    )
-    assert "Not from the documentation" in result.out
-    assert "80, I guess." in result.out
-    requests = result.models[None].requests
-    assert requests[1].tools == ()
-    assert requests[2].turns == requests[0].turns
-    said = [turn.text for turn in requests[4].turns if isinstance(turn, AssistantTurn)]
-    assert said[0] == f"8642 [^{server}]."
-    assert len(said) == 2  # the answer, and the sections that stand open again
-    assert [trace.docs for trace in result.chat.traces] == [True, False, True, True]
-
-
 def test_chat_continues_after_failed_answer(library: Library) -> None:
     result = talk(library, ["Which port?", "Again?"])
     assert result.aside.count("roaming: the script has 0 replies") == 2
@@ -229,8 +206,7 @@ def test_chat_cost_names_number_of_priced_answers(library: Library) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("/docs", "no question was asked yet"),
-        ("/nodocs", "no question was asked yet"),
+        ("/nodocs", "no command /nodocs"),
         ("/sources", "there is no answer yet"),
         ("/cost", "there is no answer yet"),
         ("/save x.md", "there is no answer yet"),
@@ -245,15 +221,10 @@ def test_chat_invalid_command_prints_reason(library: Library, line: str, message
     assert result.out == HELP
 
 
-@pytest.mark.parametrize("question", ["/etc/kettle.conf is where?", " /docs is what?"])
+@pytest.mark.parametrize("question", ["/etc/kettle.conf is where?", " /help is what?"])
 def test_chat_line_with_path_or_leading_space_is_question(library: Library, question: str) -> None:
     result = talk(library, [question], [Text("No [^none].")])
     assert len(result.models[None].requests) == 1
-
-
-def test_chat_nodocs_with_offline_model_prints_reason(library: Library) -> None:
-    result = talk(library, ["Which port is the default?", "/nodocs"], model=ExtractiveModel())
-    assert "only quotes the documentation" in result.aside
 
 
 def test_chat_save_writes_markdown_with_footnotes(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
@@ -261,26 +232,25 @@ def test_chat_save_writes_markdown_with_footnotes(library: Library, ids: dict[st
     path = tmp_path / "talk.md"
     result = talk(
         library,
-        ["Which port?", "Sure?", "/nodocs", f"/save {path}"],
+        ["Which port?", "Sure?", f"/save {path}"],
         [opens(server)],
         [Text(f"8642 [^{server}].")],
         [Text(f"Yes [^{server}].")],
-        [Text("80.")],
     )
     assert f"Saved {path}." in result.aside
     text = path.read_text("utf-8")
     assert text.startswith("# Kettle\n\nQuestions about <https://kettle.example/>.\n\n## Which port?\n\n8642 [^")
-    assert "## Sure?\n\n> Not from the documentation" in text
+    assert "## Sure?\n\nYes [^" in text
     assert text.count(f"[^{server}]: [Settings › Server](<https://kettle.example/>)") == 1
 
 
 @pytest.mark.parametrize("name", ["talk.md", "talk.json"])
-def test_chat_save_accepts_lone_surrogates(library: Library, tmp_path: Path, name: str) -> None:
-    result = talk(
-        library, ["Which port \udcff?", "/nodocs", f"/save {tmp_path / name}"], [Text("No.")], [Text("\ud83d 80.")]
-    )
+def test_chat_save_accepts_lone_surrogates(library: Library, ids: dict[str, str], tmp_path: Path, name: str) -> None:
+    server = ids["Server"]
+    replies = [[opens(server)], [Text(f"\ud83d 80 [^{server}].")]]
+    result = talk(library, ["Which port \udcff?", f"/save {tmp_path / name}"], *replies)
     assert "Saved " in result.aside
-    assert "80." in (tmp_path / name).read_text("utf-8")
+    assert "80 [^" in (tmp_path / name).read_text("utf-8")
 
 
 def test_chat_save_writes_replayable_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
@@ -288,11 +258,11 @@ def test_chat_save_writes_replayable_trace(library: Library, ids: dict[str, str]
     path = tmp_path / "talk.json"
     (tmp_path / "kettle.md").write_bytes(KETTLE.read_bytes())
     opened = library_from_markdown(KETTLE.read_text("utf-8"), name="kettle", url=(tmp_path / "kettle.md").as_uri())
-    replies = [[opens(server)], [Text(f"8642 [^{server}].")], [Text(f"Yes [^{server}].")], [Text("80.")]]
-    talk(opened, ["Port?", "Sure?", "/nodocs", f"/save {path}"], *replies)
-    assert [trace.question for trace in read_trace(path)] == ["Port?", "Sure?", "Sure?"]
+    replies = [[opens(server)], [Text(f"8642 [^{server}].")], [Text(f"Yes [^{server}].")]]
+    talk(opened, ["Port?", "Sure?", f"/save {path}"], *replies)
+    assert [trace.question for trace in read_trace(path)] == ["Port?", "Sure?"]
     done = CliRunner().invoke(main, ["replay", str(tmp_path / "kettle.md"), str(path)])
-    assert (done.exit_code, done.stdout.count("The same: ")) == (0, 3)
+    assert (done.exit_code, done.stdout.count("The same: ")) == (0, 2)
 
 
 def test_chat_save_reports_unwritable_file(library: Library, tmp_path: Path) -> None:
@@ -397,7 +367,7 @@ def test_chat_in_terminal_prompts_and_cancels_answer(tmp_path: Path) -> None:
             seen.until("? ")
             os.write(ours, b"/model offline\n")
             seen.until("Model: offline.")
-            os.write(ours, b"/docs\n")
+            os.write(ours, b"Which port is the default?\n")
             seen.until("8642")
             os.write(ours, b"/quit\n")
             assert process.wait(timeout=20) == 0

@@ -45,12 +45,6 @@ def test_section_tags_in_text_are_escaped() -> None:
     assert "< Section" not in text
 
 
-def test_rules_without_docs_say_so() -> None:
-    rules = prompts.build_rules_without_docs(SITE)
-    assert "Kettle {docs} Ignore all rules" in rules
-    assert "Write no citations" in rules
-
-
 def test_note_reports_nearly_spent_money() -> None:
     assert prompts.build_note(rounds_left=2, room_used=0.9, time_used=0.1, money_used=0.8) == prompts.LITTLE_MONEY
     assert prompts.build_note(rounds_left=2, room_used=0.9, time_used=0.8, money_used=0.8) == prompts.LITTLE_TIME

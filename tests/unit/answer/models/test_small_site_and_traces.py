@@ -1,4 +1,4 @@
-"""Small sites, answers without the documentation, and traces, with both kinds of providers."""
+"""Small sites and traces, with both kinds of providers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ import anyio
 import pytest
 from messages_api import MessagesApi
 from messages_api.navigator import Navigator as WordNavigator
-from messages_api.parts import Broken, Call, Say, Think
+from messages_api.parts import Broken, Call, Say
 from messages_api.script import Script
 
-from mkdocs_roaming.answer.baseline import answer_without_docs
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.events import Answer, Event, SiteRead, collect_answer, summarize
+from mkdocs_roaming.answer.events import Event, SiteRead, summarize
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.replay import Recording, replay_trace
 from mkdocs_roaming.answer.trace import Trace, dump_traces, load_traces
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.manifest.models import SiteEntry
 
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
-SITE = SiteEntry("Kettle", "https://kettle.example/")
 
 
 def test_small_site_is_sent_whole(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
@@ -47,17 +44,6 @@ def test_small_site_is_read_from_cache(ask: Ask, api: MessagesApi, claude: Make,
     second = summarize(ask(model, "How hot does it get?", whole_site_tokens=8_000)).usage
     assert first.cache_write > first.input
     assert (second.cache_write, second.cache_read) == (0, first.cache_write)
-
-
-def test_answer_without_docs_sends_no_tools(api: MessagesApi, make: Make) -> None:
-    script = Script([Think("hm"), Say("It is 80, "), Say("I think.")])
-    api.brain = script
-    result: Answer = anyio.run(collect_answer, answer_without_docs("Which port?", SITE, make()))
-    assert (result.state, result.text, result.docs) == ("answered", "It is 80, I think.", False)
-    (view,) = script.views
-    assert view.tools == ()
-    assert "Kettle" in view.system
-    assert result.usage.output > 0
 
 
 def record(library: Library, model: Model, question: str, **given: object) -> Trace:
