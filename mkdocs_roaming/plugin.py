@@ -54,7 +54,7 @@ from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.lint.config import LintConfig
+    from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
 
@@ -75,7 +75,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # MkDocs leaves i
     section_files = option.Choice(("auto", True, False), default="auto")
     outline_tokens = option.Type(int, default=OUTLINE_BUDGET)
     previous = option.Optional(option.Type(str))
-    lint = option.Type(object, default="off")  # parsed by lint.config
+    lint = option.Type(object, default="off")  # parsed by lint.runner
     cache = option.Type(bool, default=True)
     rules = option.Type(object, default=[])  # parsed by publish.rules, whose errors name the line
     rules_mode = option.Choice(("each", "pool"), default="each")
@@ -212,7 +212,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_lint(self) -> LintConfig | None:
         if self.config.lint in ("off", False, None):
             return None
-        from mkdocs_roaming.lint.config import parse_config
+        from mkdocs_roaming.lint.runner import parse_config
 
         lint = parse_config(self.config.lint, "lint")
         return lint if lint.level != "off" else None

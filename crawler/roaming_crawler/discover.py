@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.html.document import decode_text
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
@@ -19,7 +20,7 @@ from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
 from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, collect_sitemaps
-from roaming_crawler.sniff import decode_text, sniff_kind
+from roaming_crawler.sniff import sniff_kind
 
 MAX_NESTED_LLMS = 50
 """Maximum number of llms.txt files that are followed from the first one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urljoin
 
+from mkdocs_roaming.html.document import decode_text
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from roaming_crawler.fetch import FetchError, Response
@@ -14,7 +15,7 @@ from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, canonical_url
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session
-from roaming_crawler.sniff import decode_text, sniff_kind
+from roaming_crawler.sniff import sniff_kind
 
 
 class PageReader(Protocol):

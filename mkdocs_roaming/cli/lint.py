@@ -59,8 +59,7 @@ def lint(
     The score is 100 if nothing is found.
     """
     from mkdocs_roaming.config import load_settings
-    from mkdocs_roaming.lint.config import parse_config
-    from mkdocs_roaming.lint.runner import lint_site, open_sources
+    from mkdocs_roaming.lint.runner import lint_site, open_sources, parse_config
 
     if docs is not None and not docs.is_dir():
         raise UsageError(f"{docs}: no such folder; pass the folder of the Markdown sources to --docs")

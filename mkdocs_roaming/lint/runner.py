@@ -1,4 +1,7 @@
-"""Run the enabled rules on a site, locate their findings in the sources, and compute the score."""
+"""Run the enabled rules on a site, locate their findings in the sources, and compute the score.
+
+`LintConfig` says which rules run on which pages.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from mkdocs_roaming.lint.config import LintConfig
+import msgspec
+
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.models import SEVERITIES, Finding, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
@@ -25,6 +32,84 @@ SourceReader = Callable[[str], str | None]
 
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
 """Weights of findings in the score."""
+
+
+class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Configuration of the linter.
+
+    Attributes:
+        level: Whether the plugin lints a build, and whether errors and warnings fail it.
+        disable: Ids of rules to disable.
+        enable: Ids of rules to enable that are off by default.
+        pages: Ids of rules to ignore by glob of page; `*` means all rules.
+    """
+
+    level: Literal["warn", "strict", "off"] = "warn"
+    disable: frozenset[str] = frozenset()
+    enable: frozenset[str] = frozenset()
+    pages: Mapping[str, frozenset[str]] = {}
+
+    def is_enabled(self, rule: Rule) -> bool:
+        """Return whether a rule runs."""
+        return rule.id not in self.disable and (rule.enabled or rule.id in self.enable)
+
+    def is_ignored(self, rule: Rule, page: PageEntry) -> bool:
+        """Return whether a rule is ignored on a page; globs match its source or its path."""
+        names = [name for name in (page.source, page.path) if name]
+        return any(
+            not ignored.isdisjoint((rule.id, "*")) and any(fnmatchcase(name, pattern) for name in names)
+            for pattern, ignored in self.pages.items()
+        )
+
+    def override(self, *, disable: Iterable[str], enable: Iterable[str], strict: bool) -> LintConfig:
+        """Return the configuration with options of the command line, which take precedence.
+
+        Raises:
+            UsageError: If there is no rule with one of the ids.
+        """
+        disabled, enabled = frozenset(disable), frozenset(enable)
+        _check_rules(disabled, "--disable")
+        _check_rules(enabled, "--enable")
+        return msgspec.structs.replace(
+            self,
+            level="strict" if strict else self.level,
+            disable=(self.disable - enabled) | disabled,
+            enable=(self.enable | enabled) - disabled,
+        )
+
+
+def parse_config(value: object, where: str) -> LintConfig:
+    """Return the configuration from a value in mkdocs.yml or roaming.toml: a level or a table.
+
+    Raises:
+        UsageError: If the value is invalid; the message starts with `where`.
+    """
+    table = dict(value) if isinstance(value, Mapping) else {"level": value}
+    level = table.get("level", "warn")
+    if level is None or isinstance(level, bool):  # YAML reads `off` as False
+        table["level"] = "warn" if level else "off"
+    try:
+        config = msgspec.convert(table, LintConfig)
+    except msgspec.ValidationError as error:
+        problem, _, key = str(error).partition(" - at `$")
+        place = f"{where}: {key.strip('.`')}".removesuffix(": ")
+        keys = ", ".join(LintConfig.__struct_fields__)
+        raise UsageError(
+            f"{place}: {problem}. Set warn, strict or off, or a table with the keys {keys}; a list of rules is "
+            "written as [no-opening, empty-title]."
+        ) from None
+    _check_rules(config.disable, f"{where}: disable")
+    _check_rules(config.enable, f"{where}: enable")
+    for pattern, rules in config.pages.items():
+        _check_rules(rules - {"*"}, f"{where}: pages: {pattern}")
+    return config
+
+
+def _check_rules(rules: frozenset[str], where: str) -> None:
+    """Raise a UsageError for the first id that is not that of a rule."""
+    known = load_rules()
+    for rule in sorted(rules - known.keys()):
+        raise UsageError(f"{where}: unknown rule {rule!r}. Known rules: {', '.join(known)}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.html.document import (
+    decode_text,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -207,7 +208,7 @@ class _SiteReader:
 
     def _read_page(self, file: Path) -> tuple[Page, Element] | None:
         """Read one HTML file; None if it is not a page of the site."""
-        text = decode_page(file.read_bytes())
+        text = decode_text(file.read_bytes())
         if "<head" not in text[:100_000].lower() or exclusion_reason(text):  # a template, or not to be indexed
             return None
         try:
@@ -284,7 +285,7 @@ class _SiteReader:
         if self._old:
             return self._old.site.url
         try:
-            home = parse_document(decode_page((folder / "index.html").read_bytes()))
+            home = parse_document(decode_text((folder / "index.html").read_bytes()))
             if canonical := extract_canonical_url(home):
                 return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
         except (OSError, etree.ParserError, ValueError):
@@ -322,19 +323,9 @@ class _SiteReader:
 
     def _read_sidebar(self, path: str, tree: Element | None = None) -> tuple[NavItem, ...]:
         if tree is None:
-            tree = parse_document(decode_page(self._files[path].read_bytes()))
+            tree = parse_document(decode_text(self._files[path].read_bytes()))
         resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
         return site_nav.from_sidebar(tree, resolve, self._themes)
-
-
-def decode_page(data: bytes) -> str:
-    """Decode a page: UTF-8, or the encoding that it declares or looks like."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        from bs4.dammit import UnicodeDammit  # few pages are not UTF-8
-
-        return UnicodeDammit(data, is_html=True).unicode_markup or data.decode("utf-8", "replace")
 
 
 def _find_sitemap_root(sitemap: str) -> str | None:

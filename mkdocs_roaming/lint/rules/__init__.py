@@ -8,7 +8,7 @@ from types import ModuleType
 
 from mkdocs_roaming.errors import PluginError
 from mkdocs_roaming.lint.models import Rule
-from mkdocs_roaming.lint.rules import content, headings, links, structure
+from mkdocs_roaming.lint.rules import content, headings, structure
 from mkdocs_roaming.plugins import load_entry_points
 
 GROUP = "roaming.lint_rules"
@@ -20,7 +20,7 @@ def _rules_in(family: ModuleType) -> Iterator[Rule]:
 
 
 BUILTIN_RULES: Mapping[str, Rule] = {
-    rule.id: rule for family in (headings, structure, links, content) for rule in _rules_in(family)
+    rule.id: rule for family in (headings, structure, content) for rule in _rules_in(family)
 }
 """The built-in rules by id, in the order of their modules."""
 

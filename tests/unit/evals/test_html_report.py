@@ -78,13 +78,15 @@ def test_render_evaluation_marks_systems_with_problems(report: EvalReport) -> No
     ]
 
 
-def test_render_evaluation_shows_figures_with_intervals(report: EvalReport) -> None:
+def test_render_evaluation_shows_figures_with_intervals_and_meters(report: EvalReport) -> None:
     figures = parse_closed_page(render_evaluation(report)).xpath("//h2[.='Figures']/following::table[1]")[0]
     assert figures.xpath("tbody/tr/th/text()") == ["search", "outline", "offline"]
     head = figures.xpath("thead/tr/th/text()")
-    cells = dict(zip(head[1:], figures.xpath("tbody/tr[3]/td/text()"), strict=True))
+    cells = dict(zip(head[1:], figures.xpath("tbody/tr[3]/td/text()[1]"), strict=True))
     for figure in report.rows[2].totals.figures:
         assert cells[figure.name] == format_figure(figure)
+    meters = figures.xpath("tbody/tr[3]//meter/@value")
+    assert [float(value) for value in meters] == [one.value for one in report.rows[2].totals.figures if one.share]
     assert (cells["asked"], cells["failed"]) == ("5", "0")
 
 

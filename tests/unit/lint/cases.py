@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from mkdocs_roaming.lint.config import LintConfig, parse_config
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.models import Finding
-from mkdocs_roaming.lint.runner import lint_site
+from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
 from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest, sort_by_nav
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Heading, NavItem, Page, Site, markdown_path

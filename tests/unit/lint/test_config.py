@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.lint.config import LintConfig, parse_config
 from mkdocs_roaming.lint.rules import BUILTIN_RULES
+from mkdocs_roaming.lint.runner import LintConfig, parse_config
 
 from .cases import lint_case
 
@@ -20,13 +20,18 @@ def test_parse_config_accepts_level_alone() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("loud", "unknown level 'loud'. Use warn, strict or off."),
-        ({"disabled": []}, "unknown key 'disabled'. Known keys: level, disable, enable, pages."),
+        ("loud", "level: Invalid enum value 'loud'. Set warn, strict or off, or a table with the keys level, disable,"),
+        (
+            {"disabled": []},
+            "unknown field `disabled`. Set warn, strict or off, or a table with the keys level, disable,",
+        ),
         ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
-        ({"disable": "no-opening"}, "disable: expected a list of rules"),
-        ({"pages": ["x"]}, "pages: expected a table from globs"),
+        ({"enable": ["no-such"]}, "enable: unknown rule 'no-such'. Known rules: empty-page-title,"),
+        ({"disable": "no-opening"}, "disable: Expected `array`, got `str`. "),
+        ({"disable": [3]}, "disable[0]: Expected `str`, got `int`. "),
+        ({"pages": ["x"]}, "pages: Expected `object`, got `array`. "),
         ({"pages": {"x": ["nope"]}}, "pages: x: unknown rule 'nope'"),
-        (3, "expected warn, strict, off or a table, got int"),
+        (3, "level: Expected `str`, got `int`. Set warn, strict or off, or a table"),
     ],
 )
 def test_parse_config_invalid_value_raises(value: object, message: str) -> None:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.lint.config import LintConfig
 from mkdocs_roaming.lint.context import find_links
 from mkdocs_roaming.lint.rules import BUILTIN_RULES
-from mkdocs_roaming.lint.runner import lint_site
+from mkdocs_roaming.lint.runner import LintConfig, lint_site
 
 from .cases import CASES, create_context, load_case
 

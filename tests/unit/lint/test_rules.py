@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.lint.config import LintConfig
 from mkdocs_roaming.lint.models import Rule, rule
 from mkdocs_roaming.lint.rules import BUILTIN_RULES
-from mkdocs_roaming.lint.runner import LintReport, lint_site
+from mkdocs_roaming.lint.runner import LintConfig, LintReport, lint_site
 
 from .cases import CASES, load_case
 
