@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.html.document import decode_text
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
+from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import FullText, split_llms_full

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urljoin
 
-from mkdocs_roaming.html.document import decode_text
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
+from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage

@@ -15,7 +15,6 @@ from lxml import html as lxml_html
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
-    decode_text,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -28,7 +27,7 @@ from mkdocs_roaming.html.document import (
 )
 from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
-from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.sources import decode_text, site_nav
 from roaming_crawler.scope import canonical_url
 
 LinkResolver = Callable[[str], str | None]

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Literal
 
-from mkdocs_roaming.html.document import decode_text
+from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import Response
 
 ContentKind = Literal["markdown", "html", "json", "xml", "binary", "nothing"]

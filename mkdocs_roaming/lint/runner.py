@@ -91,7 +91,7 @@ def parse_config(value: object, where: str) -> LintConfig:
     try:
         config = msgspec.convert(table, LintConfig)
     except msgspec.ValidationError as error:
-        problem, _, key = str(error).partition(" - at `$")
+        problem, _, key = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
         place = f"{where}: {key.strip('.`')}".removesuffix(": ")
         keys = ", ".join(LintConfig.__struct_fields__)
         raise UsageError(

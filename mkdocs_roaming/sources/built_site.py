@@ -15,7 +15,6 @@ from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.html.document import (
-    decode_text,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -44,7 +43,7 @@ from mkdocs_roaming.publish.widget import (
     write_widget_files,
 )
 from mkdocs_roaming.publish.writer import PublishOptions, PublishReport, publish_batch
-from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.sources import decode_text, site_nav
 
 Warn = Callable[[str], None]
 

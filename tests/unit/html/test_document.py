@@ -10,7 +10,6 @@ from lxml import etree
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
     count_visible_words,
-    decode_text,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -121,8 +120,3 @@ def test_remove_element_keeps_the_text_after_it() -> None:
         remove_element(element)
     assert etree.tostring(body[0], encoding="unicode") == "<p>ab<i/>c</p>"
     remove_element(body.getroottree().getroot())  # a root cannot be removed
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig"])
-def test_decode_text_ignores_a_wrong_declaration_of_utf8(encoding: str) -> None:
-    assert decode_text("<meta charset=iso-8859-1><main>Öl</main>".encode(encoding)).endswith("<main>Öl</main>")

@@ -23,7 +23,7 @@ def test_parse_config_accepts_level_alone() -> None:
         ("loud", "level: Invalid enum value 'loud'. Set warn, strict or off, or a table with the keys level, disable,"),
         (
             {"disabled": []},
-            "unknown field `disabled`. Set warn, strict or off, or a table with the keys level, disable,",
+            "unknown key `disabled`. Set warn, strict or off, or a table with the keys level, disable,",
         ),
         ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
         ({"enable": ["no-such"]}, "enable: unknown rule 'no-such'. Known rules: empty-page-title,"),

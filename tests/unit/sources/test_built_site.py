@@ -12,6 +12,7 @@ from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
 URL = "https://docs.example/v2/"
@@ -267,6 +268,11 @@ def test_page_in_declared_encoding_is_decoded_and_its_bytes_are_kept(site: Path)
     index_to_manifest(site)
     assert "Grüße aus Köln" in (site / "guide/index.md").read_text("utf-8")
     assert "Köln".encode("iso-8859-1") in (site / "guide/index.html").read_bytes()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig"])
+def test_decode_text_ignores_a_wrong_declaration_of_utf8(encoding: str) -> None:
+    assert decode_text("<meta charset=iso-8859-1><main>Öl</main>".encode(encoding)).endswith("<main>Öl</main>")
 
 
 def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
