@@ -1,9 +1,9 @@
-"""How much memory a crawl takes as a site grows: the crawl's own process, and the largest of its workers.
+"""Measure the memory of a crawl as a site grows: the crawl process and the largest of its workers.
 
     python benchmarks/crawl_memory.py [300 1000 3000 10000] [--again]
 
-Sites of N made-up pages (crawl_hosts.py) are served on this machine and crawled without a pause. Peaks are the
-kernel's (`VmHWM` of each process, read until it ends). `--again` crawls each of them a second time, unchanged.
+Sites of N generated pages (crawl_hosts.py) are served locally and crawled without a delay. Peaks are those of the kernel
+(`VmHWM` of each process, read until it exits). `--again` crawls each unchanged site a second time.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawl_hosts import hosted, make
+from crawl_hosts import host_site, write_site
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """What one crawl took: megabytes, and seconds."""
+class CrawlCost:
+    """Peak memory of one crawl in MB and its duration."""
 
-    own: float
-    worker: float
+    crawl_process: float
+    largest_worker: float
     seconds: float
 
 
-def crawled(url: str, out: Path, *more: str) -> Peak:
-    """Crawl a site, and watch."""
+def run_crawl(url: str, out: Path) -> CrawlCost:
+    """Crawl a site and sample the memory of its processes."""
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(out), "--allow-private", "--delay", "0"]
     limits = ["--max-pages", "100000", "--max-bytes", "10000000000"]
-    began = time.monotonic()
-    running = subprocess.Popen([*command, *limits, *more], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    own = worker = 0.0
-    while running.poll() is None:
-        own = max(own, _peak(running.pid))
-        worker = max([worker, *(_peak(child) for child in _children(running.pid))])
+    started = time.monotonic()
+    process = subprocess.Popen([*command, *limits], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    crawl_process = largest_worker = 0.0
+    while process.poll() is None:
+        crawl_process = max(crawl_process, _get_peak(process.pid))
+        largest_worker = max([largest_worker, *(_get_peak(child) for child in _find_children(process.pid))])
         time.sleep(0.05)
-    if running.returncode:
-        raise SystemExit(running.stderr.read() if running.stderr else "")
-    return Peak(own, worker, time.monotonic() - began)
+    if process.returncode:
+        raise SystemExit(process.stderr.read() if process.stderr else "")
+    return CrawlCost(crawl_process, largest_worker, time.monotonic() - started)
 
 
-def _peak(pid: int) -> float:
+def _get_peak(pid: int) -> float:
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("utf-8"))
     except OSError:
@@ -54,36 +54,37 @@ def _peak(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
+def _find_children(pid: int) -> list[int]:
+    children: list[int] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            found += map(int, file.read_text("utf-8").split())
+            children += map(int, file.read_text("utf-8").split())
         except OSError:
             continue
-    return found + [below for child in found for below in _children(child)]
+    return children + [descendant for child in children for descendant in _find_children(child)]
 
 
 def main() -> None:
-    """Measure, and print a table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("pages", type=int, nargs="*", default=[300, 1000, 3000, 10_000])
-    options.add_argument("--again", action="store_true")
-    given = options.parse_args()
-    print("| pages | crawl | sections | manifest | the crawl's process | largest worker | seconds | pages a second |")
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", type=int, nargs="*", default=[300, 1000, 3000, 10_000], help="Numbers of pages.")
+    parser.add_argument("--again", action="store_true", help="Crawl each site a second time.")
+    options = parser.parse_args()
+    print("| pages | crawl | sections | manifest | crawl process | largest worker | seconds | pages per second |")
     print("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for pages in given.pages:
+    for pages in options.pages:
         with tempfile.TemporaryDirectory(prefix="crawl-") as name:
             site, out = Path(name, "site"), Path(name, "out")
-            make(site, pages)
-            with hosted(site) as host:
-                for kind in ("first", "again")[: 1 + given.again]:
-                    peak = crawled(host.url, out)
+            write_site(site, pages)
+            with host_site(site) as host:
+                for kind in ("first", "again")[: 1 + options.again]:
+                    cost = run_crawl(host.url, out)
                     text = (out / "roaming" / "manifest.json").read_text("utf-8")
                     sections = sum(len(page["sections"]) for page in json.loads(text)["pages"])
+                    worker = f"{cost.largest_worker:.0f} MB" if cost.largest_worker else "none"
                     print(
-                        f"| {pages:,} | {kind} | {sections:,} | {len(text) / 1e6:.1f} MB | {peak.own:.0f} MB "
-                        f"| {peak.worker:.0f} MB | {peak.seconds:.1f} | {pages / peak.seconds:.0f} |",
+                        f"| {pages:,} | {kind} | {sections:,} | {len(text) / 1e6:.1f} MB | {cost.crawl_process:.0f} MB "
+                        f"| {worker} | {cost.seconds:.1f} | {pages / cost.seconds:.0f} |",
                         flush=True,
                     )
 

@@ -1,12 +1,12 @@
-"""How much of a published site a crawl brings back, by each way of finding and taking its pages.
+"""Compare crawled sites with their published Markdown, for each way to find and convert pages.
 
     python benchmarks/crawl_sites.py SITE_DIR [SITE_DIR …] [--plain DIR] [--diff]
 
-Each SITE_DIR is a site built with the plugin. It is served on this machine under its own path, its own address replaced
-by the server's, and crawled five times: its pages found by llms.txt alone, by the sitemap alone, by navigation alone,
-then converted from HTML alone; and last the same site built without the plugin, which lies in DIR under the same name.
-A page is equal if its Markdown is the published one byte for byte; “but for languages”, if it is so once the languages
-of fences are taken away: where a theme's HTML does not name it, only the source does. `--diff` shows what else differs.
+Each SITE_DIR is a site built with the plugin. It is served locally under the path of its URL, with the URL replaced in
+its files, and crawled with pages found by llms.txt only, by the sitemap only, by links only, and converted from HTML
+only; and finally the same site built without the plugin, in DIR under the same name. A page is equal if its Markdown is
+the published one byte for byte. “Equal except code languages” ignores the languages of fences, which some themes omit
+in HTML. `--diff` prints the other differences.
 """
 
 from __future__ import annotations
@@ -28,64 +28,63 @@ from roaming_crawler.config import CrawlConfig, DiscoveryConfig, Politeness
 from roaming_crawler.crawl import crawl
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.models import Manifest
 
-HASTE = Politeness(delay=0, seconds=30)
-WAYS = {
+POLITENESS = Politeness(delay=0, seconds=30)
+CONFIGS = {
     "llms.txt": CrawlConfig(discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False),
     "sitemap": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), links=False),
-    "navigation": CrawlConfig(discovery=DiscoveryConfig(False, False, False)),
+    "links": CrawlConfig(discovery=DiscoveryConfig(False, False, False)),
     "HTML alone": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), prefer_markdown=False),
 }
-_LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
+_FENCE_LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
 PLAIN = "built without the plugin"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came back of a site by one way. `extra` are pages that the site does not publish as Markdown."""
+    """Result of one crawl. `unpublished` pages have no published Markdown."""
 
     way: str
     published: int
     found: int
     equal: int
-    alike: int
-    anchors: int
-    extra: int
+    equal_except_languages: int
+    equal_ids: int
+    unpublished: int
     requests: int
 
 
-class Served(ThreadingHTTPServer):
-    """A built site under its own path; its address stands wherever the site's own one stood."""
+class SiteServer(ThreadingHTTPServer):
+    """Serves a built site under its path and replaces the URL of the site with the local one."""
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, own: str) -> None:
+    def __init__(self, folder: Path, site_url: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.folder, self.own = folder, own
-        self.path = urlsplit(own).path or "/"
+        self.folder, self.site_url = folder, site_url
+        self.path = urlsplit(site_url).path or "/"
         self.url = f"http://127.0.0.1:{self.server_address[1]}{self.path}"
 
-    def translated(self, data: bytes) -> bytes:
-        """Give bytes of the site with the server's address."""
-        return data.replace(self.own.encode(), self.url.encode())
+    def localize(self, data: bytes) -> bytes:
+        """Replace the URL of the site with the local one."""
+        return data.replace(self.site_url.encode(), self.url.encode())
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Served
+    server: SiteServer
 
     def log_message(self, *_: object) -> None: ...
 
     def do_GET(self) -> None:
-        path, below = unquote(urlsplit(self.path).path), self.server.path
-        file = self.server.folder / path[len(below) :]
-        moved = file.is_dir() and not path.endswith("/")
+        path, prefix = unquote(urlsplit(self.path).path), self.server.path
+        file = self.server.folder / path[len(prefix) :]
+        redirects = file.is_dir() and not path.endswith("/")
         file = file / "index.html" if file.is_dir() else file
-        found = path.startswith(below) and file.is_file()
-        data = self.server.translated(file.read_bytes()) if found and not moved else b"Nothing here."
-        self.send_response(301 if moved else 200 if found else 404)
-        if moved:
+        exists = path.startswith(prefix) and file.is_file()
+        data = self.server.localize(file.read_bytes()) if exists and not redirects else b"Not found."
+        self.send_response(301 if redirects else 200 if exists else 404)
+        if redirects:
             self.send_header("Location", self.path + "/")
         self.send_header("Content-Type", mimetypes.guess_type(file.name)[0] or "text/markdown")
         self.send_header("Content-Length", str(len(data)))
@@ -93,76 +92,74 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def measured(folder: Path, site: Path, way: str, how: CrawlConfig, *, diff: bool, kept: Path) -> Row:
-    """Crawl the site in `site`; compare it with what `folder` publishes."""
+def measure(folder: Path, site: Path, way: str, config: CrawlConfig, *, diff: bool, out: Path) -> Row:
+    """Crawl the site in `site` and compare the result with the published Markdown in `folder`."""
     manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
-    server = Served(site, manifest.site.url)
+    server = SiteServer(site, manifest.site.url)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    how = CrawlConfig(
-        politeness=HASTE,
-        discovery=how.discovery,
-        links=how.links,
-        prefer_markdown=how.prefer_markdown,
+    config = CrawlConfig(
+        politeness=POLITENESS,
+        discovery=config.discovery,
+        links=config.links,
+        prefer_markdown=config.prefer_markdown,
         allow_private=True,
         workers=0,
     )
-    outcome = anyio.run(lambda: crawl(server.url, kept, how))
+    result = anyio.run(lambda: crawl(server.url, out, config))
     server.shutdown()
-    came = load_manifest((kept / MANIFEST_PATH).read_bytes())
-    there = {page.path: page for page in came.pages}
-    equal = alike = anchors = 0
+    crawled = load_manifest((out / MANIFEST_PATH).read_bytes())
+    crawled_pages = {page.path: page for page in crawled.pages}
+    equal = equal_except_languages = equal_ids = 0
     for page in manifest.pages:
-        if page.path not in there:
+        if page.path not in crawled_pages:
             continue
-        want = server.translated((folder / page.markdown).read_bytes())
-        got = (kept / there[page.path].markdown).read_bytes()
-        equal += want == got
-        alike += (same := _LANGUAGE.sub(rb"\1", want) == _LANGUAGE.sub(rb"\1", got))
-        ids = {section.id for section in there[page.path].sections}
-        anchors += {section.id for section in page.sections} == ids
+        expected = server.localize((folder / page.markdown).read_bytes())
+        actual = (out / crawled_pages[page.path].markdown).read_bytes()
+        equal += expected == actual
+        equal_except_languages += (same := _FENCE_LANGUAGE.sub(rb"\1", expected) == _FENCE_LANGUAGE.sub(rb"\1", actual))
+        ids = {section.id for section in crawled_pages[page.path].sections}
+        equal_ids += {section.id for section in page.sections} == ids
         if diff and not same:
             print(f"--- {way}: {page.path or '(home)'}")
-            print("\n".join(_differences(want.decode(), got.decode())))
+            print("\n".join(_format_diff(expected.decode(), actual.decode())))
     known = {page.path for page in manifest.pages}
-    found, extra = len(known & there.keys()), len(there.keys() - known)
-    return Row(way, len(known), found, equal, alike, anchors, extra, outcome.requests)
+    found, unpublished = len(known & crawled_pages.keys()), len(crawled_pages.keys() - known)
+    return Row(way, len(known), found, equal, equal_except_languages, equal_ids, unpublished, result.requests)
 
 
-def _differences(want: str, got: str) -> Iterator[str]:
-    lines = list(difflib.unified_diff(want.splitlines(), got.splitlines(), "published", "crawled", n=0, lineterm=""))
+def _format_diff(expected: str, actual: str) -> Iterator[str]:
+    lines = list(
+        difflib.unified_diff(expected.splitlines(), actual.splitlines(), "published", "crawled", n=0, lineterm="")
+    )
     yield from (line[:200] for line in lines[2:22])
     if len(lines) > 22:
-        yield f"… {len(lines) - 22} lines more"
-
-
-def named(manifest: Manifest) -> str:
-    """Give what a site is called in the table."""
-    return manifest.site.name
+        yield f"… {len(lines) - 22} more lines"
 
 
 def main() -> None:
-    """Crawl each site in all ways, and print a table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("sites", nargs="+", type=Path)
-    options.add_argument("--plain", type=Path)
-    options.add_argument("--diff", action="store_true")
-    options.add_argument("--keep", type=Path, help="Leave what was crawled in this folder.")
-    given = options.parse_args()
-    print(
-        "| site | pages found or taken by | found | equal | but for languages | all section ids | others | requests |"
-    )
+    """Crawl each site in every way and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", nargs="+", type=Path, help="Folders of sites built with the plugin.")
+    parser.add_argument("--plain", type=Path, help="Folder of the same sites built without the plugin.")
+    parser.add_argument("--diff", action="store_true", help="Print the differences of pages that are not equal.")
+    parser.add_argument("--keep", type=Path, help="Folder in which to keep the crawled sites.")
+    options = parser.parse_args()
+    print("| site | way | found | equal | equal except code languages | all section ids | unpublished | requests |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    with tempfile.TemporaryDirectory() as below:
-        for folder in given.sites:
-            name = named(load_manifest((folder / MANIFEST_PATH).read_bytes()))
-            sites = {way: (folder, how) for way, how in WAYS.items()}
-            if given.plain and (given.plain / folder.name).is_dir():
-                sites[PLAIN] = (given.plain / folder.name, CrawlConfig())
-            for way, (site, how) in sites.items():
-                kept = (given.keep or Path(below)) / folder.name / way.replace(" ", "-")
-                row = measured(folder, site, way, how, diff=given.diff, kept=kept)
-                cells = (f"{count} of {row.published}" for count in (row.found, row.equal, row.alike, row.anchors))
-                print(f"| {name} | {way} | {' | '.join(cells)} | {row.extra} | {row.requests} |", flush=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        for folder in options.sites:
+            name = load_manifest((folder / MANIFEST_PATH).read_bytes()).site.name
+            sites = {way: (folder, config) for way, config in CONFIGS.items()}
+            if options.plain and (options.plain / folder.name).is_dir():
+                sites[PLAIN] = (options.plain / folder.name, CrawlConfig())
+            for way, (site, config) in sites.items():
+                out = (options.keep or Path(temporary)) / folder.name / way.replace(" ", "-")
+                row = measure(folder, site, way, config, diff=options.diff, out=out)
+                cells = (
+                    f"{count} of {row.published}"
+                    for count in (row.found, row.equal, row.equal_except_languages, row.equal_ids)
+                )
+                print(f"| {name} | {way} | {' | '.join(cells)} | {row.unpublished} | {row.requests} |", flush=True)
 
 
 if __name__ == "__main__":
