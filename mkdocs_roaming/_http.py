@@ -172,7 +172,7 @@ class ConnectionTracker:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response after redirects, with its final URL. The body is read for status 200 only."""
+    """A response with its final URL. The body of a GET request is read for status 200 only."""
 
     status: int
     headers: Mapping[str, str]
@@ -181,16 +181,39 @@ class HttpResponse:
 
 
 class HttpClient:
-    """A client for GET requests that follows redirects. It may be used from several threads.
+    """A client for GET and POST requests. It may be used from several threads.
 
     Each request has a connection to itself, so closing the connection of a slow one disturbs no other.
+
+    Args:
+        seconds: Time limit for one whole response.
+        read_seconds: Time limit for each read from the socket; a quarter of `seconds` by default.
+        headers: Headers of all requests.
+        follow_redirects: Whether redirects are followed.
     """
 
-    def __init__(self, *, seconds: float) -> None:
+    def __init__(
+        self,
+        *,
+        seconds: float,
+        read_seconds: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        follow_redirects: bool = True,
+    ) -> None:
         import httpx2  # only readers of web sites pay for the import
 
+        from mkdocs_roaming._version import __version__
+
         self._seconds = seconds
-        self._ssl_context = httpx2.create_ssl_context()
+        read_seconds = read_seconds or seconds / 4
+        self._new_client = partial(
+            httpx2.Client,
+            verify=httpx2.create_ssl_context(),
+            follow_redirects=follow_redirects,
+            max_redirects=MAX_REDIRECTS,
+            timeout=httpx2.Timeout(read_seconds, connect=min(10.0, seconds / 4)),
+            headers={"User-Agent": f"mkdocs-roaming/{__version__}", **(headers or {})},
+        )
         self._idle: deque[tuple[Client, ConnectionTracker]] = deque()
         weakref.finalize(self, _close_clients, self._idle)
 
@@ -208,54 +231,52 @@ class HttpClient:
         import httpx2
 
         try:
+            return self._send("GET", url, max_bytes, headers=headers)
+        except TimeoutError:
+            reason = f"no complete response within {self._seconds:g} seconds; try again later"
+        except httpx2.TimeoutException:
+            reason = "no response in time; try again later"
+        except httpx2.TooManyRedirects:
+            reason = f"more than {MAX_REDIRECTS} redirects; use the address that they lead to"
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            details = " ".join(str(error).split())[:200] or type(error).__name__
+            reason = f"cannot be fetched ({details}); check the address"
+        raise LibraryError(f"{url}: {reason}")
+
+    def post(self, url: str, body: object, max_bytes: int) -> HttpResponse:
+        """Send JSON and return the response with its body, whatever its status.
+
+        Raises:
+            TimeoutError: There is no complete response in time.
+            httpx2.HTTPError: There is no response.
+            LibraryError: The response is larger than `max_bytes`.
+        """
+        return self._send("POST", url, max_bytes, json=body)
+
+    def _send(self, method: str, url: str, max_bytes: int, **options: Any) -> HttpResponse:
+        try:
             client, connections = self._idle.pop()
         except IndexError:
             client, connections = self._new_client(), ConnectionTracker()
+
+        def send() -> HttpResponse:
+            extensions = {"trace": connections.trace}
+            with client.stream(method, url, extensions=extensions, **options) as response:
+                body = bytearray()
+                if response.status_code == 200 or method == "POST":
+                    for chunk in response.iter_bytes():
+                        body += chunk
+                        if len(body) > max_bytes:
+                            raise LibraryError(f"{url}: larger than {max_bytes // 2**20} MB")
+                return HttpResponse(response.status_code, response.headers, bytes(body), str(response.url))
+
         try:
-            send = partial(_send, client, connections, url, max_bytes, headers or {})
             response = run_with_timeout(send, self._seconds, connections.shutdown)
-        except BaseException as error:
+        except BaseException:
             client.close()
-            if isinstance(error, TimeoutError):
-                reason = f"no complete response within {self._seconds:g} seconds; try again later"
-            elif isinstance(error, httpx2.TimeoutException):
-                reason = "no response in time; try again later"
-            elif isinstance(error, httpx2.TooManyRedirects):
-                reason = f"more than {MAX_REDIRECTS} redirects; use the address that they lead to"
-            elif isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL, ValueError)):
-                details = " ".join(str(error).split())[:200] or type(error).__name__
-                reason = f"cannot be fetched ({details}); check the address"
-            else:
-                raise
-            raise LibraryError(f"{url}: {reason}") from None
+            raise
         self._idle.append((client, connections))
         return response
-
-    def _new_client(self) -> Client:
-        import httpx2
-
-        from mkdocs_roaming._version import __version__
-
-        return httpx2.Client(
-            verify=self._ssl_context,
-            follow_redirects=True,
-            max_redirects=MAX_REDIRECTS,
-            timeout=httpx2.Timeout(self._seconds / 4, connect=min(10.0, self._seconds / 4)),
-            headers={"User-Agent": f"mkdocs-roaming/{__version__}"},
-        )
-
-
-def _send(
-    client: Client, connections: ConnectionTracker, url: str, max_bytes: int, headers: Mapping[str, str]
-) -> HttpResponse:
-    with client.stream("GET", url, headers=headers, extensions={"trace": connections.trace}) as response:
-        body = bytearray()
-        if response.status_code == 200:
-            for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > max_bytes:
-                    raise LibraryError(f"{url}: larger than {max_bytes // 2**20} MB")
-        return HttpResponse(response.status_code, response.headers, bytes(body), str(response.url))
 
 
 def _close_clients(idle: deque[tuple[Client, ConnectionTracker]]) -> None:

@@ -12,19 +12,21 @@ import math
 import sys
 import threading
 import time
-import weakref
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from mkdocs_roaming._http import ApiConfig, ConnectionTracker, parse_base_url, parse_retry_after, run_with_timeout
-from mkdocs_roaming.errors import RoamingError, UsageError
-
-if TYPE_CHECKING:
-    from httpx2 import Client
+from mkdocs_roaming._http import (
+    ApiConfig,
+    HttpClient,
+    HttpResponse,
+    parse_base_url,
+    parse_retry_after,
+    run_with_timeout,
+)
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 
 BASE_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "ROAMING_EMBEDDINGS_URL"
@@ -171,23 +173,16 @@ class EmbeddingsClient:
         max_pause: float = 60.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx2  # builds without vectors import no HTTP client
-
         self.model = model
         self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
         self._timeout, self._retries, self._max_pause, self._sleep = timeout, retries, max_pause, sleep
-        self._httpx2 = httpx2
         self._sends_format = True  # `encoding_format`, which some servers reject
-        self._connect()
-
-    def _connect(self) -> None:
-        key, timeout = self._api.key, self._timeout
-        self._client = self._httpx2.Client(
-            timeout=self._httpx2.Timeout(timeout, connect=min(5.0, timeout)),
+        self._http = HttpClient(
+            seconds=timeout,
+            read_seconds=timeout,
             headers={"Authorization": f"Bearer {key}"} if key else {},
+            follow_redirects=False,
         )
-        self._connections = ConnectionTracker()
-        self._close = weakref.finalize(self, self._client.close)
 
     @property
     def address(self) -> str:
@@ -223,54 +218,39 @@ class EmbeddingsClient:
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
         if self._sends_format:
             body["encoding_format"] = "float"
-        status, headers, data = self._send(body)
-        if status == 200:
-            return self._parse(data, len(texts))
-        message = _error_message(data)
-        if status in (400, 422) and self._sends_format and "encoding_format" in message:
+        response = self._post(body)
+        if response.status == 200:
+            return self._parse(response.body, len(texts))
+        message = _error_message(response.body)
+        if response.status in (400, 422) and self._sends_format and "encoding_format" in message:
             self._sends_format = False
             return self._request(texts)
-        if status in (400, 413, 422) and len(texts) > 1 and (status == 413 or "batch" in message.lower()):
+        too_large = response.status == 413 or "batch" in message.lower()
+        if response.status in (400, 413, 422) and len(texts) > 1 and too_large:
             half = len(texts) // 2
             return self._request(texts[:half]) + self._request(texts[half:])
-        raise self._refused(status, message, parse_retry_after(headers))
+        raise self._refused(response.status, message, parse_retry_after(response.headers))
 
-    def _send(self, body: object) -> tuple[int, Mapping[str, str], bytes]:
-        client, connections = self._client, self._connections
-
-        def abort() -> None:
-            if self._client is client:  # not yet replaced by another thread
-                connections.shutdown()
-                self._close()
-                self._connect()
+    def _post(self, body: object) -> HttpResponse:
+        import httpx2  # builds without vectors import no HTTP client
 
         try:
-            return run_with_timeout(lambda: self._post(client, connections, body), self._timeout, abort)
-        except (self._httpx2.TimeoutException, TimeoutError):
+            return self._http.post(f"{self._api.base_url}/embeddings", body, _MAX_RESPONSE_BYTES)
+        except (httpx2.TimeoutException, TimeoutError):
             raise EmbeddingError(
                 f"{self.model}: {self.address} did not answer within {self._timeout:g} seconds; try again later",
                 retryable=True,
             ) from None
-        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as error:
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
             raise EmbeddingError(
                 f"{self.model}: cannot connect to {self.address} ({type(error).__name__}); "
                 f"start the server or check the network and {self._api.base_name}",
                 retryable=True,
             ) from None
-        except (ValueError, self._httpx2.DecodingError):
+        except (ValueError, httpx2.DecodingError):
             raise self._invalid("a response that cannot be decoded") from None
-
-    def _post(
-        self, client: Client, connections: ConnectionTracker, body: object
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        url, extensions = f"{self._api.base_url}/embeddings", {"trace": connections.trace}
-        with client.stream("POST", url, json=body, extensions=extensions) as response:
-            data = bytearray()
-            for chunk in response.iter_bytes():
-                data += chunk
-                if len(data) > _MAX_RESPONSE_BYTES:
-                    raise self._invalid("a response that is too large")
-            return response.status_code, response.headers, bytes(data)
+        except LibraryError:
+            raise self._invalid("a response that is too large") from None
 
     def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
@@ -421,30 +401,24 @@ class QueryEmbedder:
 
     def _request(self, text: str) -> Vector:
         """Request a vector in a thread; a vector that arrives after the time limit is cached."""
-        results: SimpleQueue[Vector | EmbeddingError] = SimpleQueue()
 
-        def request() -> None:
-            try:
-                (vector,) = self._embedder.embed([self._prefix + text])
-            except EmbeddingError as error:
-                results.put(error)
-            except Exception as error:  # the query must not wait for the time limit
-                results.put(EmbeddingError(f"{self.model}: {type(error).__name__}"))
-            else:
-                self._store(text, vector)
-                results.put(vector)
+        def request() -> Vector:
+            (vector,) = self._embedder.embed([self._prefix + text])
+            self._store(text, vector)
+            return vector
 
         self.requests += 1
-        threading.Thread(target=request, name="roaming embeddings", daemon=True).start()
         try:
-            result = results.get(timeout=self._timeout)
-        except Empty:
+            vector = run_with_timeout(request, self._timeout, lambda: None)
+        except EmbeddingError:
+            raise
+        except TimeoutError:
             raise EmbeddingError(f"{self.model}: no vector within {self._timeout:g} seconds") from None
-        if isinstance(result, EmbeddingError):
-            raise result
+        except Exception as error:
+            raise EmbeddingError(f"{self.model}: {type(error).__name__}") from None
         with self._lock:
             self._failure, self._paused_until = "", float("-inf")
-        return result
+        return vector
 
     def _store(self, text: str, vector: Vector) -> None:
         with self._lock:
