@@ -132,7 +132,7 @@ def publish_batch(
     )
     notes: list[str] = []
     if rules is not None and rules.rules:
-        from mkdocs_roaming.publish.rule_targets import resolve_rules  # few sites have rules
+        from mkdocs_roaming.publish.rules import resolve_rules  # few sites have rules
 
         manifest = resolve_rules(manifest, rules, batch.warn, notes.append)
     output = _Output(site, pages, manifest, options, notes)
