@@ -1,17 +1,17 @@
-"""What `roaming index` makes of the real output of site generators.
+"""Check `roaming index` on the output of site generators.
 
     python benchmarks/generators.py [NAME...] [--bin DIR]... [--keep DIR]
 
-Writes the same small project of four pages for each generator that is there, builds it, indexes it, validates it, and
-compares titles, nav and anchors with what was written. `--bin` names folders to look for generators in, besides PATH: a
-virtual environment's `bin`, or `node_modules/.bin`; the projects of those generators then use that `node_modules`.
-`--keep` leaves the projects in a folder. A generator that is not found is passed over.
+For each installed generator, the same project of four pages is written, built, indexed and validated, and its titles,
+nav and anchors are compared with the source. `--bin` names folders with generators in addition to PATH: the `bin` of a
+virtual environment, or `node_modules/.bin`, whose `node_modules` is then used by the projects. `--keep` writes the
+projects to a folder. Generators that are not installed are skipped.
 
     uv venv tools && uv pip install --python tools zensical sphinx furo sphinx-rtd-theme pydata-sphinx-theme
     npm install --prefix tools-js vitepress astro @astrojs/starlight @docusaurus/core @docusaurus/preset-classic
     python benchmarks/generators.py --bin tools/bin --bin tools-js/node_modules/.bin
 
-Exits with 1 where anything differs.
+Exits with 1 if there are differences.
 """
 
 from __future__ import annotations
@@ -67,137 +67,145 @@ CONTAINER = ":::warning[Old gauges]\n\nA gauge of 2009 has no room for it.\n\n::
 
 @dataclass(frozen=True)
 class Generator:
-    """How a generator's project is written and built; `output` is where the site then is."""
+    """A generator: function to write its project, build command, and folder of the built site."""
 
     write: Callable[[Path], None]
     command: tuple[str, ...]
     output: str
     module: str | None = None
-    """What has to be importable besides: a Sphinx theme."""
+    """Module that has to be importable, e.g. a Sphinx theme."""
     groups: dict[str, list[str]] = field(default_factory=lambda: GROUPS)
-    """The groups that the theme shows."""
+    """Nav groups that the theme shows."""
 
 
 def main() -> None:
-    """Build with each generator that is there, and compare."""
+    """Build with each installed generator and compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *GENERATORS], metavar="NAME", help=", ".join(GENERATORS))
-    parser.add_argument("--bin", action="append", default=[], type=Path, metavar="DIR")
-    parser.add_argument("--keep", type=Path, metavar="DIR")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        choices=[[], *GENERATORS],
+        metavar="NAME",
+        help=f"Generators (default: all): {', '.join(GENERATORS)}.",
+    )
+    parser.add_argument(
+        "--bin", action="append", default=[], type=Path, metavar="DIR", help="Folder with generators (repeatable)."
+    )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="Folder for the projects.")
     args = parser.parse_args()
     folders = [str(folder.absolute()) for folder in args.bin]
     path = os.pathsep.join([*folders, os.environ["PATH"]])
     with tempfile.TemporaryDirectory() as temporary:
         root = args.keep or Path(temporary)
-        results = [_run(name, GENERATORS[name], root / name, path) for name in args.names or GENERATORS]
+        results = [_check_generator(name, GENERATORS[name], root / name, path) for name in args.names or GENERATORS]
     sys.exit(1 if any(results) else 0)
 
 
-def _run(name: str, generator: Generator, project: Path, path: str) -> int:
-    """Build and index one project; give how many faults there are, and print them."""
+def _check_generator(name: str, generator: Generator, project: Path, path: str) -> int:
+    """Build and index one project, print its faults, and return their number."""
     tool = shutil.which(generator.command[0], path=path)
-    if tool is None or (generator.module and not _importable(Path(tool), generator.module)):
-        print(f"{name:20} not there")
+    if tool is None or (generator.module and not _is_importable(Path(tool), generator.module)):
+        print(f"{name:20} not installed")
         return 0
     project = project.absolute()
     shutil.rmtree(project, ignore_errors=True)
     project.mkdir(parents=True)
     generator.write(project)
-    modules = Path(tool).parent.parent
-    if modules.name == "node_modules":
-        # a symbolic link would do for most, not for all
-        shutil.copytree(modules, project / "node_modules", symlinks=True, copy_function=os.link)
+    modules_folder = Path(tool).parent.parent
+    if modules_folder.name == "node_modules":
+        # some generators do not support a symbolic link
+        shutil.copytree(modules_folder, project / "node_modules", symlinks=True, copy_function=os.link)
     started = time.perf_counter()
-    quiet = {"ASTRO_TELEMETRY_DISABLED": "1", "DOCUSAURUS_NO_UPDATE_NOTIFIER": "1", "CI": "1"}
+    environment = {"ASTRO_TELEMETRY_DISABLED": "1", "DOCUSAURUS_NO_UPDATE_NOTIFIER": "1", "CI": "1"}
     done = subprocess.run(
         [tool, *generator.command[1:]],
         cwd=project,
-        env={**os.environ, **quiet, "PATH": path},
+        env={**os.environ, **environment, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
     )
     seconds = time.perf_counter() - started
     if done.returncode:
-        print(f"{name:20} does not build:\n{(done.stdout + done.stderr)[-2000:]}")
+        print(f"{name:20} build failed:\n{(done.stdout + done.stderr)[-2000:]}")
         return 1
     site = project / generator.output
     try:
-        # generators without an address of their own are told it
+        # some generators do not write the URL of the site
         report = index_site(site, IndexOptions(url=URL), warn=lambda line: print(f"  {line}"))
     except RoamingError as error:
         print(f"{name:20} {error}")
         return 1
     library = open_library(site)
-    found = [
+    faults = [
         *validate_site(library).faults,
         *validate_site(library).notes,
-        *_differences(library.manifest.nav, generator.groups, site),
+        *_find_differences(library.manifest.nav, generator.groups, site),
     ]
     source = library.manifest.nav_source
     print(
         f"{name:20} {report.pages} pages, {report.sections} sections, nav from {source}, built in {seconds:.1f} s, "
-        f"{len(found) or 'no'} faults"
+        f"{len(faults) or 'no'} faults"
     )
-    for fault in found:
+    for fault in faults:
         print(f"  {fault}")
-    return len(found)
+    return len(faults)
 
 
-def _importable(tool: Path, module: str) -> bool:
+def _is_importable(tool: Path, module: str) -> bool:
     python = tool.with_name("python")
     code = f"import {module}"
     return python.exists() and not subprocess.run([python, "-c", code], capture_output=True, check=False).returncode
 
 
-def _differences(nav: Iterable[NavEntry], expected: dict[str, list[str]], site: Path) -> list[str]:
-    """Give where the manifest is not what was written."""
+def _find_differences(nav: Iterable[NavEntry], expected: dict[str, list[str]], site: Path) -> list[str]:
+    """Return the differences between the manifest and the source."""
     data = json.loads((site / "roaming/manifest.json").read_text("utf-8"))
     pages = {page["title"]: page for page in data["pages"]}
-    found = [] if sorted(pages) == sorted(TITLES) else [f"titles: {sorted(pages)}"]
+    differences = [] if sorted(pages) == sorted(TITLES) else [f"titles: {sorted(pages)}"]
     sections = [section["title"] for page in data["pages"] for section in page["sections"]]
     if sorted(sections) != sorted(SECTIONS):
-        found.append(f"sections: {sections}")
-    if lost := [
+        differences.append(f"sections: {sections}")
+    if missing := [
         section["title"] for page in data["pages"] for section in page["sections"][1:] if not section["anchor"]
     ]:
-        found.append(f"no anchors: {lost}")
+        differences.append(f"sections without anchor: {missing}")
     if data["site"]["name"] != "Ebb" or data["site"]["url"] != URL or data["site"]["language"] != "en":
-        found.append(f"site: {data['site']}")
+        differences.append(f"site: {data['site']}")
     groups = {entry.title: [child.title for child in entry.children] for entry in nav if entry.children}
     if groups != expected:
-        found.append(f"nav: {groups}")
+        differences.append(f"nav: {groups}")
     markdown = (site / pages["Install"]["markdown"]).read_text("utf-8") if "Install" in pages else ""
     if "```sh\napt install ebb\n```" not in markdown and "```bash\napt install ebb\n```" not in markdown:
-        found.append("code: no fence with its language")
+        differences.append("code: no fence with a language")
     if "> [!WARNING]" not in markdown and "> [!CAUTION]" not in markdown:
-        found.append("admonition: no quote that is marked")
+        differences.append("admonition: no quote with a kind")
     if f"]({URL}{pages['Commands']['markdown']}#ebb-read)" not in markdown:
-        found.append("link: does not lead to the other page's Markdown")
-    return found
+        differences.append("link: target is not the Markdown of the other page")
+    return differences
 
 
-# The projects
+# Projects
 
 
-def _markdown(folder: Path, note: str, *, front: str = "", strip_title: bool = False) -> None:
+def _write_markdown(folder: Path, note: str, *, front_matter: str = "", strip_title: bool = False) -> None:
     for name, text in PAGES.items():
         title, _, body = text.replace("{note}", note).partition("\n")
         file = folder / f"{name}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
-        head = front.replace("{title}", title[2:])
-        file.write_text(head + (body if strip_title else f"{title}\n{body}"))
+        header = front_matter.replace("{title}", title[2:])
+        file.write_text(header + (body if strip_title else f"{title}\n{body}"))
 
 
-def _zensical(project: Path) -> None:
-    _markdown(project / "docs", '!!! warning "Old gauges"\n    A gauge of 2009 has no room for it.')
+def _write_zensical(project: Path) -> None:
+    _write_markdown(project / "docs", '!!! warning "Old gauges"\n    A gauge of 2009 has no room for it.')
     nav = (
         '[{"Ebb" = "index.md"}, {"Guide" = ["guide/install.md", "guide/use.md"]}, {"Reference" = ["reference/cli.md"]}]'
     )
     (project / "zensical.toml").write_text(f'[project]\nsite_name = "Ebb"\nsite_url = "{URL}"\nnav = {nav}\n')
 
 
-def _sphinx(theme: str) -> Callable[[Path], None]:
+def _write_sphinx(theme: str) -> Callable[[Path], None]:
     def write(project: Path) -> None:
         for name, text in RST.items():
             file = project / f"{name}.rst"
@@ -232,10 +240,10 @@ RST = {
 }
 
 
-def _docusaurus(project: Path) -> None:
-    _markdown(project / "docs", CONTAINER)
-    front = (project / "docs/index.md").read_text()
-    (project / "docs/index.md").write_text(f"---\nslug: /\n---\n{front}")
+def _write_docusaurus(project: Path) -> None:
+    _write_markdown(project / "docs", CONTAINER)
+    text = (project / "docs/index.md").read_text()
+    (project / "docs/index.md").write_text(f"---\nslug: /\n---\n{text}")
     (project / "sidebars.js").write_text(
         'module.exports = {docs: ["index", {type: "category", label: "Guide", collapsed: false, items: '
         '["guide/install", "guide/use"]}, {type: "category", label: "Reference", items: ["reference/cli"]}]};\n'
@@ -249,8 +257,8 @@ def _docusaurus(project: Path) -> None:
     (project / "package.json").write_text('{"name": "ebb", "private": true}\n')
 
 
-def _vitepress(project: Path) -> None:
-    _markdown(project, "::: warning Old gauges\nA gauge of 2009 has no room for it.\n:::")
+def _write_vitepress(project: Path) -> None:
+    _write_markdown(project, "::: warning Old gauges\nA gauge of 2009 has no room for it.\n:::")
     (project / ".vitepress").mkdir()
     (project / ".vitepress/config.mjs").write_text(
         'export default {title: "Ebb", base: "/ebb/", lang: "en", themeConfig: {sidebar: [{text: "Ebb", link: "/"},\n'
@@ -260,10 +268,12 @@ def _vitepress(project: Path) -> None:
     (project / "package.json").write_text('{"name": "ebb", "private": true, "type": "module"}\n')
 
 
-def _starlight(project: Path) -> None:
+def _write_starlight(project: Path) -> None:
     docs = project / "src/content/docs"
-    _markdown(docs, CONTAINER.replace("warning", "caution"), front="---\ntitle: {title}\n---\n", strip_title=True)
-    for file in docs.rglob("*.md"):  # here, links are addresses
+    _write_markdown(
+        docs, CONTAINER.replace("warning", "caution"), front_matter="---\ntitle: {title}\n---\n", strip_title=True
+    )
+    for file in docs.rglob("*.md"):  # links are URLs in Starlight
         text = file.read_text().replace("guide/install.md", "guide/install/")
         file.write_text(text.replace("../reference/cli.md", "/ebb/reference/cli/"))
     (project / "src/content.config.ts").write_text(
@@ -283,8 +293,8 @@ def _starlight(project: Path) -> None:
     )
 
 
-def _mdbook(project: Path) -> None:
-    _markdown(project / "src", "> [!WARNING]\n> A gauge of 2009 has no room for it.")
+def _write_mdbook(project: Path) -> None:
+    _write_markdown(project / "src", "> [!WARNING]\n> A gauge of 2009 has no room for it.")
     (project / "book.toml").write_text('[book]\ntitle = "Ebb"\nlanguage = "en"\n[output.html]\nsite-url = "/ebb/"\n')
     (project / "src/SUMMARY.md").write_text(
         "# Summary\n\n[Ebb](index.md)\n\n# Guide\n\n- [Install](guide/install.md)\n- [Use](guide/use.md)\n\n"
@@ -292,17 +302,17 @@ def _mdbook(project: Path) -> None:
     )
 
 
-_SPHINX = ("sphinx-build", "-q", "-b", "html", ".", "out")
+_SPHINX_COMMAND = ("sphinx-build", "-q", "-b", "html", ".", "out")
 GENERATORS = {
-    "zensical": Generator(_zensical, ("zensical", "build"), "site"),
-    "sphinx-alabaster": Generator(_sphinx("alabaster"), _SPHINX, "out", "alabaster"),
-    "sphinx-furo": Generator(_sphinx("furo"), _SPHINX, "out", "furo"),
-    "sphinx-rtd": Generator(_sphinx("sphinx_rtd_theme"), _SPHINX, "out", "sphinx_rtd_theme"),
-    "sphinx-pydata": Generator(_sphinx("pydata_sphinx_theme"), _SPHINX, "out", "pydata_sphinx_theme", {}),
-    "docusaurus": Generator(_docusaurus, ("docusaurus", "build"), "build"),
-    "vitepress": Generator(_vitepress, ("vitepress", "build"), ".vitepress/dist"),
-    "starlight": Generator(_starlight, ("astro", "build"), "dist"),
-    "mdbook": Generator(_mdbook, ("mdbook", "build"), "book"),
+    "zensical": Generator(_write_zensical, ("zensical", "build"), "site"),
+    "sphinx-alabaster": Generator(_write_sphinx("alabaster"), _SPHINX_COMMAND, "out", "alabaster"),
+    "sphinx-furo": Generator(_write_sphinx("furo"), _SPHINX_COMMAND, "out", "furo"),
+    "sphinx-rtd": Generator(_write_sphinx("sphinx_rtd_theme"), _SPHINX_COMMAND, "out", "sphinx_rtd_theme"),
+    "sphinx-pydata": Generator(_write_sphinx("pydata_sphinx_theme"), _SPHINX_COMMAND, "out", "pydata_sphinx_theme", {}),
+    "docusaurus": Generator(_write_docusaurus, ("docusaurus", "build"), "build"),
+    "vitepress": Generator(_write_vitepress, ("vitepress", "build"), ".vitepress/dist"),
+    "starlight": Generator(_write_starlight, ("astro", "build"), "dist"),
+    "mdbook": Generator(_write_mdbook, ("mdbook", "build"), "book"),
 }
 
 if __name__ == "__main__":

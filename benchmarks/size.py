@@ -124,8 +124,8 @@ def main() -> int:
         by_package[".".join(name.split(".")[:2]) if name.count(".") > 1 else name.split(".")[0]].append(
             count_code_lines(file.read_text("utf-8"))
         )
-    for package, lines in sorted(by_package.items()):
-        print(f"{package:<32}{len(lines):>8}{sum(lines):>12}")
+    for package, counts in sorted(by_package.items()):
+        print(f"{package:<32}{len(counts):>8}{sum(counts):>12}")
     for top in PACKAGES:
         own = {name: file for name, file in modules.items() if name.startswith(top + ".")}
         inits = sum(count_code_lines(f.read_text("utf-8")) for f in (PACKAGES[top] / top).rglob("__init__.py"))

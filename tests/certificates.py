@@ -1,4 +1,4 @@
-"""A certificate of one's own, for servers of this machine that speak TLS."""
+"""Self-signed certificate for local TLS servers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(file: Path) -> Path:
-    """Write a key and a certificate for 127.0.0.1 that nobody has signed but itself."""
+    """Write a private key and a self-signed certificate for 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    begin = datetime.now(UTC) - timedelta(days=1)
-    made = (
+    start = datetime.now(UTC) - timedelta(days=1)
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(days=30))
+        .not_valid_before(start)
+        .not_valid_after(start + timedelta(days=30))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    private_key = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(private_key + certificate.public_bytes(Encoding.PEM))
     return file

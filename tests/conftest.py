@@ -1,4 +1,4 @@
-"""Sites made of Markdown for all tests, and the shapes that sites come in."""
+"""Sites generated from Markdown and session fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class MadeSite:
-    """A published site: its manifest, and its Markdown by file."""
+    """A published site: manifest, and text by file path."""
 
     manifest: Manifest
     files: dict[str, str]
@@ -54,25 +54,25 @@ def make(
     site: Site | None = None,
     tags: dict[str, tuple[str, ...]] | None = None,
 ) -> MadeSite:
-    """Publish pages given as (path, Markdown), with llms-full.txt."""
-    written: list[PublishedPage] = []
+    """Publish pages, given as (path, Markdown), with llms-full.txt."""
+    published: list[PublishedPage] = []
     full = ""
     for path, text in pages:
         full += f"Source: {URL}{path}\n\n"
         page = Page(path, path or "Home", source=(path.rstrip("/") or "index") + ".md", tags=(tags or {}).get(path, ()))
-        written.append(PublishedPage(page, text, split_sections(text, title=path or "Home"), full=len(full.encode())))
+        published.append(PublishedPage(page, text, split_sections(text, title=path or "Home"), full=len(full.encode())))
         full += text + "\n"
     site = replace(site or Site("Docs", URL), nav=tuple(nav))
     files = {markdown_path(path): text for path, text in pages}
-    return MadeSite(build_manifest(site, written), {**files, "llms-full.txt": full})
+    return MadeSite(build_manifest(site, published), {**files, "llms-full.txt": full})
 
 
 def page_text(title: str, headings: int, *, seed: int, deepest: int = 2, words: int = 30) -> str:
-    """Write a page of as many headings, down to a level."""
-    draw = random.Random(seed)
+    """Return the Markdown of a page with the given number of headings, down to a level."""
+    rng = random.Random(seed)
 
     def some(count: int) -> str:
-        return " ".join(draw.choice(_WORDS) for _ in range(count))
+        return " ".join(rng.choice(_WORDS) for _ in range(count))
 
     lines = [f"# {title}\n\n{some(words).capitalize()}.\n"]
     for at in range(headings):
@@ -100,7 +100,7 @@ def _deep(depth: int, branches: int, headings: int) -> MadeSite:
 
 
 def _chain(length: int, pages: int) -> MadeSite:
-    """A nav that goes straight down, a few pages on every level."""
+    """Nav with one subgroup per level and some pages on each."""
     paths = [f"p{at}/" for at in range(length * pages)]
     nav: tuple[NavItem, ...] = ()
     for level in reversed(range(length)):
@@ -110,7 +110,7 @@ def _chain(length: int, pages: int) -> MadeSite:
 
 
 def _lopsided() -> MadeSite:
-    """Many small pages, and one large page far down in the nav."""
+    """Many small pages and one large page at the end of the nav."""
     pages = [(f"p{at}/", page_text(f"Page {at}", 0, seed=at)) for at in range(150)]
     return make([*pages, ("big/", page_text("Big", 849, seed=7, deepest=5))])
 
@@ -124,7 +124,7 @@ SHAPES: dict[str, Callable[[], MadeSite]] = {
     "500 pages of 2": lambda: _flat(500, 1),
     "nav of nine levels": lambda: _deep(9, 2, 0),
     "nav of five levels by four": lambda: _deep(4, 4, 2),
-    "nav straight down": lambda: _chain(40, 12),
+    "nav with one subgroup per level": lambda: _chain(40, 12),
     "one large page among small ones": _lopsided,
 }
 
@@ -135,12 +135,12 @@ LARGE_SHAPES: dict[str, Callable[[], MadeSite]] = {
     "nav of six levels by four": lambda: _deep(6, 4, 0),
 }
 
-_made: dict[str, MadeSite] = {}
+_site_cache: dict[str, MadeSite] = {}
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_model_of_ones_own() -> Iterator[None]:
-    """Whatever keys and models a developer has set: tests ask none of them."""
+def _no_configured_model() -> Iterator[None]:
+    """Remove API keys and models of the developer from the environment."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith(("ROAMING_", "ANTHROPIC_", "OPENAI_")):
@@ -150,7 +150,7 @@ def _no_model_of_ones_own() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nobody asks beyond this machine, in the clear: each client would take 20 ms to read what it trusts."""
+    """Use no CA certificates: tests send no TLS requests to other hosts, and loading them takes 20 ms per client."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
@@ -158,40 +158,40 @@ def _no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """Also where the tests run in a shell's background: Ctrl-C is ignored there, by all that they start as well."""
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN:
+def _enable_sigint() -> Iterator[None]:
+    """Enable Ctrl-C: a background job of a shell and its child processes ignore SIGINT."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture
 def make_site() -> Callable[..., MadeSite]:
-    """Give the maker of sites out of Markdown."""
+    """Function that publishes a site from Markdown pages."""
     return make
 
 
 @pytest.fixture(params=SHAPES)
 def shape(request: pytest.FixtureRequest) -> MadeSite:
-    """Give sites of up to 1,000 sections, one of each shape."""
-    if request.param not in _made:
-        _made[request.param] = SHAPES[request.param]()
-    return _made[request.param]
+    """Sites of up to 1,000 sections, one of each shape."""
+    if request.param not in _site_cache:
+        _site_cache[request.param] = SHAPES[request.param]()
+    return _site_cache[request.param]
 
 
 @pytest.fixture(params=LARGE_SHAPES)
 def large_shape(request: pytest.FixtureRequest) -> MadeSite:
-    """Give sites of up to 5,000 sections, one of each shape."""
-    if request.param not in _made:
-        _made[request.param] = LARGE_SHAPES[request.param]()
-    return _made[request.param]
+    """Sites of up to 5,000 sections, one of each shape."""
+    if request.param not in _site_cache:
+        _site_cache[request.param] = LARGE_SHAPES[request.param]()
+    return _site_cache[request.param]
 
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample site, built by `mkdocs build` as a maintainer would."""
+    """The sample site, built by `mkdocs build`."""
     site = tmp_path_factory.mktemp("built") / "site"
     arguments = ["-m", "mkdocs", "build", "-q", "--strict", "-f", "sample_site/mkdocs.yml", "-d", str(site)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
