@@ -154,7 +154,7 @@ async def astream(
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.conversation import check_question
     from mkdocs_roaming.answer.loop import answer
-    from mkdocs_roaming.answer.models.registry import create_model
+    from mkdocs_roaming.answer.models.base import create_model
     from mkdocs_roaming.library.navigator import Navigator
 
     check_question(question)

@@ -43,8 +43,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
-from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.models.registry import DEFAULT_CLAUDE_MODEL, create_model
+from mkdocs_roaming.answer.models.base import DEFAULT_CLAUDE_MODEL, Model, create_model
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
+from mkdocs_roaming.answer.budget import compute_limiter, run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment

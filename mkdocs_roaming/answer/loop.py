@@ -21,8 +21,15 @@ import anyio
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Deadline, StopAnswer, stop_on_error
+from mkdocs_roaming.answer.budget import (
+    SMALL_SITE_TOKENS,
+    Budget,
+    Deadline,
+    StopAnswer,
+    compute_limiter,
+    run_in_thread,
+    stop_on_error,
+)
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import (
     MAX_CALLS_PER_REPLY,

@@ -32,8 +32,7 @@ from mkdocs_roaming.cli.common import (
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.answer.replay import Recording
-    from mkdocs_roaming.answer.trace import Trace
+    from mkdocs_roaming.answer.trace import Recording, Trace
     from mkdocs_roaming.cli.output import Trail
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.targets import Candidate, SiteInfo
@@ -63,10 +62,10 @@ def ask(
     import anyio
 
     from mkdocs_roaming.answer.events import Answer
-    from mkdocs_roaming.answer.replay import Recording
-    from mkdocs_roaming.answer.trace import check_writable, write_trace
+    from mkdocs_roaming.answer.trace import Recording, write_trace
     from mkdocs_roaming.cli.output import Trail, format_age, print_answer
     from mkdocs_roaming.library.targets import open_target
+    from mkdocs_roaming.publish.files import check_writable
 
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
@@ -199,7 +198,7 @@ def _verify_traces(library: Library, traces: tuple[Trace, ...], *, as_json: bool
     """Replay traces and print differences; return whether there are none."""
     import anyio
 
-    from mkdocs_roaming.answer.replay import replay_trace
+    from mkdocs_roaming.answer.trace import replay_trace
     from mkdocs_roaming.library.navigator import Navigator
     from mkdocs_roaming.library.search import Search
 

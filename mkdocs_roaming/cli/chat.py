@@ -20,8 +20,7 @@ from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Model
-from mkdocs_roaming.answer.replay import Recording
-from mkdocs_roaming.answer.trace import Trace, check_writable, write_atomically, write_trace
+from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
     LIBRARY,
     TRUST_RULES,
@@ -47,6 +46,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Finder, Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
+from mkdocs_roaming.publish.files import check_writable, write_text_file
 
 PROMPT = "? "
 HELP = """\
@@ -265,7 +265,7 @@ class Chat:
         if path.suffix.lower() == ".json":
             write_trace(path, self.traces)
         else:
-            write_atomically(path, to_markdown(self.traces))
+            write_text_file(path, to_markdown(self.traces))
         self._notify(f"Saved {sanitize(str(path))}.")
 
     def _show_help(self, _: Sequence[str]) -> None:

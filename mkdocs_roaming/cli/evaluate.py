@@ -82,7 +82,6 @@ _OWN = ("only", "limit", "baseline", "write_baseline", "max_cost", "parallel", "
 
 
 def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: str | None, own: dict[str, Any]) -> None:
-    from mkdocs_roaming.answer.trace import check_writable
     from mkdocs_roaming.evals import questions as sets
     from mkdocs_roaming.evals.runner import (
         Evaluation,
@@ -94,6 +93,7 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: s
         write_baseline,
     )
     from mkdocs_roaming.evals.systems import Ranking
+    from mkdocs_roaming.publish.files import check_writable
 
     whole = sets.resolve_sections(sets.read_questions(path), library.sections)
     before = read_baseline(own["baseline"]) if own["baseline"] else None
@@ -202,10 +202,10 @@ def _show(report: EvalReport, regressions: list[Regression], *, as_json: bool) -
 
 
 def _write_html(report: EvalReport, regressions: list[Regression], path: Path) -> None:
-    from mkdocs_roaming.answer.trace import write_atomically
     from mkdocs_roaming.evals.html_report import render_evaluation
+    from mkdocs_roaming.publish.files import write_text_file
 
-    write_atomically(path, render_evaluation(report, regressions))
+    write_text_file(path, render_evaluation(report, regressions))
 
 
 def _generate(
@@ -213,9 +213,9 @@ def _generate(
 ) -> None:
     import anyio
 
-    from mkdocs_roaming.answer.trace import check_writable, write_atomically
     from mkdocs_roaming.errors import UsageError
     from mkdocs_roaming.evals.generate import generate_questions
+    from mkdocs_roaming.publish.files import check_writable, write_text_file
 
     check_writable(output)
     model, budget = options.create_model()
@@ -224,7 +224,7 @@ def _generate(
     )
     questions = len(generated.questions)
     if questions:
-        write_atomically(output, generated.to_yaml())
+        write_text_file(output, generated.to_yaml())
     if own["as_json"]:
         print_json({"questions": questions, "dropped": dict(generated.dropped), "cost": generated.cost})
     elif questions:

@@ -108,10 +108,10 @@ def _create_context(library: Library) -> LintContext:
 
 
 def _write_html(path: Path, report: LintReport, docs: Path | None, url: str) -> None:
-    from mkdocs_roaming.answer.trace import write_atomically
     from mkdocs_roaming.evals.html_report import render_findings
+    from mkdocs_roaming.publish.files import write_text_file
 
-    write_atomically(path, render_findings(report, url, docs.as_posix() if docs else ""))
+    write_text_file(path, render_findings(report, url, docs.as_posix() if docs else ""))
 
 
 def _print(report: LintReport, form: str, docs: Path | None, lib: str) -> None:

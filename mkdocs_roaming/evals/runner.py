@@ -13,7 +13,7 @@ import anyio
 import msgspec
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.answer.trace import compute_digest, write_atomically
+from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (
     SEARCH_LIMIT,
@@ -27,6 +27,7 @@ from mkdocs_roaming.evals.metrics import (
 )
 from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.evals.systems import COST_LIMIT_ERROR, MAX_RANK, SEARCH, Ranking, System
+from mkdocs_roaming.publish.files import write_text_file
 
 MAX_CONSECUTIVE_ERRORS = 5
 """A system is not asked any further after this number of failed answers in a row."""
@@ -365,7 +366,7 @@ def create_baseline(report: EvalReport) -> Baseline:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline; equal results yield equal bytes."""
-    write_atomically(path, json.dumps(msgspec.to_builtins(baseline), ensure_ascii=False, indent=1) + "\n")
+    write_text_file(path, json.dumps(msgspec.to_builtins(baseline), ensure_ascii=False, indent=1) + "\n")
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -1,4 +1,4 @@
-"""Files on disk: atomic writes, and paths that stay inside their folder."""
+"""Files on disk: atomic writes, checks before them, and paths that stay inside their folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.errors import PublishError, UsageError
 
 
 def write_atomically(path: Path, data: bytes) -> bool:
@@ -50,6 +50,41 @@ def write_chunks_atomically(path: Path, chunks: Callable[[], Iterable[bytes]]) -
     return True
 
 
+def write_text_file(path: Path, text: str) -> None:
+    """Write a text file that a user named, completely or not at all.
+
+    A symbolic link is followed. If the path is a device or a pipe, the text is written into it.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    check_writable(path)
+    data = text.encode("utf-8", "replace")
+    try:
+        if _is_special_file(path):
+            path.write_bytes(data)
+        else:
+            write_atomically(path.resolve(), data)
+    except OSError as error:
+        raise _write_error(path, error) from None
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be written, before money is spent on its content.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    try:
+        folder = path.resolve().parent
+        target = path if _is_special_file(path) else folder
+        writable = os.access(target, os.W_OK) and folder.is_dir() and not path.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _write_error(path, error) from None
+    if not writable:
+        raise UsageError(f"{path}: cannot be written; choose a file in an existing folder")
+
+
 def resolve_inside(folder: Path, path: str) -> Path:
     """Return the file at a path of the site.
 
@@ -78,3 +113,12 @@ def _replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _is_special_file(path: Path) -> bool:
+    """Return whether the path is a device or a pipe, which a file must not replace."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _write_error(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})")

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
-from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
+from mkdocs_roaming.answer.budget import compute_limiter, run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, OutlineResult, ToolError
 from mkdocs_roaming.manifest.expand import (
     MAX_EXPANSION_CHARS,

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
-from mkdocs_roaming.answer._threads import run_in_thread
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library, open_library

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.answer._threads import run_in_thread
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.tools import (
     MAX_IDS,

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mkdocs_roaming.answer._threads import run_in_thread
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.serve.content import (
     Payload,

@@ -1,4 +1,4 @@
-"""The interface of a language model, and how a plugin provides one.
+"""The interface of a language model, how a plugin provides one, and selection by name.
 
 A model reads a `Request` and streams its reply in parts. It keeps no state between two replies: each request holds the
 whole conversation.
@@ -19,17 +19,16 @@ With the entry point `echo = "my_package:EchoModel"`, the model is selected by `
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import pkgutil
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import msgspec
 
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import PluginError, RoamingError, UsageError
 from mkdocs_roaming.library.tools import Tool, ToolOutput
-from mkdocs_roaming.manifest.expand import Expansion
+from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 
 NO_SOURCE = "none"
 """A model cites `[^none]` where the documentation does not answer the question."""
@@ -285,69 +284,80 @@ class ModelConfig:
 ModelFactory = Callable[[ModelConfig], Model]
 """The type of a plugin in the entry point group `roaming.models`."""
 
+ENTRY_POINT_GROUP = "roaming.models"
+DEFAULT_CLAUDE_MODEL = "claude-haiku-5-5"
 
-# Helpers for models that call a provider's API
-
-MAX_ARGUMENT_CHARS = 65_536
-"""Maximum length of a call's arguments; real calls need less than a hundredth of it."""
-
-_MAX_ECHOED_CHARS = 500
-_MAX_HEADING_CHARS = 120
-
-
-class CallIds:
-    """Tool call ids of one request: unique and in plain characters, and the same for the same turns."""
-
-    def __init__(self) -> None:
-        """Start without ids."""
-        self._assigned: dict[str, str] = {}
-        self._used: set[str] = set()
-
-    def get(self, call: ToolCall) -> str:
-        """Return the id of a call for the provider."""
-        if call.id not in self._assigned:
-            plain = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id))[:60] or "call"
-            unique, number = plain, 1
-            while unique in self._used:
-                number += 1
-                unique = f"{plain}_{number}"
-            self._used.add(unique)
-            self._assigned[call.id] = unique
-        return self._assigned[call.id]
+_MODULES = "mkdocs_roaming.answer.models"
+_BUILT_IN = {
+    "claude": f"{_MODULES}.anthropic:AnthropicModel.from_config",
+    "openai": f"{_MODULES}.openai:OpenAIModel.from_config",
+    "offline": f"{_MODULES}.extractive:ExtractiveModel.from_config",
+    "scripted": f"{_MODULES}.scripted:ScriptedModel.from_config",
+}
+"""Factories by provider, written like entry points: a module is imported when its model is created."""
 
 
-def parse_arguments(text: str) -> object:
-    """Return a call's arguments as an object if they are JSON, otherwise the text itself."""
-    if not text.strip():
-        return {}
+def create_model(
+    name: str | None = None,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    config: Mapping[str, object] | None = None,
+) -> Model:
+    """Create the model for a name such as `claude`, `openai:qwen3` or `myplugin:large`.
+
+    Without a name, `ROAMING_MODEL` or the setting `model` decides; otherwise it is Claude if `ANTHROPIC_API_KEY` is
+    set, and `offline` if not.
+
+    Args:
+        name: The model, `PROVIDER` or `PROVIDER:MODEL`.
+        environ: The environment variables.
+        base_url: The base URL of the provider's API.
+        key: The API key.
+        config: The settings `model`, `base_url`, `api_key` and `key_env`. If `model` is of another provider than the
+            name, the other settings are ignored: they belong to that provider.
+
+    Raises:
+        UsageError: The model is unknown, or a setting is missing or invalid.
+        PluginError: A plugin could not be imported or failed.
+    """
+    config = config or {}
+    configured = config.get("model") or ""
+    if not isinstance(configured, str):
+        raise UsageError(f"the setting 'model' must be a string, not {configured!r}")
+    names = (name, environ.get("ROAMING_MODEL"), configured)
+    name = next((text.strip() for text in names if text and text.strip()), "")
+    provider, model = _split_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
+    if configured.strip() and _split_name(configured)[0] != provider:
+        config = {}
+    settings = ModelConfig(model, environ, base_url or "", key or "", config)
+    if provider in _BUILT_IN:
+        factory: ModelFactory = pkgutil.resolve_name(_BUILT_IN[provider])
+        return factory(settings)
+    return _create_plugin_model(provider, name, settings)
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """Return provider and model; the models of Claude need no provider."""
+    provider, _, model = name.strip().partition(":")
+    return ("claude", provider) if provider.startswith("claude-") and not model else (provider, model)
+
+
+def _create_plugin_model(provider: str, name: str, settings: ModelConfig) -> Model:
+    plugins = entry_point_names(ENTRY_POINT_GROUP)
+    if provider not in plugins:
+        names = ["claude", "claude:MODEL", "openai:MODEL", "offline", "scripted:FILE"]
+        names += [f"{plugin}:MODEL" for plugin in plugins]
+        raise UsageError(f"unknown model {name!r}; choose {', '.join(names[:-1])} or {names[-1]}")
+    factory: ModelFactory = load_entry_point(ENTRY_POINT_GROUP, provider)
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def arguments_as_object(arguments: object) -> dict[str, object]:
-    """Return arguments as the JSON object that providers require when a call is sent back."""
-    if isinstance(arguments, str):
-        arguments = parse_arguments(arguments)
-    if isinstance(arguments, dict):
-        return {str(name): value for name, value in arguments.items()}
-    return {"arguments": arguments if not isinstance(arguments, str) else arguments[:_MAX_ECHOED_CHARS]}
-
-
-def replace_surrogates(value: Any) -> Any:
-    """Return JSON data with lone surrogates replaced: pages may contain them, but UTF-8 cannot encode them."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {replace_surrogates(name): replace_surrogates(item) for name, item in value.items()}
-    return [replace_surrogates(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
-    """Return the sections of an expansion one by one; the breadcrumb of a subsection ends with its heading."""
-    for shown in expansion.shown:
-        if shown.text.strip():
-            heading = shown.text.lstrip().partition("\n")[0].strip("# \t")
-            inside = () if shown.id == expansion.id else (heading[:_MAX_HEADING_CHARS],)
-            yield OpenSection(shown.id, tuple(filter(None, (*expansion.breadcrumb, *inside))), shown.text)
+        model = factory(settings)
+        if not isinstance(model.name, str) or not callable(model.reply):
+            raise TypeError("a model needs a name and a method reply")
+    except RoamingError:
+        raise
+    except Exception as error:  # a plugin may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(f"the model plugin {provider!r} failed: {reason}; update or uninstall it") from error
+    return model

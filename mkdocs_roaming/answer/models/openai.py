@@ -14,10 +14,8 @@ import anyio
 from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
-    MAX_ARGUMENT_CHARS,
     NO_USAGE,
     AssistantTurn,
-    CallIds,
     ModelConfig,
     Part,
     Request,
@@ -28,17 +26,19 @@ from mkdocs_roaming.answer.models.base import (
     ToolTurn,
     Usage,
     UserTurn,
-    arguments_as_object,
-    parse_arguments,
-    replace_surrogates,
-    split_expansion,
 )
-from mkdocs_roaming.answer.models.retry import (
+from mkdocs_roaming.answer.models.provider import (
+    MAX_ARGUMENT_CHARS,
+    CallIds,
+    arguments_as_object,
     error_for_connection,
     error_for_format,
     error_for_interruption,
     error_for_status,
     is_unbilled,
+    parse_arguments,
+    replace_surrogates,
+    split_expansion,
     stream_with_retries,
 )
 from mkdocs_roaming.errors import ModelError, UsageError

@@ -23,11 +23,11 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     summarize,
 )
-from mkdocs_roaming.answer.explain import explain_question
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request, Text, ToolTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.cli.explain import explain_question
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry

@@ -8,7 +8,7 @@ import time
 import anyio
 import pytest
 
-from mkdocs_roaming.answer._threads import compute_limiter, run_in_thread
+from mkdocs_roaming.answer.budget import compute_limiter, run_in_thread
 
 pytestmark = pytest.mark.anyio
 

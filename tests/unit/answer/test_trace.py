@@ -35,15 +35,16 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.models.base import Citation, Model, Part, Request, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.answer.replay import Recording, ReplayResult, replay_trace
 from mkdocs_roaming.answer.support.check import Mark, Sentence, Support
 from mkdocs_roaming.answer.trace import (
+    Recording,
+    ReplayResult,
     Trace,
-    check_writable,
     dump_traces,
     from_json,
     load_traces,
     read_trace,
+    replay_trace,
     to_json,
     write_trace,
 )
@@ -51,6 +52,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library, library_from_markdown
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.publish.files import check_writable
 
 Record = Callable[..., tuple[Trace, list[Event]]]
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"

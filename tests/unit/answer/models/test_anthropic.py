@@ -490,7 +490,7 @@ def test_missing_package_error_names_extra() -> None:
 
 def test_package_is_imported_lazily() -> None:
     code = (
-        "import sys; import mkdocs_roaming.answer.models.anthropic, mkdocs_roaming.answer.models.registry\n"
+        "import sys; import mkdocs_roaming.answer.models.anthropic, mkdocs_roaming.answer.models.base\n"
         "print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

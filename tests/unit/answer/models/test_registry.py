@@ -12,7 +12,7 @@ from messages_api import MessagesApi
 from messages_api.navigator import Navigator as WordNavigator
 
 from mkdocs_roaming.answer.events import Event, summarize
-from mkdocs_roaming.answer.models.registry import create_model
+from mkdocs_roaming.answer.models.base import create_model
 from mkdocs_roaming.answer.models.scripted import read_script
 from mkdocs_roaming.errors import UsageError
 

@@ -15,8 +15,7 @@ from messages_api.script import Script
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, SiteRead, summarize
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.replay import Recording, replay_trace
-from mkdocs_roaming.answer.trace import Trace, dump_traces, load_traces
+from mkdocs_roaming.answer.trace import Recording, Trace, dump_traces, load_traces, replay_trace
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 

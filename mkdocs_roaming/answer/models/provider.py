@@ -1,16 +1,87 @@
-"""Errors of providers as one line with a fix, and retries while nothing of a reply has arrived."""
+"""Helpers for models that call a provider's API: tool call ids and arguments, errors with a fix, and retries."""
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from typing import Any
 
 import anyio
 
 from mkdocs_roaming._http import ApiConfig
-from mkdocs_roaming.answer.models.base import Part, Usage
+from mkdocs_roaming.answer.models.base import OpenSection, Part, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
+from mkdocs_roaming.manifest.expand import Expansion
+
+MAX_ARGUMENT_CHARS = 65_536
+"""Maximum length of a call's arguments; real calls need less than a hundredth of it."""
+
+_MAX_ECHOED_CHARS = 500
+_MAX_HEADING_CHARS = 120
+
+
+class CallIds:
+    """Tool call ids of one request: unique and in plain characters, and the same for the same turns."""
+
+    def __init__(self) -> None:
+        """Start without ids."""
+        self._assigned: dict[str, str] = {}
+        self._used: set[str] = set()
+
+    def get(self, call: ToolCall) -> str:
+        """Return the id of a call for the provider."""
+        if call.id not in self._assigned:
+            plain = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id))[:60] or "call"
+            unique, number = plain, 1
+            while unique in self._used:
+                number += 1
+                unique = f"{plain}_{number}"
+            self._used.add(unique)
+            self._assigned[call.id] = unique
+        return self._assigned[call.id]
+
+
+def parse_arguments(text: str) -> object:
+    """Return a call's arguments as an object if they are JSON, otherwise the text itself."""
+    if not text.strip():
+        return {}
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def arguments_as_object(arguments: object) -> dict[str, object]:
+    """Return arguments as the JSON object that providers require when a call is sent back."""
+    if isinstance(arguments, str):
+        arguments = parse_arguments(arguments)
+    if isinstance(arguments, dict):
+        return {str(name): value for name, value in arguments.items()}
+    return {"arguments": arguments if not isinstance(arguments, str) else arguments[:_MAX_ECHOED_CHARS]}
+
+
+def replace_surrogates(value: Any) -> Any:
+    """Return JSON data with lone surrogates replaced: pages may contain them, but UTF-8 cannot encode them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {replace_surrogates(name): replace_surrogates(item) for name, item in value.items()}
+    return [replace_surrogates(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
+    """Return the sections of an expansion one by one; the breadcrumb of a subsection ends with its heading."""
+    for shown in expansion.shown:
+        if shown.text.strip():
+            heading = shown.text.lstrip().partition("\n")[0].strip("# \t")
+            inside = () if shown.id == expansion.id else (heading[:_MAX_HEADING_CHARS],)
+            yield OpenSection(shown.id, tuple(filter(None, (*expansion.breadcrumb, *inside))), shown.text)
+
+
+# Errors and retries
 
 _INVALID_KEY = {"authentication_error", "invalid_api_key"}
 _OVERLOAD_ERRORS = {"overloaded_error", "overloaded", "service_unavailable"}
