@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import msgspec
 
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import PluginError, UsageError
 from mkdocs_roaming.plugins import load_entry_points
 
@@ -95,7 +96,8 @@ class Theme:
 def builtin_themes() -> tuple[Theme, ...]:
     """Return the themes that need no package, the most specific first."""
     tables = tomllib.loads(resources.files(__package__).joinpath("themes.toml").read_text("utf-8"))
-    return tuple(msgspec.convert({"name": name, **table}, Theme) for name, table in tables.items())
+    kind = prepare(Theme)  # a crawl converts pages in several threads
+    return tuple(msgspec.convert({"name": name, **table}, kind) for name, table in tables.items())
 
 
 @cache
