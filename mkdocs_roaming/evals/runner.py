@@ -207,11 +207,6 @@ class Evaluation:
 # Cache
 
 
-class _CacheHeader(msgspec.Struct):
-    format: Literal["roaming-outcomes"]
-    version: Literal[1]
-
-
 class _CacheEntry(msgspec.Struct):
     key: str
     outcome: EvalResult
@@ -238,21 +233,19 @@ class ResultCache:
         self._path = path
         self._results: dict[str, EvalResult] = {}
         try:
-            data = path.read_bytes() if path.exists() else b""
+            with path.open("a+b") as file:
+                file.seek(0)
+                data = file.read()
+                complete = data[: data.rfind(b"\n") + 1]
+                if not (complete.startswith(_CACHE_HEADER) if complete else _CACHE_HEADER.startswith(data)):
+                    raise UsageError(f"{path}: expected cached results of version 1. Name another file with --keep.")
+                for number, line in enumerate(complete.split(b"\n")[1:-1], 2):
+                    self._read_line(number, line)
+                file.truncate(len(complete))
+                if not complete:
+                    file.write(_CACHE_HEADER)
         except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from None
-        complete = data[: data.rfind(b"\n") + 1]
-        if not complete and not _CACHE_HEADER.startswith(data):
-            raise self._wrong_file()
-        for number, line in enumerate(filter(None, complete.split(b"\n")), 1):
-            self._read_line(number, line)
-        try:
-            if not complete:
-                path.write_bytes(_CACHE_HEADER)
-            elif len(complete) < len(data):
-                os.truncate(path, len(complete))
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+            raise UsageError(f"cannot open {path}: {error.strerror}") from None
 
     def __len__(self) -> int:
         """Return the number of cached results."""
@@ -277,20 +270,12 @@ class ResultCache:
     def _read_line(self, number: int, line: bytes) -> None:
         try:
             data = json.loads(line)  # unlike msgspec, it accepts the escaped lone surrogates that `put` may write
-            if number == 1:
-                msgspec.convert(data, _CacheHeader)
-            else:
-                entry = msgspec.convert(data, _CacheEntry)
-                self._results[entry.key] = entry.outcome
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{self._path}:{number}: invalid JSON: {error}. Name another file with --keep.") from None
-        except msgspec.ValidationError as error:
-            if number == 1:
-                raise self._wrong_file() from None
-            raise UsageError(f"{self._path}:{number}: {error}. Name another file with --keep.") from None
-
-    def _wrong_file(self) -> UsageError:
-        return UsageError(f"{self._path}: expected cached results of version 1. Name another file with --keep.")
+            entry = msgspec.convert(data, _CacheEntry)
+        except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
+            raise UsageError(
+                f"{self._path}:{number}: invalid result: {error}. Name another file with --keep."
+            ) from None
+        self._results[entry.key] = entry.outcome
 
 
 _CACHE_HEADER = b'{"format": "roaming-outcomes", "version": 1}\n'
