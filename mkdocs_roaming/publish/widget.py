@@ -227,39 +227,18 @@ def minify(source: str) -> str:
     Raises:
         ValueError: A template literal contains another one, which is not supported.
     """
-    output: list[str] = []
-    for kind, text in _tokenize(source):
-        last = output[-1] if output else "\n"
-        if kind == "comment":
-            continue
-        if kind == "space":
-            if "\n" in text:
-                if last == " ":
-                    output.pop()
-                output += ["\n"] if output and output[-1] != "\n" else []
-            elif last[-1] not in _PUNCTUATION and not last.isspace():
-                output.append(" ")
-            continue
-        if last == " " and text[0] in _PUNCTUATION:
-            output.pop()
-        if kind == "template" and text.count("{") != text.count("}"):
+
+    def minify_token(found: re.Match[str]) -> str:
+        text = found[0]
+        if not found["literal"]:
+            return "\n" if found["lines"] else found["sign"] or " "
+        if text[0] == "`" and text.count("{") != text.count("}"):
             raise ValueError(f"nested template literal; assign the inner one to a name: {text}")
-        is_style = kind == "template" and _STYLE.search("".join(output[-4:]))
-        output.append(_minify_css(text) if is_style else text)
-    return "".join(output).strip() + "\n"
+        return _minify_css(text) if _STYLE.search(bare[: found.start()]) else text
 
-
-def _tokenize(source: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each token. A slash starts a regular expression where a value is expected."""
-    position, before = 0, ""
-    while match := _TOKEN.match(source, position):
-        kind, text = str(match.lastgroup), match[0]
-        if kind == "slash" and _VALUE_EXPECTED.search(before) and (regex := _REGEX.match(source, position)):
-            kind, text = "regex", regex[0]
-        position += len(text)
-        if kind not in ("comment", "space"):
-            before = (before + text)[-12:] if kind in ("word", "sign") else text[-1]
-        yield kind, text
+    # White space on both sides of a comment is one token only after the comment is removed.
+    bare = _TOKEN.sub(lambda found: "" if found["comment"] else found[0], source)
+    return _TOKEN.sub(minify_token, bare).strip() + "\n"
 
 
 def _minify_css(text: str) -> str:
@@ -267,17 +246,16 @@ def _minify_css(text: str) -> str:
     return re.sub(r"\s*([{};,])\s*|(?<=[\w-]:)\s+", r"\1", re.sub(r"\s+", " ", text))
 
 
-_PUNCTUATION = "(){}[];,:?=<>!&|*%"  # without + and -: `a + +b` is not `a ++b`; without /: two of them start a comment
-_STYLE = re.compile(r"STYLE\s*=\s*$")
+_STYLE = re.compile(r"STYLE\s*=\s*\Z")
+_OPERATOR = r"[(,=:\[!&|?{};+\-*%~^<>]"
 _TOKEN = re.compile(
-    r"(?P<comment>//[^\n]*|/\*.*?\*/)"
-    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-    r"|(?P<template>`(?:[^`\\]|\\.)*`)"
-    r"|(?P<slash>/)"
-    r"|(?P<word>[\w$]+)"
-    r"|(?P<space>\s+)"
-    r"|(?P<sign>.)",
+    r"(?P<literal>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"
+    rf"|(?:(?<={_OPERATOR})|(?<={_OPERATOR} )|(?<=\breturn )|^)"  # after a value, a slash is a division
+    r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*)"
+    r"|(?P<comment>\s*(?://[^\n]*|/\*.*?\*/))"
+    r"|(?P<lines>[^\S\n]*\n\s*)"
+    # Not + and -: `a + +b` is not `a ++b`. Not /: two of them start a comment.
+    r"|[ \t]*(?P<sign>[(){}\[\];,:?=<>!&|*%])[ \t]*"
+    r"|[ \t]+",
     re.DOTALL,
 )
-_REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
-_VALUE_EXPECTED = re.compile(r"(?:[(,=:\[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|await|yield))$|^$")
