@@ -9,6 +9,7 @@ unique names, like an API.
 
 from __future__ import annotations
 
+import argparse
 import random
 import shutil
 import socket
@@ -195,10 +196,14 @@ _FOOT = "<p>Made with nothing but a loop.</p>" * 20
 
 def main(arguments: list[str]) -> None:
     """Write or serve a site."""
-    if arguments[0] == "--serve":
+    if arguments[:1] == ["--serve"]:
         _serve(arguments[1], int(arguments[2]), Path(arguments[3]))
-    else:
-        write_site(Path(arguments[0]), int(arguments[1]))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="Folder to write the site to.")
+    parser.add_argument("pages", type=int, help="Number of pages.")
+    options = parser.parse_args(arguments)
+    write_site(options.folder, options.pages)
 
 
 if __name__ == "__main__":

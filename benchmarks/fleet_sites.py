@@ -61,7 +61,8 @@ def main() -> None:
     )
     print("| --- " + "| ---: " * 5 + "|")
     for kind, queries in kinds.items():
-        _print_row(collection, kind, queries)
+        if queries:
+            _print_row(collection, kind, queries)
 
 
 def _print_row(collection: Collection, kind: str, queries: Sequence[Query]) -> None:

@@ -48,12 +48,12 @@ def compare(folder: Path, make_queries: Callable[[Library], Sequence[str]]) -> s
             finders[which](query)
             if number >= len(queries) // 20:
                 seconds[which].append(time.perf_counter() - started)
-    ours, bare = sorted(seconds[0]), sorted(seconds[1])
-    p50, p99 = (percentile(ours, share) / percentile(bare, share) for share in (0.5, 0.99))
+    search_times, table_times = sorted(seconds[0]), sorted(seconds[1])
+    p50, p99 = (percentile(search_times, share) / percentile(table_times, share) for share in (0.5, 0.99))
     return (
-        f"{len(library.sections)} sections, {len(ours)} queries: p50 {p50:.2f}, p99 {p99:.2f} times the FTS5 query "
-        f"({percentile(ours, 0.5) * 1000:.2f} and {percentile(bare, 0.5) * 1000:.2f} ms, "
-        f"{percentile(ours, 0.99) * 1000:.2f} and {percentile(bare, 0.99) * 1000:.2f} ms); "
+        f"{len(library.sections)} sections, {len(search_times)} queries: p50 {p50:.2f}, p99 {p99:.2f} times the FTS5 query "
+        f"({percentile(search_times, 0.5) * 1000:.2f} and {percentile(table_times, 0.5) * 1000:.2f} ms, "
+        f"{percentile(search_times, 0.99) * 1000:.2f} and {percentile(table_times, 0.99) * 1000:.2f} ms); "
         f"index {search_seconds:.2f} s and {search_size:.0f} MB, FTS5 table {table_seconds:.2f} s and {table_size:.0f} MB"
     )
 

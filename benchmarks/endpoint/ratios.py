@@ -99,9 +99,9 @@ def compare(label: str, measure: Callable[[int, int], float], roaming: int, bare
             duration = measure(number, port)
             if number >= rounds // 20:
                 seconds[port].append(duration)
-    ours, theirs = sorted(seconds[roaming]), sorted(seconds[bare])
-    p50, p99 = (percentile(ours, share) / percentile(theirs, share) for share in (0.5, 0.99))
-    medians = " | ".join(f"{percentile(values, 0.5) * 1000:.2f} ms" for values in (ours, theirs))
+    roaming_times, bare_times = sorted(seconds[roaming]), sorted(seconds[bare])
+    p50, p99 = (percentile(roaming_times, share) / percentile(bare_times, share) for share in (0.5, 0.99))
+    medians = " | ".join(f"{percentile(values, 0.5) * 1000:.2f} ms" for values in (roaming_times, bare_times))
     return f"| {label} | {p50:.2f} | {p99:.2f} | {medians} |"
 
 
