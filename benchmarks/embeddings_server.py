@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from mkdocs_roaming.embeddings.store import split_windows
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.text.tokenizer import parse_words, split_words
 
 EmbedFunction = Callable[[Sequence[str]], Any]

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.models import NavEntry
 from mkdocs_roaming.sources.built_site import IndexOptions, index_site

@@ -24,9 +24,10 @@ from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.embeddings.client import QueryEmbedder, create_embeddings_client
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.builder import PublishedPage
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef

@@ -23,8 +23,9 @@ from pathlib import Path
 import anyio
 import yaml
 
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 

@@ -25,7 +25,7 @@ from zlib import crc32
 from mutations import Variant, make_variants
 
 from mkdocs_roaming.answer.support.check import Mark, check_support
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.text.tokenizer import extract_terms
 
 OPENED_CHARACTERS = 12_000

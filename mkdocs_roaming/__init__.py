@@ -25,7 +25,8 @@ if TYPE_CHECKING:
         RoamingError,
         UsageError,
     )
-    from mkdocs_roaming.library.library import Library, Section, open_library
+    from mkdocs_roaming.library.library import Library, Section
+    from mkdocs_roaming.library.targets import open_library
     from mkdocs_roaming.library.tools import SearchResult
     from mkdocs_roaming.manifest.models import Page
     from mkdocs_roaming.publish.writer import PublishReport
@@ -75,7 +76,8 @@ _MODULES = {
         "RoamingError",
         "UsageError",
     ),
-    "library.library": ("Library", "Section", "open_library"),
+    "library.library": ("Library", "Section"),
+    "library.targets": ("open_library",),
     "library.tools": ("SearchResult",),
     "manifest.models": ("Page",),
     "publish.writer": ("PublishReport",),

@@ -10,7 +10,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import open_library
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.events import Answer, Event

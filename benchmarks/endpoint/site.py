@@ -47,7 +47,7 @@ def random_word(rng: random.Random, least_common: int = 5_000, most_common: int 
 
 def open_built_library(folder: Path) -> Library:
     """Open the built site."""
-    from mkdocs_roaming.library.library import open_library
+    from mkdocs_roaming.library.targets import open_library
 
     return open_library(folder)
 

@@ -15,8 +15,9 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Finder, Hit, Search
+from mkdocs_roaming.library.targets import open_library
 from roaming_fleet.bucket_reader import open_bucket_for_reading, open_bucket_site
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError

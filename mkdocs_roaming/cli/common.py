@@ -199,7 +199,7 @@ class ResolvedOptions:
 
 def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
     """Open the single site that LIB names."""
-    from mkdocs_roaming.library.library import open_library
+    from mkdocs_roaming.library.targets import open_library
 
     library = open_library(lib)
     library.trusted = library.trusted or trust_rules

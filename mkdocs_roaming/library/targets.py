@@ -1,4 +1,4 @@
-"""What the LIB argument of a command names: one site, or a store of many sites that a plugin opens.
+"""Open what the LIB argument of a command names: one site, or a store of many sites that a plugin opens.
 
 The commands use `LibraryTarget` alone, so they work on both. Plugins register a `LibraryFactory` in the entry-point
 group `roaming.libraries`.
@@ -7,17 +7,34 @@ group `roaming.libraries`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit, urlunsplit
 
-from mkdocs_roaming.library.library import Library, open_library, open_with_plugins
+from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import (
+    MAX_MANIFEST_BYTES,
+    MAX_MARKDOWN_BYTES,
+    FolderReader,
+    MissingFileError,
+    WebReader,
+    parent_url,
+    parse_markdown_site,
+    read_file,
+)
 from mkdocs_roaming.library.search import Finder, Hit, Search
 from mkdocs_roaming.library.tools import Toolset
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.plugins import load_entry_points
 
 SearchFactory = Callable[[Library], Finder]
+
+_SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
+_MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +171,189 @@ class LibraryFactory(Protocol):
             LibraryError: It is of this kind, and cannot be read.
         """
         ...
+
+
+# Opening a site
+
+
+def open_library(where: str | Path) -> Library:
+    """Open a published site or a Markdown file.
+
+    Example:
+        ```python
+        library = mkdocs_roaming.open_library("https://docs.example/")
+        ```
+
+    Args:
+        where: A folder, an http(s) URL of a site or of its manifest, a Markdown file or its URL, or an address that a
+            plugin opens (`s3://…`).
+
+    Raises:
+        ManifestNotFoundError: The site publishes no manifest.
+        ManifestError: The manifest cannot be read.
+        LibraryError: There is nothing to open.
+        UsageError: This is a store of many sites.
+    """
+    if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
+        return _open_url(where)
+    if isinstance(where, str) and "://" in where:
+        return cast(Library, open_with_plugins(where).open_site())
+    return _open_path(Path(where))
+
+
+def library_from_markdown(markdown: str, *, name: str = "Markdown", url: str = "", where: str = "") -> Library:
+    """Return a library of one Markdown text, such as a README or an llms-full.txt; several H1s become several pages.
+
+    Args:
+        markdown: The text.
+        name: The site's name, unless the only page has a title.
+        url: The text's own address.
+        where: Names the text in messages; `url` or `name` by default.
+    """
+    return Library(*parse_markdown_site(markdown, name=name, url=url, where=where or url or name))
+
+
+def open_with_plugins(where: str, **options: object) -> Any:
+    """Return the `LibraryTarget` of the first plugin (group `roaming.libraries`) that knows an address or folder.
+
+    Returns:
+        The target; None for a folder that no plugin knows.
+
+    Raises:
+        LibraryError: No plugin knows the scheme of the address, or the plugin cannot read it.
+    """
+    for open_target in load_entry_points("roaming.libraries").values():
+        if (target := open_target(where, **options)) is not None:
+            return target
+    if "://" in where:
+        raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
+    return None
+
+
+# Folders and files
+
+
+def _open_path(path: Path) -> Library:
+    try:
+        if path.is_dir():
+            return _open_folder(path)
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if not is_file:
+        raise LibraryError(f"{path}: no such folder or file; check the path; a URL starts with https://")
+    if path.suffix == ".json":
+        root = path.resolve().parent
+        return _open_folder(root.parent if root.name == "roaming" else root, path)
+    if path.suffix in _SETTINGS_SUFFIXES:
+        raise LibraryError(f"{path}: a settings file; build the site, then name the folder that the build writes")
+    text = _decode_markdown(read_file(path, MAX_MARKDOWN_BYTES), str(path))
+    return library_from_markdown(text, name=path.stem, url=path.resolve().as_uri(), where=str(path))
+
+
+def _open_folder(path: Path, manifest: Path | None = None) -> Library:
+    if manifest is None and path.name == "roaming" and (path / "manifest.json").is_file():
+        path = path.parent
+    reader = FolderReader(path)
+    try:
+        data = reader.manifest() if manifest is None else read_file(manifest, MAX_MANIFEST_BYTES)
+    except MissingFileError:
+        if manifest is None and (target := open_with_plugins(str(path))) is not None:
+            return cast(Library, target.open_site())
+        raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
+    return Library(load_manifest(data, where=str(manifest or path / MANIFEST_PATH)), reader)
+
+
+def _folder_hint(path: Path) -> str:
+    sites = sorted(each.parents[1] for pattern in ("*", "*/*") for each in path.glob(f"{pattern}/{MANIFEST_PATH}"))
+    if sites:
+        return f"name a site in it, such as {sites[0]}"
+    if any(file for pattern in ("*.html", "*/*.html") for file in path.glob(pattern)):
+        return f"make one with `roaming index {path}`"
+    return "build the site first, then name the folder that the build writes, such as site/"
+
+
+# URLs
+
+
+def _open_url(url: str) -> Library:
+    try:
+        parts = urlsplit(url)
+        bare_url = urlunsplit((parts.scheme.lower(), parts.netloc, parts.path or "/", "", ""))
+    except ValueError as error:
+        raise LibraryError(f"{url}: not a valid address ({error})") from None
+    name = PurePosixPath(parts.path).name.lower()
+    if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
+        response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
+        text = _decode_markdown(response.body, url)
+        return library_from_markdown(text, name=PurePosixPath(parts.path).stem, url=response.url, where=url)
+    if name.endswith(".json"):
+        return _open_manifest_url(bare_url)
+    if name == "llms.txt" or name.endswith((".html", ".htm")):
+        bare_url = parent_url(bare_url)
+    root = bare_url if bare_url.endswith("/") else bare_url + "/"
+    try:
+        return _open_manifest_url(root + MANIFEST_PATH)
+    except (MissingFileError, _HtmlManifestError):
+        return _open_redirected(root, url)
+
+
+class _HtmlManifestError(LibraryError):
+    """The manifest's URL returned a web page."""
+
+
+def _open_manifest_url(url: str) -> Library:
+    """Open a site by its manifest's URL; pages are below the URL that it redirects to."""
+    reader = WebReader(parent_url(url))
+    response = reader.get(url, MAX_MANIFEST_BYTES)
+    if _is_html(response.body):
+        raise _HtmlManifestError(f"{url}: expected a JSON manifest, got a web page; check the address")
+    manifest = load_manifest(response.body, where=url)
+    final_url = response.url.partition("?")[0]
+    if not final_url.endswith("/" + MANIFEST_PATH):
+        final_url = url
+    is_standard = final_url.endswith("/" + MANIFEST_PATH)
+    reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH) if is_standard else parent_url(final_url)
+    return Library(manifest, reader)
+
+
+def _open_redirected(root: str, url: str) -> Library:
+    """Open the Markdown at a URL, or the site that it redirects to; else raise what is missing there."""
+    reader = WebReader(root)
+    response = reader.get(url, MAX_MARKDOWN_BYTES)
+    target = parent_url(response.url.partition("?")[0].partition("#")[0])
+    content_type = response.headers.get("content-type", "")
+    if content_type.startswith(("text/markdown", "text/plain")) and not url.endswith("llms.txt"):
+        text = _decode_markdown(response.body, url)
+        return library_from_markdown(text, name=PurePosixPath(urlsplit(url).path).stem, url=response.url, where=url)
+    if target != root:
+        with suppress(MissingFileError, _HtmlManifestError):
+            return _open_manifest_url(target + MANIFEST_PATH)
+    try:
+        has_llms_txt = not _is_html(reader.get(root + "llms.txt", MAX_MARKDOWN_BYTES).body)
+    except LibraryError:
+        has_llms_txt = False
+    found = "has an llms.txt but " if has_llms_txt else ""
+    hint = f"crawl it with `roaming crawl {root} -o DIR`"
+    raise ManifestNotFoundError(f"{root}: {found}publishes no {MANIFEST_PATH}; {hint}")
+
+
+# Markdown
+
+
+def _decode_markdown(data: bytes, where: str) -> str:
+    if _is_html(data):
+        raise LibraryError(f"{where}: a web page, not Markdown; use the address of a site, or of a Markdown file")
+    if b"\0" in data[:8192]:
+        raise LibraryError(f"{where}: not a text file; use a folder, an address, or a Markdown file")
+    return data.decode("utf-8", "replace")
+
+
+def _is_html(data: bytes) -> bool:
+    return data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html", b"<head"))
+
+
+# Targets
 
 
 class SiteTarget:

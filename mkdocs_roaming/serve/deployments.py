@@ -23,11 +23,11 @@ from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.hybrid import HybridSearch
-from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library, open_library
+from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
 from mkdocs_roaming.library.search import Finder, Search
-from mkdocs_roaming.library.targets import SearchFactory
+from mkdocs_roaming.library.targets import SearchFactory, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.serve.log import strip_passwords

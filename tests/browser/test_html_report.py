@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kettle import KETTLE
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

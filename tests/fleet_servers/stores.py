@@ -13,7 +13,7 @@ from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.library.library import library_from_markdown
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())

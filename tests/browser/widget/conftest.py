@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.publish.widget import iter_widget_files
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 
 LAMP = """\
 # Lamp

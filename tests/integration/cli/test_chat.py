@@ -34,7 +34,8 @@ from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import _HANDLERS, COMMANDS, HELP, Chat
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import library_from_markdown
 
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 

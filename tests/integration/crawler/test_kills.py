@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 
 ReadFiles = Callable[[Path], dict[str, bytes]]
 PAGES = 500
@@ -79,7 +79,7 @@ import json, random, sys, time
 from pathlib import Path
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.expand import expand
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.sections import slice_digest
 
 folder, stop = Path(sys.argv[1]), Path(sys.argv[2])

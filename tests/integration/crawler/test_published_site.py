@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from roaming_crawler.config import DiscoveryConfig
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 

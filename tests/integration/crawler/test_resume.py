@@ -76,7 +76,7 @@ def test_resumed_crawl_publishes_same_files(
 
 
 def test_published_files_stay_complete_during_crawl(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
-    from mkdocs_roaming.library.library import open_library
+    from mkdocs_roaming.library.targets import open_library
     from mkdocs_roaming.library.validate import validate_site
 
     _add_pages(site, 30)

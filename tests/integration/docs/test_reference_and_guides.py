@@ -17,7 +17,7 @@ from reference import PAGES, load_commands
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import COMMANDS
 from mkdocs_roaming.config import TABLES, load_settings, table_keys
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.plugin import RoamingConfig
 

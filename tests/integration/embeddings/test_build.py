@@ -11,7 +11,7 @@ import pytest
 from embeddings_api import EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, decode_vectors, parse_embeddings_options
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 

@@ -13,8 +13,8 @@ from embeddings_api import EmbeddingsApi
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import HybridSearch
-from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import open_library
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))

@@ -16,9 +16,9 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, QuantizedVector, encode_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch, fuse_scores
-from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import SearchResults
 
 Serve = Callable[..., EmbeddingsApi]

@@ -13,7 +13,7 @@ import pytest
 from kettle import KETTLE
 
 from mkdocs_roaming.cli import FAULTS_FOUND
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 
 from .conftest import Roaming
 

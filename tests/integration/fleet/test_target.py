@@ -22,8 +22,7 @@ from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _ask_until_answered
-from mkdocs_roaming.library.library import open_library
-from mkdocs_roaming.library.targets import Candidate
+from mkdocs_roaming.library.targets import Candidate, open_library
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PLUGIN = """\
-from mkdocs_roaming.library.library import library_from_markdown
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.targets import SiteTarget
 
 

@@ -20,7 +20,7 @@ import yaml
 from mkdocs.commands.build import build
 from mkdocs.config.defaults import MkDocsConfig
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
 

@@ -14,9 +14,9 @@ import yaml
 from mkdocs_roaming.answer.events import Answer, collect_answer
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import open_library
 
 QUESTIONS = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 

@@ -18,7 +18,7 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota

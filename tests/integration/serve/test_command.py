@@ -24,7 +24,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 from mkdocs_roaming.serve.config import strip_address_secrets
 

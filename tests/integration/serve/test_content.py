@@ -14,8 +14,8 @@ import httpx2
 import jsonschema
 import pytest
 
-from mkdocs_roaming.library.library import open_library
 from mkdocs_roaming.library.search import Hit, Search
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.serve.deployments import BodyCache
 from mkdocs_roaming.serve.encoding import answer_to_markdown

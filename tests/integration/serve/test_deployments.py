@@ -17,7 +17,7 @@ from dripping import HEADERS, dripping
 
 from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve._uvicorn import freeze_objects
 from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector

@@ -13,7 +13,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Text, ToolCall, Usage
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
 

@@ -13,7 +13,7 @@ import pytest
 from mkdocs_roaming.answer.models.base import Part, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
 Start = Callable[..., Any]

@@ -31,8 +31,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, make_server

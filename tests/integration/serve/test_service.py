@@ -18,7 +18,7 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher

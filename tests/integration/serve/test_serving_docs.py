@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.config import SERVE_KEYS
 from mkdocs_roaming.serve.openapi import OPERATIONS
 

@@ -13,9 +13,10 @@ import pytest
 from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
 
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 

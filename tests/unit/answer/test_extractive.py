@@ -17,8 +17,9 @@ from mkdocs_roaming.answer.events import Event, SectionOpened, SectionsDropped, 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, Request, Stop, Text, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel, compute_reply
 from mkdocs_roaming.answer.models.passages import GAP, TextTerms, weigh_words
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
 
 Ask = Callable[..., list[Event]]
 

@@ -22,8 +22,9 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.models.base import Text, ToolCall, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator, Scope
+from mkdocs_roaming.library.targets import library_from_markdown
 
 Ask = Callable[..., list[Event]]
 QUESTIONS = yaml.safe_load((Path(__file__).parents[2] / "golden/answer/questions.yml").read_text("utf-8"))

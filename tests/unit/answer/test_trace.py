@@ -49,9 +49,10 @@ from mkdocs_roaming.answer.trace import (
     write_trace,
 )
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.publish.files import check_writable
 
 Record = Callable[..., tuple[Trace, list[Event]]]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from kettle import KETTLE, QUESTIONS
 
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import library_from_markdown
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,8 @@ from mkdocs_roaming.evals.questions import (
     section_address,
     select_questions,
 )
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import open_library
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "evals" / "questions"

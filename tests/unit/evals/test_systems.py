@@ -12,9 +12,10 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.evals.output import report_to_dict
 from mkdocs_roaming.evals.systems import walk_outline
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import open_library
 
 from .evaluation import expand_reply, run_evaluation, text_reply, without_seconds
 

@@ -15,8 +15,9 @@ from dripping import BODY, HEADERS, dripping
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError
-from mkdocs_roaming.library.library import Library, library_from_markdown, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import FolderReader, MemoryReader, WebReader
+from mkdocs_roaming.library.targets import library_from_markdown, open_library
 from mkdocs_roaming.manifest.io import dump_manifest
 
 PAGES = [

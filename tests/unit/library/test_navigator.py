@@ -463,7 +463,7 @@ _navigators: list[Navigator] = []
 
 
 def _navigator() -> Navigator:
-    from mkdocs_roaming.library.library import library_from_markdown
+    from mkdocs_roaming.library.targets import library_from_markdown
 
     if not _navigators:
         text = "# Pumps\n\nAll.\n\n## Bilge\n\n" + "Below the deck. " * 400 + "\n\n# Tides\n\nThey come.\n"

@@ -17,9 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.library.library import Library, open_library
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator, Scope
 from mkdocs_roaming.library.rules import PhraseMatcher, RulesBudget, RulesResult, apply_rules, match_rules, rules_share
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import ExpandResult
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, validate_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex

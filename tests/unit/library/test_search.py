@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search, Weights, snippet
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.text.tokenizer import parse_query
 

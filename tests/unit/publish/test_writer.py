@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, Site

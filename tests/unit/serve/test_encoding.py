@@ -38,8 +38,8 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.models.base import Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
-from mkdocs_roaming.library.library import library_from_markdown
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, PartEncoder, encode_sse

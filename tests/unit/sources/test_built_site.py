@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_roaming.errors import PublishError, UsageError
-from mkdocs_roaming.library.library import open_library
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest

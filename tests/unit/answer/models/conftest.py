@@ -11,7 +11,8 @@ import pytest
 
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.openai import OpenAIModel
-from mkdocs_roaming.library.library import Library, library_from_markdown
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import library_from_markdown
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 

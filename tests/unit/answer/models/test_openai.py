@@ -24,8 +24,8 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Stop, Te
 from mkdocs_roaming.answer.models.base import Part as OurPart
 from mkdocs_roaming.answer.models.openai import OpenAIModel, render_result
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.library.library import library_from_markdown
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS
 
 Ask = Callable[..., list[Event]]
