@@ -167,8 +167,8 @@ class Settings:
 
     def budget_of(self, model: Model) -> Budget:
         """Return the budget of a model; prices and cost limit apply only to the model in the file."""
-        names = {model.name, f"claude:{model.name}", f"openai:{model.name}"}
-        if self.model and self.model not in names and (self.model, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
+        names = {self.model, self.model.partition(":")[2]}  # with and without the provider
+        if self.model and model.name not in names and (self.model, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
             return replace(self.budget, prices=None, cost=None)
         return self.budget
 

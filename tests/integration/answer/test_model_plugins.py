@@ -72,6 +72,7 @@ def test_plugin_answers_for_serve(markdown: Path) -> None:
             assert process.stderr is not None
             line = next(line for line in process.stderr if "http://" in line)
             url = line[line.index("http://") :].split()[0].rstrip("/.,;")
+            next(line for line in process.stderr if "opened" in line)
             request = {"question": "What is it?"}
             response = httpx2.post(f"{url}/v1/ask", json=request, headers={"Accept": "application/json"}, timeout=60)
             assert response.json()["state"] == "answered"
