@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import log
 from typing import Literal
@@ -18,6 +18,7 @@ from typing import Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from mkdocs_roaming.answer.support.text import find_sentences
 from mkdocs_roaming.text.synonyms import correct_spelling, find_synonyms, is_common_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, occurs_in, parse_query, parse_word
 
@@ -37,11 +38,6 @@ _MAX_LIST_CHARS = 500
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_CODE_OR_LINK = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\]\([^)\s]*\)|<[^>\s]+>", re.DOTALL)
-_SENTENCE_END = re.compile(
-    r"(?:(?<![\s.][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)\.|[!?])[\"'”’)*_]*(?=\s+[^\sa-z])"
-    r"|[。！？]"
-)
 _QUOTE_GAP = re.compile(r"^[ \t]*>[ \t]*\r?\n", re.MULTILINE)
 _FENCE = re.compile(r"^[> \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
@@ -164,17 +160,10 @@ def _children(tokens: list[Token], block: int, kind: str, level: int) -> Iterato
 
 
 def _split_sentences(text: str, start: int, end: int, block: int) -> Iterator[Piece]:
-    """Split a paragraph into sentences; code and URLs are masked, as they may contain what looks like a sentence end."""
-    masked = _CODE_OR_LINK.sub(lambda match: "x" * len(match[0]), text[start:end])
-    edge = 0
-    for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)]:
-        piece = text[start + edge : start + stop]
-        body = piece.strip()
-        if body:
-            begin = start + edge + len(piece) - len(piece.lstrip())
-            is_last = not masked[stop:].strip()
-            yield Piece("sentence", begin, begin + len(body), block, lead=is_last and body.endswith((":", "：")))
-        edge = stop
+    spans = find_sentences(text[start:end])
+    for span in spans:
+        piece = Piece("sentence", start + span[0], start + span[1], block)
+        yield replace(piece, lead=span == spans[-1] and text[piece.end - 1] in ":：")
 
 
 def _split_code(text: str, token: Token, start: int, end: int, block: int) -> Iterator[Piece]:
@@ -264,7 +253,6 @@ _SECTION_WEIGHT = 0.35
 _TITLE_WEIGHT = 0.2
 _PARENT_TITLE_SHARE = 0.5
 _RANK_WEIGHT = 0.1
-_LENGTH_PENALTY = 0.03
 
 _FILLER_WORDS = frozenset(
     [
@@ -286,18 +274,9 @@ _ASKS_CODE = re.compile(
     r"parameter|key|force|disable|enable|where did|called|rename[d]?)\b",
     re.IGNORECASE,
 )
-_ASKS_TIME = re.compile(
-    r"\b(how (long|often|fast|soon|late|old|many (\w+ )?(seconds|minutes|hours|days|weeks|months|years))|timeouts?|"
-    r"interval|at what time|lifetime|expires?)\b",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"(?<![\w.])\d")
 _CODE = re.compile(r"`[^`]+`|^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
-_TIME = re.compile(
-    r"(?<![\w.])\d[\d.,]*[ -]?(?:ms|s|m|h|d|min|(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
-    r"|\b\d\d?:\d\d\b|\b(?:daily|hourly|weekly|monthly)\b"
-)
-_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04), (_ASKS_TIME, _TIME, 0.08))
+_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04))
 """Patterns of the question and of the passage, and the bonus if both match."""
 
 
@@ -441,5 +420,4 @@ def _score_passages(
         score = _OWN_WEIGHT * own_share + _SECTION_WEIGHT * section_share + _TITLE_WEIGHT * title_share
         score += _RANK_WEIGHT / (1 + source.rank)
         score += sum(bonus for literal, bonus in bonuses if literal.search(text))
-        score -= _LENGTH_PENALTY * max(0, len(text) - 300) / 300
         yield Passage(source, tuple(group), score)

@@ -54,6 +54,30 @@ def split_segments(text: str) -> list[Segment]:
     return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
 
 
+def find_sentences(text: str) -> list[tuple[int, int]]:
+    """Return start and end of each sentence of a paragraph.
+
+    Code and URLs are masked, as they may contain what looks like the end of a sentence.
+    """
+    masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
+    parts, last = list[str](), 0
+    for start, end, _ in find_code_spans(masked):
+        parts += [masked[last:start], "x" * (end - start)]
+        last = end
+    masked = "".join([*parts, masked[last:]])
+    sentences = list[tuple[int, int]]()
+    edge = 0
+    for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
+        piece = text[edge:stop]
+        if piece.strip():
+            start, end = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
+            if sentences and not _LETTER.search(piece):  # a reference such as `[#12]` belongs to the sentence before
+                start, _ = sentences.pop()
+            sentences.append((start, end))
+        edge = stop
+    return sentences
+
+
 def find_code_spans(text: str) -> list[tuple[int, int, int]]:
     """Return start and end of each span of inline code, and its number of backticks on each side."""
     runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text)]
@@ -131,30 +155,10 @@ class _SegmentReader:
             self._paragraph_end = end
 
     def _end_paragraph(self) -> Iterator[Segment]:
-        """Split the paragraph into sentences; code and URLs are masked, as they may contain what looks like an end."""
-        if self._paragraph_start is None:
-            return
-        offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
-        self._paragraph_start = None
-        masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
-        parts, last = list[str](), 0
-        for start, end, _ in find_code_spans(masked):
-            parts += [masked[last:start], "x" * (end - start)]
-            last = end
-        masked = "".join([*parts, masked[last:]])
-        edge, sentences = 0, list[tuple[int, int]]()
-        for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
-            piece = text[edge:stop]
-            if piece.strip():
-                span = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
-                if sentences and not _LETTER.search(
-                    piece
-                ):  # a reference such as `[#12]` belongs to the sentence before
-                    sentences[-1] = sentences[-1][0], span[1]
-                else:
-                    sentences.append(span)
-            edge = stop
-        yield from (Segment("sentence", offset + start, offset + end) for start, end in sentences)
+        if self._paragraph_start is not None:
+            offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
+            self._paragraph_start = None
+            yield from (Segment("sentence", offset + start, offset + end) for start, end in find_sentences(text))
 
 
 # Words of a language
