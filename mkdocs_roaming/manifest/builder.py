@@ -145,12 +145,6 @@ def _sanitize_nav(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:
     )
 
 
-def sort_by_nav(site: Site, pages: Iterable[Page]) -> list[Page]:
-    """Return pages in nav order; pages that are not in the nav follow in the given order."""
-    by_path = {page.path: page for page in pages}
-    return [by_path[path] for path in sort_paths_by_nav(site, by_path)]
-
-
 def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
     """Return the paths of pages in nav order; paths that are not in the nav follow in the given order."""
     ordered: dict[str, None] = {}

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from functools import cache
 
-from mkdocs_roaming.text.languages import base_language, load_phrases, load_words
-from mkdocs_roaming.text.tokenizer import Word, fold, parse_query, stem
+from mkdocs_roaming.text.languages import base_language, fold, load_phrases, load_words
+from mkdocs_roaming.text.tokenizer import Word, parse_query, stem
 
 _MIN_LENGTH = 5
 _MIN_STEM_LENGTH = 6

@@ -27,22 +27,6 @@ from unicodedata import normalize
 from mkdocs_roaming.text import languages
 from mkdocs_roaming.text.languages import fold
 
-__all__ = [
-    "Word",
-    "estimate_tokens",
-    "extract_terms",
-    "fold",
-    "is_spaceless",
-    "is_stop_word",
-    "occurs_in",
-    "parse_query",
-    "parse_word",
-    "parse_word_uncached",
-    "parse_words",
-    "split_words",
-    "stem",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Word:

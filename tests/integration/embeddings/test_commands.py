@@ -200,10 +200,10 @@ def test_eval_without_server_fails_and_stores_nothing(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[search]\nmode = "both"\n', "[search] mode is lexical or hybrid, not 'both'"),
-        ('[search]\nmode = "hybrid"\n', "[search] mode hybrid needs a model that makes vectors"),
+        ('[search]\nmode = "both"\n', "[search] mode: Invalid enum value 'both'"),
+        ('[search]\nmode = "hybrid"\n', "[search] mode: hybrid needs an embedding model. Configure [embeddings]."),
         ("[embeddings]\n", "[embeddings]: model is missing"),
-        ('[embeddings]\nkey = "sk"\n', "[embeddings] has no key 'key'"),
+        ('[embeddings]\nkey = "sk"\n', "[embeddings]: unknown key 'key'. Available keys: model, "),
     ],
 )
 def test_invalid_settings_are_reported_with_file(html: Path, tmp_path: Path, text: str, message: str) -> None:

@@ -12,7 +12,7 @@ import yaml
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.models import Finding
 from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest, sort_by_nav
+from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest, sort_paths_by_nav
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Heading, NavItem, Page, Site, markdown_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
@@ -33,20 +33,20 @@ def load_case(folder: Path) -> tuple[LintContext, LintConfig]:
     nav = tuple(_nav(config.get("nav", sorted(sources, key=lambda source: (source != "index.md", source)))))
     site = Site("Docs", URL, config.get("description", "Docs of a pump."), config.get("language", "en"), nav=nav)
     texts: dict[str, str] = {}
-    pages: list[Page] = []
+    pages: dict[str, Page] = {}
     headings: dict[str, list[Heading]] = {}
     for source, text in sources.items():
         path = _path(source)
         texts[path], headings[path] = _strip_anchors(_expand_repetitions(text))
-        pages.append(Page(path, source, source=source, description=config.get("descriptions", {}).get(source, "")))
+        pages[path] = Page(path, source, source=source, description=config.get("descriptions", {}).get(source, ""))
     has_anchors = any(headings.values())
     published = [
         PublishedPage(
-            page,
-            texts[page.path],
-            split_sections(texts[page.path], headings=headings[page.path] if has_anchors else None),
+            pages[path],
+            texts[path],
+            split_sections(texts[path], headings=headings[path] if has_anchors else None),
         )
-        for page in sort_by_nav(site, pages)
+        for path in sort_paths_by_nav(site, pages)
     ]
     files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     files["index.html"] = b"<html>The built pages are here.</html>"

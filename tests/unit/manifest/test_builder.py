@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from manifests import API, GUIDE, URL, build, ids_by_title
 
-from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, sort_by_nav
+from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, sort_paths_by_nav
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Site
 from mkdocs_roaming.manifest.sections import hash_id
 
 
@@ -34,10 +34,9 @@ def test_nav_contains_groups_links_and_unlisted_pages() -> None:
     assert (more.title, [child.page for child in more.children]) == (MORE_GROUP, ["api/"])
 
 
-def test_sort_by_nav_puts_unlisted_pages_last() -> None:
+def test_sort_paths_by_nav_puts_unlisted_pages_last() -> None:
     site = Site("Docs", URL, nav=(NavItem("B", "b/"), NavItem("X", children=(NavItem("A", "a/"),))))
-    pages = [Page("c/", "C"), Page("a/", "A"), Page("b/", "B")]
-    assert [page.path for page in sort_by_nav(site, pages)] == ["b/", "a/", "c/"]
+    assert sort_paths_by_nav(site, ["c/", "a/", "b/"]) == ["b/", "a/", "c/"]
 
 
 def test_renamed_heading_keeps_its_id_as_alias() -> None:

@@ -19,7 +19,7 @@ import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.text import tokenizer
+from mkdocs_roaming.text import languages, tokenizer
 
 CASES: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "golden/words/vectors.json").read_text(encoding="utf-8")
@@ -146,9 +146,9 @@ def test_terms_of_joined_texts_are_the_terms_of_each(one: str, other: str, langu
 @given(TEXTS)
 @settings(max_examples=500, deadline=None)
 def test_fold_is_idempotent_and_ignores_case_and_composition(text: str) -> None:
-    folded = tokenizer.fold(text)
-    assert tokenizer.fold(folded) == folded
-    assert tokenizer.fold(unicodedata.normalize("NFC", text)) == tokenizer.fold(unicodedata.normalize("NFD", text))
+    folded = languages.fold(text)
+    assert languages.fold(folded) == folded
+    assert languages.fold(unicodedata.normalize("NFC", text)) == languages.fold(unicodedata.normalize("NFD", text))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_fold_is_idempotent_and_ignores_case_and_composition(text: str) -> None:
     ],
 )
 def test_fold_removes_case_and_accents_but_keeps_distinct_letters(text: str, folded: str) -> None:
-    assert tokenizer.fold(text) == folded
+    assert languages.fold(text) == folded
 
 
 @pytest.mark.parametrize("word", ["no", "not", "nor", "without", "never", "none", "cannot", "don't"])
