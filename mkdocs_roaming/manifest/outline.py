@@ -137,7 +137,7 @@ def _build_tree(sections: SectionIndex) -> _Line:
             page = pages.pop(entry.page, None)
             if page is None:
                 return None
-            line = _page_line(page)
+            line = _page_line(sections, SectionRef(page, 0))
         elif entry.id:
             line = _Line(entry.id, entry.title, kind="group")
         else:
@@ -146,21 +146,16 @@ def _build_tree(sections: SectionIndex) -> _Line:
         return line
 
     root.children = [line for entry in manifest.nav if (line := make_line(entry))]
-    root.children += [_page_line(page) for page in pages.values()]
+    root.children += [_page_line(sections, SectionRef(page, 0)) for page in pages.values()]
     _link(root, 0)
     return root
 
 
-def _page_line(page: PageEntry) -> _Line:
-    line = _section_line(SectionRef(page, 0))
-    line.kind = "page"
-    stack = [(page.sections[0].level, line)]
-    for position, section in enumerate(page.sections[1:], 1):
-        while len(stack) > 1 and stack[-1][0] >= section.level:
-            stack.pop()
-        child = _section_line(SectionRef(page, position))
-        stack[-1][1].children.append(child)
-        stack.append((section.level, child))
+def _page_line(sections: SectionIndex, ref: SectionRef) -> _Line:
+    """Return the line of a page or section with its subsections."""
+    line = _section_line(ref)
+    line.kind = "section" if ref.position else "page"
+    line.children = [_page_line(sections, child) for child in sections.children(ref)]
     return line
 
 

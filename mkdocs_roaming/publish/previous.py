@@ -8,8 +8,9 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urljoin
 from urllib.request import Request
 
@@ -118,18 +119,12 @@ class _TrackingHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
         super().__init__()
         self._connections = connections
 
-    def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(self._tracking(HTTPConnection), req)
-
-    def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(self._tracking(HTTPSConnection), req)
-
-    def _tracking(self, kind: type[HTTPConnection]) -> type[HTTPConnection]:
+    def do_open(self, http_class: Any, req: Request, **options: Any) -> HTTPResponse:
         connections = self._connections
 
-        class TrackedConnection(kind):  # type: ignore[misc, valid-type]  # the base class is a parameter
+        class TrackedConnection(http_class):  # type: ignore[misc]  # the base class is a parameter
             def connect(self) -> None:
                 super().connect()
                 connections.add(self.sock)
 
-        return TrackedConnection
+        return super().do_open(TrackedConnection, req, **options)
