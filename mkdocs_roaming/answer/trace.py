@@ -204,15 +204,14 @@ class Recording:
         history: Sequence[Exchange] = (),
         budget: Budget | None = None,
         whole_site_tokens: int = SMALL_SITE_TOKENS,
-        clock: Callable[[], float] = time.monotonic,
         deadline: Deadline | None = None,
     ) -> None:
-        """Prepare an answer; the arguments are those of `answer`."""
+        """Prepare an answer; the arguments are those of `answer`, without its clock."""
         self._question, self._navigator, self._model = question, navigator, RecordingModel(model)
         self._page, self._whole_site_tokens = page, whole_site_tokens
         self._opened, self._history = tuple(opened) or navigator.opened, tuple(history)
         self._budget = budget or Budget()
-        self._deadline = deadline or Deadline(self._budget.seconds, clock)
+        self._deadline = deadline or Deadline(self._budget.seconds, time.monotonic)
         self._events: list[Event] = []
 
     def events(self) -> AsyncGenerator[Event, None]:

@@ -131,9 +131,7 @@ def _negates(tokens: Sequence[Token], position: int, words: PolarityWords) -> bo
         return False
     after = [fold(other.text) for other in tokens[position : position + 3]]
     before = [fold(other.text) for other in tokens[max(0, position - 2) : position + 1]]
-    return not any(
-        after[: len(phrase)] == list(phrase) or before[-len(phrase) :] == list(phrase) for phrase in words.exceptions
-    )
+    return not any(after[: len(phrase)] == phrase or before[-len(phrase) :] == phrase for phrase in words.exceptions)
 
 
 def _find_reach(tokens: Sequence[Token], position: int, words: PolarityWords) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 from unicodedata import normalize
@@ -169,8 +169,8 @@ _ANY_CHARACTER = re.compile(".", re.DOTALL)
 class _SupportTable(msgspec.Struct, frozen=True):
     """The table `[support]` of a language; `text/data/en.toml` describes the keys."""
 
-    negations: str
-    opposites: tuple[str, ...]
+    negations: str = ""
+    opposites: tuple[str, ...] = ()
     negation_suffixes: tuple[str, ...] = ()
     negation_prefixes: tuple[str, ...] = ()
     incomplete_negations: str = ""
@@ -184,7 +184,6 @@ class _SupportTable(msgspec.Struct, frozen=True):
     has_spaces: bool = True
 
 
-@dataclass(frozen=True, slots=True)
 class PolarityWords:
     """The words of a language that change the meaning of a sentence. Words are folded, opposites are stems.
 
@@ -205,55 +204,43 @@ class PolarityWords:
         splitter: Splits text of a script without spaces into words of this table, and otherwise into characters.
     """
 
-    negations: frozenset[str] = frozenset()
-    suffixes: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    incomplete: frozenset[str] = frozenset()
-    continuing: frozenset[str] = frozenset()
-    exceptions: tuple[tuple[str, ...], ...] = ()
-    clause_breaks: frozenset[str] = frozenset()
-    conjunctions: frozenset[str] = frozenset()
-    opposites: dict[str, frozenset[str]] = field(default_factory=dict)
-    axes: dict[str, str] = field(default_factory=dict)
-    opposite_prefixes: tuple[str, ...] = ()
-    numbers: dict[str, str] = field(default_factory=dict)
-    thousands_separator: str = ","
-    splitter: re.Pattern[str] = _ANY_CHARACTER
+    def __init__(self, table: _SupportTable, code: str) -> None:
+        """Read the table of a language."""
+        self.negations = _fold_words(table.negations)
+        self.suffixes = table.negation_suffixes
+        self.prefixes = table.negation_prefixes
+        self.incomplete = _fold_words(table.incomplete_negations)
+        self.continuing = _fold_words(table.continuing_negations)
+        self.exceptions = [fold(phrase).split() for phrase in table.not_negations]
+        self.clause_breaks = _fold_words(table.clause_breaks)
+        self.conjunctions = _fold_words(table.conjunctions) | load_words("en", "support.conjunctions")
+        self.opposites = _read_opposites(table.opposites, code)
+        self.axes = _name_axes(self.opposites)
+        self.opposite_prefixes = table.opposite_prefixes.split()
+        self.numbers = {fold(word): str(number) for number, word in enumerate(table.number_words.split(), 2)}
+        self.thousands_separator = table.thousands_separator
+        self.splitter = _ANY_CHARACTER if table.has_spaces else _make_splitter(table)
 
 
 @cache
 def load_polarity_words(language: str) -> PolarityWords:
-    """Return the words of a language; none for a language without a table."""
-    table = load_table(language, "support", _SupportTable)
-    if table is None:
-        return PolarityWords(conjunctions=load_words("en", "support.conjunctions"))
-    code = base_language(language)
+    """Return the words of a language; none but conjunctions for a language without a table."""
+    return PolarityWords(load_table(language, "support", _SupportTable) or _SupportTable(), base_language(language))
+
+
+def _read_opposites(pairs: Iterable[str], code: str) -> dict[str, set[str]]:
     opposites: dict[str, set[str]] = {}
-    for pair in table.opposites:
+    for pair in pairs:
         left, right = ([stem(word, code) for word in side.split()] for side in pair.split("/"))
         for word, others in [*((word, right) for word in left), *((word, left) for word in right)]:
             opposites.setdefault(word, set()).update(others)
-    splitter = _ANY_CHARACTER
-    if not table.has_spaces:
-        words = {*table.negations.split(), *(word for pair in table.opposites for word in re.split(r"[\s/]+", pair))}
-        longest_first = sorted(words, key=lambda word: (-len(word), word))
-        splitter = re.compile("|".join([*map(re.escape, longest_first), "."]), re.DOTALL)
-    return PolarityWords(
-        negations=_fold_words(table.negations),
-        suffixes=table.negation_suffixes,
-        prefixes=table.negation_prefixes,
-        incomplete=_fold_words(table.incomplete_negations),
-        continuing=_fold_words(table.continuing_negations),
-        exceptions=tuple(tuple(fold(phrase).split()) for phrase in table.not_negations),
-        clause_breaks=_fold_words(table.clause_breaks),
-        conjunctions=_fold_words(table.conjunctions) | load_words("en", "support.conjunctions"),
-        opposites={word: frozenset(others - {word}) for word, others in opposites.items()},
-        axes=_name_axes(opposites),
-        opposite_prefixes=tuple(table.opposite_prefixes.split()),
-        numbers={fold(word): str(number) for number, word in enumerate(table.number_words.split(), 2)},
-        thousands_separator=table.thousands_separator,
-        splitter=splitter,
-    )
+    return {word: others - {word} for word, others in opposites.items()}
+
+
+def _make_splitter(table: _SupportTable) -> re.Pattern[str]:
+    words = {*table.negations.split(), *(word for pair in table.opposites for word in re.split(r"[\s/]+", pair))}
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return re.compile("|".join([*map(re.escape, longest_first), "."]), re.DOTALL)
 
 
 def _fold_words(words: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     Event,
@@ -220,7 +220,7 @@ def test_replay_repeats_recorded_time(record: Record, library: Library, ids: dic
                 clock.now += 1
 
     clock = Clock()
-    trace, _ = record(Slow(roaming(ids)), clock=clock, budget=Budget(seconds=45))
+    trace, _ = record(Slow(roaming(ids)), deadline=Deadline(45, clock))
     assert trace.answer.spent == ("seconds" if at >= 20 else "")
     result = replay(round_trip(trace), library)
     assert result.differences == ()
