@@ -43,7 +43,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
-from mkdocs_roaming.answer.models.base import DEFAULT_CLAUDE_MODEL, Model, create_model
+from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
@@ -132,8 +132,10 @@ class Settings:
     embeddings: EmbeddingsConfig | None = None
     serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
-    def choose(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> Model:
-        """Create the model named by option, environment or file, in this order.
+    def create_model(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> tuple[Model, Budget]:
+        """Create the model named by option, environment or file, in this order, and the budget of its answers.
+
+        Prices and the cost limit apply only to the model that the file names; without a name in the file, to every model.
 
         Raises:
             UsageError: The model is unknown, or a setting is missing.
@@ -141,15 +143,21 @@ class Settings:
         key = environ.get(self.key_env, "")
         config = {"model": self.model, "base_url": self.base_url, "api_key": key, "key_env": self.key_env}
         try:
-            return create_model(name, environ=environ, base_url=base_url, config=config)
+            model = create_model(name, environ=environ, base_url=base_url, config=config)
         except UsageError as error:
             if self.key_env and self.key_env not in environ:
                 raise UsageError(
                     f"{error} ({self.where} names the variable {self.key_env}, which is not set)"
                 ) from None
             raise
+        selected = name or environ.get("ROAMING_MODEL") or self.model
+        if self.model and split_model_name(selected) != split_model_name(self.model):
+            return model, replace(self.budget, prices=None, cost=None)
+        return model, self.budget
 
-    def finding(self, environ: Mapping[str, str], on_warning: Callable[[str], None]) -> Callable[[Library], Finder]:
+    def search_factory(
+        self, environ: Mapping[str, str], on_warning: Callable[[str], None]
+    ) -> Callable[[Library], Finder]:
         """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
         Args:
@@ -164,13 +172,6 @@ class Settings:
         client = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
         return lambda library: HybridSearch(Search(library), queries)
-
-    def budget_of(self, model: Model) -> Budget:
-        """Return the budget of a model; prices and cost limit apply only to the model in the file."""
-        names = {self.model, self.model.partition(":")[2]}  # with and without the provider
-        if self.model and model.name not in names and (self.model, model.name) != ("claude", DEFAULT_CLAUDE_MODEL):
-            return replace(self.budget, prices=None, cost=None)
-        return self.budget
 
 
 def load_settings(path: Path | None = None) -> Settings:

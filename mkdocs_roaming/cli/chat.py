@@ -92,7 +92,7 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
         notify=print_line,
         page=page,
         whole_site_tokens=options.whole_site,
-        search=options.settings.finding(os.environ, warn)(library),
+        search=options.settings.search_factory(os.environ, warn)(library),
     )
     conversation.run()
 

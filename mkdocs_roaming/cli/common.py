@@ -182,7 +182,7 @@ class ResolvedOptions:
         """Return a navigator with the configured search."""
         from mkdocs_roaming.library.navigator import Navigator
 
-        return Navigator(library, search=self.settings.finding(os.environ, warn)(library))
+        return Navigator(library, search=self.settings.search_factory(os.environ, warn)(library))
 
     def create_model(self, name: str | None = None) -> tuple[Model, Budget]:
         """Create a model and the budget of its answers.
@@ -190,8 +190,7 @@ class ResolvedOptions:
         Args:
             name: The model; None for the selected one.
         """
-        model = self.settings.choose(name or self.model, self.base_url, os.environ)
-        budget = self.settings.budget_of(model)
+        model, budget = self.settings.create_model(name or self.model, self.base_url, os.environ)
         if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
             warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
         return model, replace(budget, rounds=self.rounds or budget.rounds, seconds=self.seconds or budget.seconds)
@@ -287,7 +286,7 @@ def search_factory(config: Path | None) -> Callable[[Library], Finder]:
     """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
     from mkdocs_roaming.config import load_settings
 
-    return load_settings(config).finding(os.environ, warn)
+    return load_settings(config).search_factory(os.environ, warn)
 
 
 def _discard_output() -> None:

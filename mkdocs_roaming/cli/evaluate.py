@@ -102,7 +102,7 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: s
             check_writable(file)
     if own["write_baseline"] and (own["only"] or own["limit"]):
         raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
-    ranking = Ranking(library, options.settings.finding(os.environ, warn)(library))
+    ranking = Ranking(library, options.settings.search_factory(os.environ, warn)(library))
     systems = _systems(compare, options, ranking)
     if before is not None:
         check_comparable(before, whole, [system.name for system in systems], str(own["baseline"]))

@@ -79,7 +79,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
-    answers = AnswerConfig(model, budget, options.whole_site, options.settings.finding(os.environ, _warn))
+    answers = AnswerConfig(model, budget, options.whole_site, options.settings.search_factory(os.environ, _warn))
     config = build_config(ServeOptions(lib, **own), answers, options.settings, os.environ)
     target = open_target(
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.app.poll_seconds

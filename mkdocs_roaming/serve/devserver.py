@@ -76,11 +76,11 @@ def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, st
     """
     file = folder / FILE
     settings = load_settings(file) if file.is_file() else Settings()
-    search_factory = settings.finding(environ, _log.warning)
+    search_factory = settings.search_factory(environ, _log.warning)
     if model is None:
         return replace(OFFLINE_CONFIG, small_site_tokens=settings.whole_site_tokens, search_factory=search_factory)
-    chosen = settings.choose(model, None, environ)
-    return AnswerConfig(chosen, settings.budget_of(chosen), settings.whole_site_tokens, search_factory)
+    selected, budget = settings.create_model(model, None, environ)
+    return AnswerConfig(selected, budget, settings.whole_site_tokens, search_factory)
 
 
 class DevServerEndpoint:

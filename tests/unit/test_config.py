@@ -9,7 +9,6 @@ import pytest
 
 from mkdocs_roaming import config as module
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.config import TABLES, Settings, load_settings, table_keys
 from mkdocs_roaming.errors import UsageError
 
@@ -76,31 +75,35 @@ def test_load_settings_requires_named_file(tmp_path: Path) -> None:
 
 def test_model_precedence_is_option_environment_file() -> None:
     found = Settings(where="roaming.toml", model="openai:file", base_url="http://127.0.0.1:9/v1")
-    assert found.choose("openai:option", None, {"ROAMING_MODEL": "openai:environment"}).name == "option"
-    assert found.choose(None, None, {"ROAMING_MODEL": "openai:environment"}).name == "environment"
-    assert found.choose(None, None, {}).name == "file"
-    assert Settings().choose(None, None, {}).name == "offline"
+    assert found.create_model("openai:option", None, {"ROAMING_MODEL": "openai:environment"})[0].name == "option"
+    assert found.create_model(None, None, {"ROAMING_MODEL": "openai:environment"})[0].name == "environment"
+    assert found.create_model(None, None, {})[0].name == "file"
+    assert Settings().create_model(None, None, {})[0].name == "offline"
 
 
 def test_api_key_comes_from_configured_variable() -> None:
     found = Settings(where="roaming.toml", model="openai:m", key_env="MY_KEY")
-    assert found.choose(None, None, {"MY_KEY": "k"}).name == "m"
+    assert found.create_model(None, None, {"MY_KEY": "k"})[0].name == "m"
     with pytest.raises(UsageError, match=r"roaming\.toml names the variable MY_KEY, which is not set"):
-        found.choose(None, None, {})
+        found.create_model(None, None, {})
 
 
 @pytest.mark.parametrize(
     ("configured", "name", "priced"),
     [
-        ("", "anything", True),
-        ("openai:m", "m", True),
-        ("claude", "claude-haiku-5-5", True),
-        ("claude-haiku-5-5", "claude-haiku-5-5", True),
-        ("openai:m", "n", False),
+        ("", "openai:anything", True),
+        ("openai:m", "openai:m", True),
+        ("openai:m", None, True),
+        ("claude", "claude", True),
+        ("claude", "claude:claude-haiku-5-5", True),
+        ("openai:m", "openai:n", False),
+        ("claude:m", "openai:m", False),
         ("openai:m", "offline", False),
     ],
 )
-def test_prices_apply_to_configured_model_only(configured: str, name: str, priced: bool) -> None:
+def test_prices_apply_to_configured_model_only(configured: str, name: str | None, priced: bool) -> None:
     prices = Prices(input=1.0)
-    found = Settings(model=configured, prices=prices, budget=Budget(cost=1.0, prices=prices))
-    assert (found.budget_of(ScriptedModel([], name=name)).prices is prices) == priced
+    settings = Settings(model=configured, prices=prices, budget=Budget(cost=1.0, prices=prices))
+    environ = {"ANTHROPIC_API_KEY": "test", "ROAMING_BASE_URL": "http://127.0.0.1:9/v1"}
+    _, budget = settings.create_model(name, None, environ)
+    assert (budget.prices is prices) == priced

@@ -328,8 +328,8 @@ def create_model(
         raise UsageError(f"the setting 'model' must be a string, not {configured!r}")
     names = (name, environ.get("ROAMING_MODEL"), configured)
     name = next((text.strip() for text in names if text and text.strip()), "")
-    provider, model = _split_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
-    if configured.strip() and _split_name(configured)[0] != provider:
+    provider, model = split_model_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
+    if configured.strip() and split_model_name(configured)[0] != provider:
         config = {}
     settings = ModelConfig(model, environ, base_url or "", key or "", config)
     if provider in _BUILT_IN:
@@ -338,10 +338,12 @@ def create_model(
     return _create_plugin_model(provider, name, settings)
 
 
-def _split_name(name: str) -> tuple[str, str]:
-    """Return provider and model; the models of Claude need no provider."""
+def split_model_name(name: str) -> tuple[str, str]:
+    """Return provider and model of a name; the models of Claude need no provider, and Claude has a default model."""
     provider, _, model = name.strip().partition(":")
-    return ("claude", provider) if provider.startswith("claude-") and not model else (provider, model)
+    if provider.startswith("claude-") and not model:
+        return "claude", provider
+    return provider, model or (DEFAULT_CLAUDE_MODEL if provider == "claude" else "")
 
 
 def _create_plugin_model(provider: str, name: str, settings: ModelConfig) -> Model:

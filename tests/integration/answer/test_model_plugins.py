@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx2
@@ -74,8 +75,13 @@ def test_plugin_answers_for_serve(markdown: Path) -> None:
             url = line[line.index("http://") :].split()[0].rstrip("/.,;")
             next(line for line in process.stderr if "opened" in line)
             request = {"question": "What is it?"}
-            response = httpx2.post(f"{url}/v1/ask", json=request, headers={"Accept": "application/json"}, timeout=60)
-            assert response.json()["state"] == "answered"
+            for _ in range(120):  # the site is opened after the server starts to listen
+                headers = {"Accept": "application/json"}
+                response = httpx2.post(f"{url}/v1/ask", json=request, headers=headers, timeout=60)
+                if response.status_code != 503:
+                    break
+                time.sleep(0.5)
+            assert response.json().get("state") == "answered", response.text
             assert response.json()["answer"].startswith("Pump [^")
         finally:
             process.terminate()

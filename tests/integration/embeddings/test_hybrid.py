@@ -284,6 +284,6 @@ def test_queries_are_sent_only_to_the_configured_server(site: Path, serve: Serve
 
     warnings: list[str] = []
     settings = Settings(embeddings=EmbeddingsConfig("toy", own.url, "MINE"))
-    find = settings.finding({"MINE": "mine", "OPENAI_API_KEY": "sk"}, warnings.append)(open_library(site))
+    find = settings.search_factory({"MINE": "mine", "OPENAI_API_KEY": "sk"}, warnings.append)(open_library(site))
     assert find.find("car")[0].place.section.title == "Fleet"
     assert (other.requests, own.keys, warnings) == ([], ["Bearer mine"], [])
