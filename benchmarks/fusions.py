@@ -29,7 +29,7 @@ from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder, cr
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import VECTOR_WEIGHT, HybridSearch, fuse_scores
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search, Weights, parse_query
+from mkdocs_roaming.library.search import Weights, parse_query
 
 Scores = Mapping[str, float]
 """Scores of sections by id, best first."""
@@ -91,15 +91,15 @@ def score_questions(
 ) -> dict[str, list[ScoredQuestion]]:
     """Score the questions about a site by words and by embeddings."""
     language = library.manifest.site.language
-    hybrid = HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries)
-    with_links = HybridSearch(Search(library), queries)
+    hybrid = HybridSearch(library, queries, weights=replace(Weights(), links=0.0))
+    with_links = HybridSearch(library, queries)
 
     def score(question: Question, search: HybridSearch) -> ScoredQuestion:
         near = search.vectors.nearest(question.text)
         if near is None:
             raise SystemExit(f"no vector for {question.text!r}")
         query = parse_query(question.text, language)
-        words = {section.id: value for section, value in search.words.rank(query)}
+        words = {section.id: value for section, value in search.rank(query)}
         return ScoredQuestion(question, words, {hit.place.id: hit.cosine for hit in near}, len(query))
 
     return {

@@ -59,23 +59,23 @@ def main() -> None:
     for file in options.questions:
         questions = [question for question in read_questions(file, library) if question.gold]
         print(f"\n{file}: {len(questions)} answerable questions")
-        queries_sent += print_comparison(questions, HybridSearch(Search(library), queries))
+        queries_sent += print_comparison(questions, HybridSearch(library, queries))
     if options.links:
         questions = make_link_questions(library, options.links)
         print(f"\n{len(questions)} link texts")
         queries_sent += print_comparison(
-            questions, HybridSearch(Search(library, weights=replace(Weights(), links=0.0)), queries)
+            questions, HybridSearch(library, queries, weights=replace(Weights(), links=0.0))
         )
-    hybrid = HybridSearch(Search(library), queries)
-    words = measure_median(queries_sent, lambda query: hybrid.words.find(query))
-    both = measure_median(queries_sent, lambda query: hybrid.find(query))
+    hybrid = HybridSearch(library, queries)
+    words = measure_median(queries_sent, Search(library).find)
+    both = measure_median(queries_sent, hybrid.find)
     print(f"\na hybrid search with cached query vector takes {both / words:.1f} times as long as a word search")
 
 
 def print_comparison(questions: Sequence[Question], hybrid: HybridSearch) -> list[str]:
     """Print the hits of each ranking and return the queries."""
     rankings: dict[str, Ranking] = {
-        "words": search_ranking(hybrid.words),
+        "words": search_ranking(Search(hybrid.library, weights=hybrid.weights)),
         "meaning": meaning_ranking(hybrid),
         "both": hybrid_ranking(hybrid),
     }

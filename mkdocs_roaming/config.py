@@ -47,7 +47,7 @@ from mkdocs_roaming.answer.models.base import Model, create_model, split_model_n
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Search
+from mkdocs_roaming.library.search import Search
 
 FILE = "roaming.toml"
 
@@ -157,7 +157,7 @@ class Settings:
 
     def search_factory(
         self, environ: Mapping[str, str], on_warning: Callable[[str], None]
-    ) -> Callable[[Library], Finder]:
+    ) -> Callable[[Library], Search]:
         """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
         Args:
@@ -171,7 +171,7 @@ class Settings:
 
         client = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
-        return lambda library: HybridSearch(Search(library), queries)
+        return lambda library: HybridSearch(library, queries)
 
 
 def load_settings(path: Path | None = None) -> Settings:

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Hit, Search
+from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from roaming_fleet.bucket_reader import open_bucket_for_reading, open_bucket_site
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
@@ -85,7 +85,7 @@ class OpenSite:
     key: str
     entry: CatalogEntry
     library: Library
-    search: Finder
+    search: Search
     opened_at: float
 
 
@@ -107,7 +107,7 @@ class Collection:
         self,
         where: str | Path,
         *,
-        search: Callable[[Library], Finder] = Search,
+        search: Callable[[Library], Search] = Search,
         open_sites: int = MAX_SEARCHED_SITES,
         refresh_seconds: float = REFRESH_SECONDS,
         clock: Callable[[], float] = time.monotonic,

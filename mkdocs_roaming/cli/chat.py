@@ -44,7 +44,7 @@ from mkdocs_roaming.cli.output import (
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.search import Finder, Search
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.publish.files import check_writable, write_text_file
 
@@ -132,7 +132,7 @@ class Chat:
         notify: Callable[[str], None],
         page: str | None = None,
         whole_site_tokens: int = SMALL_SITE_TOKENS,
-        search: Finder | None = None,
+        search: Search | None = None,
     ) -> None:
         self.traces: list[Trace] = []
         """All answers in order."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.navigator import Navigator
-    from mkdocs_roaming.library.search import Finder
+    from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import SiteInfo
     from mkdocs_roaming.manifest.lookup import SectionRef
 
@@ -282,7 +282,7 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
     )
 
 
-def search_factory(config: Path | None) -> Callable[[Library], Finder]:
+def search_factory(config: Path | None) -> Callable[[Library], Search]:
     """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
     from mkdocs_roaming.config import load_settings
 

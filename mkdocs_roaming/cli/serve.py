@@ -21,7 +21,7 @@ from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.search import Finder
+    from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import Store
     from mkdocs_roaming.serve.middleware import ASGIApp
 
@@ -169,7 +169,7 @@ def mcp(lib: str, config: Path | None) -> None:
         signal.signal(signal.SIGINT, previous)
 
 
-async def _serve_site(lib: str, create_search: Callable[[Library], Finder]) -> None:
+async def _serve_site(lib: str, create_search: Callable[[Library], Search]) -> None:
     import anyio
 
     from mkdocs_roaming.errors import LibraryError

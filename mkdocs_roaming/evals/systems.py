@@ -20,7 +20,7 @@ from mkdocs_roaming.evals.metrics import SEARCH_LIMIT, EvalResult, TrailStep
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.search import Finder, parse_query
+from mkdocs_roaming.library.search import Search, parse_query
 from mkdocs_roaming.library.tools import MAX_IDS, ExpandResult, OutlineResult, render
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms, occurs_in
@@ -68,7 +68,7 @@ class Ranking:
     `word_only` collects the questions for which embeddings were configured but not available.
     """
 
-    def __init__(self, library: Library, search: Finder) -> None:
+    def __init__(self, library: Library, search: Search) -> None:
         """Start without hits."""
         self.library, self.search = library, search
         self.word_only: set[str] = set()

@@ -10,7 +10,7 @@ import hashlib
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
@@ -18,10 +18,9 @@ from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vecto
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.index import SiteTexts
-from mkdocs_roaming.library.search import SNIPPET_CHARS, Hit, Search, parse_query, strip_markdown
+from mkdocs_roaming.library.search import SNIPPET_CHARS, RankedSection, Search, Weights, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -33,91 +32,58 @@ words that the docs do not use, a smaller one queries with names from the docs.
 _MAX_NEAR = 200
 
 
-class HybridSearch:
-    """Finds sections by words and vectors, with the interface of `Search`."""
+class HybridSearch(Search):
+    """Finds sections by words and vectors.
 
-    def __init__(self, search: Search, queries: QueryEmbedder) -> None:
-        self.library = search.library
-        self.words = search
-        self.vectors = VectorIndex(search.library, queries)
-        self._language = search.library.manifest.site.language
+    Args:
+        library: The site.
+        queries: Computes the vectors of queries.
+        weights: The parameters of the ranking by words.
+    """
 
-    def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
-        """Return the best sections for a query, best first; `within` filters them.
-
-        If the query is the id, path or URL of a section, that section is first.
-        """
-        ranked = self._rank_query(query)
-        if ranked is None:
-            return self.words.find(query, limit=limit, within=within)
-        chosen: list[tuple[SectionRef, float, NearSection | None]] = []
-        for place, score, near in ranked:
-            if len(chosen) >= limit:
-                break
-            if within is None or within(place):
-                chosen.append((place, score, near))
-        ids = {place.id for place, _, _ in chosen}
-        by_words = self.words.find(query, limit=len(ids), within=lambda place: place.id in ids)
-        snippets = {hit.place.id: hit.snippet for hit in by_words}
-        return [
-            Hit(
-                place, score, snippets[place.id] if place.id in snippets else self._nearest_window(near) if near else ""
-            )
-            for place, score, near in chosen
-        ]
-
-    def pages(
-        self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None
-    ) -> list[PageEntry]:
-        """Return the pages with the best sections, best first."""
-        ranked = self._rank_query(query)
-        if ranked is None:
-            return self.words.pages(query, limit=limit, within=within)
-        pages: dict[str, PageEntry] = {}
-        for place, _, _ in ranked:
-            if len(pages) >= limit:
-                break
-            if within is None or within(place):
-                pages.setdefault(place.page.path, place.page)
-        return list(pages.values())
-
-    def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
-        """Return all sections that contain one of the words, best first; vectors need a whole query."""
-        return self.words.rank(words)
+    def __init__(self, library: SiteTexts, queries: QueryEmbedder, *, weights: Weights | None = None) -> None:
+        super().__init__(library, weights=weights)
+        self.vectors = VectorIndex(library, queries)
 
     def words_only(self, query: str) -> bool:
         """Return whether a query was searched by words because its vector could not be computed."""
         return not self.vectors.healthy and not self.vectors.has_cached(query)
 
-    def _rank_query(self, query: str) -> Iterator[tuple[SectionRef, float, NearSection | None]] | None:
-        """Rank all sections found by words or vectors; None if only words can be used.
+    def load(self) -> None:
+        """Build the index and read the vectors, without a request for embeddings."""
+        super().load()
+        self.vectors.load()
 
-        That is also the case for a query that names a section: similar sections are not wanted then.
+    def _rank_query(self, query: str, words: Sequence[Word], first: int) -> Iterator[RankedSection]:
+        """Yield the sections found by words or vectors, best first.
+
+        Only words are used if there is no vector, or if the query names a section: similar ones are not wanted then.
         """
-        by_words = self.words.rank(parse_query(query, self._language))
-        first = self.words.find(query, limit=1)
-        if first and (not by_words or first[0].score != by_words[0][1]):
-            return None
-        nearest = self.vectors.nearest(query)
+        nearest = self.vectors.nearest(query) if self._resolve_address(query) is None else None
         if nearest is None:
-            return None
-        scores = fuse_scores(
-            {place.id: score for place, score in by_words}, {near.place.id: near.cosine for near in nearest}
-        )
-        places = {place.id: place for place, _ in by_words} | {near.place.id: near.place for near in nearest}
+            yield from super()._rank_query(query, words, first)
+            return
+        by_words = {place.id: (place, score) for place, score in self.rank(words)}
         near_by_id = {near.place.id: near for near in nearest}
-        ids = sorted(scores, key=scores.__getitem__, reverse=True)  # stable: the order of words for equal scores
-        return ((places[id_], scores[id_], near_by_id.get(id_)) for id_ in ids)
+        scores = fuse_scores(
+            {id_: score for id_, (_, score) in by_words.items()}, {id_: near.cosine for id_, near in near_by_id.items()}
+        )
+        for id_ in sorted(scores, key=scores.__getitem__, reverse=True):  # stable: the order of words for equal scores
+            if id_ in by_words:
+                yield by_words[id_][0], scores[id_], None
+            else:
+                yield near_by_id[id_].place, scores[id_], near_by_id[id_].window
 
-    def _nearest_window(self, near: NearSection) -> str:
-        """Return the start of the nearest window as a snippet for a section that has no word of the query."""
-        section = near.place.section
+    def _make_snippet(self, place: SectionRef, window: int | None, words: Sequence[Word]) -> str:
+        """Return the start of the nearest window for a section that has no word of the query."""
+        if window is None:
+            return super()._make_snippet(place, window, words)
         try:
-            text = self.library.text(near.place)
+            text = self.library.text(place)
         except LibraryError:
-            return section.opening
-        windows = split_windows((), text, section.opening)
-        return truncate_at_word(strip_markdown(windows[min(near.window, len(windows) - 1)]), SNIPPET_CHARS)
+            return place.section.opening
+        windows = split_windows((), text, place.section.opening)
+        return truncate_at_word(strip_markdown(windows[min(window, len(windows) - 1)]), SNIPPET_CHARS)
 
 
 def fuse_scores(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Finder, Search, to_search_result
+from mkdocs_roaming.library.search import Search, to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_HITS,
     MAX_IDS,
@@ -91,7 +91,7 @@ class Navigator:
         self,
         library: Library,
         *,
-        search: Finder | None = None,
+        search: Search | None = None,
         scope: Scope | None = None,
         cap: int = MAX_EXPANSION_CHARS,
         outline_tokens: int = OUTLINE_BUDGET,

@@ -60,11 +60,11 @@ class Reader(Protocol):
         ...
 
     def version(self) -> str:
-        """Return a text that changes when the manifest changes."""
-        ...
+        """Return a text that changes when the manifest changes: the digest of its bytes by default."""
+        return hashlib.sha256(self.manifest()).hexdigest()
 
 
-class FolderReader:
+class FolderReader(Reader):
     """A published site in a folder."""
 
     is_remote = False
@@ -86,12 +86,8 @@ class FolderReader:
             raise LibraryError(f"{self.where}: {path} leads out of the folder; it is not read")
         return read_file(resolved, MAX_MARKDOWN_BYTES)
 
-    def version(self) -> str:
-        """Return the digest of the manifest's bytes."""
-        return hashlib.sha256(self.manifest()).hexdigest()
 
-
-class MemoryReader:
+class MemoryReader(Reader):
     """Files in memory."""
 
     is_remote = False
@@ -109,12 +105,8 @@ class MemoryReader:
             raise MissingFileError(f"{self.where}: no {path}")
         return self.files[path]
 
-    def version(self) -> str:
-        """Return the digest of the manifest's bytes."""
-        return hashlib.sha256(self._manifest).hexdigest()
 
-
-class WebReader:
+class WebReader(Reader):
     """A published site over HTTP. `root` is its URL and ends in a slash."""
 
     is_remote = True
@@ -131,10 +123,6 @@ class WebReader:
         """Return a file below the root."""
         url = self.root + quote(safe_path(path, self.where), safe=_SAFE)
         return self.get(f"{url}?v={cache_key}" if cache_key else url, MAX_MARKDOWN_BYTES).body
-
-    def version(self) -> str:
-        """Return the digest of the manifest's bytes."""
-        return hashlib.sha256(self.manifest()).hexdigest()
 
     def get(self, url: str, max_bytes: int) -> HttpResponse:
         """Fetch a URL, following redirects.

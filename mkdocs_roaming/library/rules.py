@@ -307,6 +307,9 @@ def _best_score(sections: SectionIndex, id_: str, scores: Mapping[str, float]) -
 Readings = tuple[tuple[str, ...], ...]
 """The alternative readings of a word, each a sequence of terms."""
 
+_Node = tuple[int, int, int]
+"""A position in a question: the numbers of a word, of its reading, and of the next term; (n, 0, 0) is before word n."""
+
 
 class PhraseMatcher:
     """Finds phrases in a question: the same words next to each other, in any case and inflection.
@@ -318,13 +321,15 @@ class PhraseMatcher:
     def __init__(self, question: str, language: str) -> None:
         self._language = language
         self._words: list[tuple[str, bool]] = []
-        self._edges: list[list[tuple[str, int]]] = [[]]
-        self._first_words = [0]  # for each node, the number of the word that begins or continues there
-        self._last_words = [0]  # and the number of words that have begun before it
-        self._starts: dict[str, list[int]] = {}  # the nodes that have an edge with a term
-        node = 0
-        for text, readings, is_joined in _split_units(question[:_MAX_QUESTION_CHARS], language):
-            node = self._add_word(node, text, readings, is_joined)
+        self._edges: dict[str, dict[_Node, list[_Node]]] = {}  # for each term and start, the ends
+        for number, (text, readings, is_joined) in enumerate(_split_units(question[:_MAX_QUESTION_CHARS], language)):
+            self._words.append((text, is_joined))
+            for at, reading in enumerate(readings):
+                inner = [(number, at, position) for position in range(1, len(reading))]
+                for start, term, end in zip(
+                    [(number, 0, 0), *inner], reading, [*inner, (number + 1, 0, 0)], strict=True
+                ):
+                    self._edges.setdefault(term, {}).setdefault(start, []).append(end)
 
     def find(self, phrase: str) -> str | None:
         """Return the question's words that match a phrase, or None.
@@ -334,13 +339,14 @@ class PhraseMatcher:
         units = _parse_phrase(phrase, self._language)
         if not units:
             return None
-        starts = {start for reading in units[0] for start in self._starts.get(reading[0], ())}
-        for start in sorted(starts, key=lambda node: (self._first_words[node], node)):
-            nodes = {start}
+        starts = {start for reading in units[0] for start in self._edges.get(reading[0], ())}
+        for start in sorted(starts):
+            ends = {start}
             for readings in units:
-                nodes = {end for node in nodes for reading in readings for end in self._follow(node, reading)}
-            if nodes:
-                return self._join_words(self._first_words[start], min(self._last_words[end] for end in nodes))
+                ends = {end for node in ends for reading in readings for end in self._follow(node, reading)}
+            if ends:
+                last = min(word if position == 0 else word + 1 for word, _, position in ends)
+                return self._join_words(start[0], last)
         return None
 
     def find_words(self, phrase: str) -> tuple[str, ...]:
@@ -348,33 +354,11 @@ class PhraseMatcher:
         words = (word.text for word in parse_words(phrase, self._language) if any(word.runs) and not word.stop)
         return tuple(dict.fromkeys(filter(None, map(self.find, words))))
 
-    def _add_word(self, start: int, text: str, readings: Readings, is_joined: bool) -> int:
-        number = len(self._words)
-        self._words.append((text, is_joined))
-        end = self._add_node(number + 1, number + 1)
-        for reading in readings:
-            node = start
-            for term in reading[:-1]:
-                inner = self._add_node(number, number + 1)
-                self._add_edge(node, term, inner)
-                node = inner
-            self._add_edge(node, reading[-1], end)
-        return end
-
-    def _add_node(self, first_word: int, last_word: int) -> int:
-        self._edges.append([])
-        self._first_words.append(first_word)
-        self._last_words.append(last_word)
-        return len(self._edges) - 1
-
-    def _add_edge(self, start: int, term: str, end: int) -> None:
-        self._edges[start].append((term, end))
-        self._starts.setdefault(term, []).append(start)
-
-    def _follow(self, start: int, reading: tuple[str, ...]) -> set[int]:
+    def _follow(self, start: _Node, reading: tuple[str, ...]) -> set[_Node]:
         nodes = {start}
         for term in reading:
-            nodes = {end for node in nodes for edge, end in self._edges[node] if edge == term}
+            edges = self._edges.get(term, {})
+            nodes = {end for node in nodes for end in edges.get(node, ())}
         return nodes
 
     def _join_words(self, first: int, last: int) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, islice
-from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
@@ -22,6 +21,9 @@ from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.synonyms import find_stem_synonyms
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
+
+RankedSection = tuple[SectionRef, float, int | None]
+"""A section, its score, and the number of its text window that is nearest to the query, if no word of the query is in it."""
 
 MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
@@ -92,30 +94,8 @@ class Weights:
     """Share of a change log's sections, unless the query is about changes."""
 
 
-class Finder(Protocol):
-    """A search over the sections of one library: `Search` by words, `HybridSearch` by words and vectors."""
-
-    def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
-        """Return the best sections for a query, best first; `within` filters them."""
-        ...
-
-    def pages(
-        self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None
-    ) -> list[PageEntry]:
-        """Return the pages with the best sections, best first."""
-        ...
-
-    def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
-        """Return all sections that contain one of the words, with their scores, best first."""
-        ...
-
-    def words_only(self, query: str) -> bool:
-        """Return whether the query was searched by words although vectors are configured."""
-        ...
-
-
 class Search:
-    """Search by words. The index is built on first use; it may be used from several threads.
+    """Search by words; `HybridSearch` adds vectors. The index is built on first use; it may be used from several threads.
 
     Args:
         library: The site.
@@ -144,14 +124,14 @@ class Search:
             within: Returns whether a section may be a hit.
         """
         words = parse_query(query, self._language)
-        ranked = self._rank(words, limit)
-        target = self._resolve_address(query.strip())
+        ranked = self._rank_query(query, words, limit)
+        target = self._resolve_address(query)
         if target is not None:
             ranked = _put_first(target, ranked)
         hits = (each for each in ranked if within is None or within(each[0]))
         return [
-            Hit(place, score, snippet(self._read(place), words, self._language))
-            for place, score in islice(hits, max(limit, 0))
+            Hit(place, score, self._make_snippet(place, window, words))
+            for place, score, window in islice(hits, max(limit, 0))
         ]
 
     def pages(
@@ -159,7 +139,7 @@ class Search:
     ) -> list[PageEntry]:
         """Return the pages with the best sections, best first."""
         pages: dict[str, PageEntry] = {}
-        for place, _ in self._rank(parse_query(query, self._language), _RANKED_FOR_PAGES):
+        for place, _, _ in self._rank_query(query, parse_query(query, self._language), _RANKED_FOR_PAGES):
             if len(pages) >= limit:
                 break
             if within is None or within(place):
@@ -171,12 +151,23 @@ class Search:
         return list(self._rank(words))
 
     def words_only(self, query: str) -> bool:
-        """Return False: no vectors are configured, so none are missing."""
+        """Return whether the query was searched by words although vectors are configured."""
         return False
+
+    def load(self) -> None:
+        """Read the data that searches need."""
+        self.rank(parse_query("page", self._language))
+
+    def _rank_query(self, query: str, words: Sequence[Word], first: int) -> Iterator[RankedSection]:
+        """Yield the sections for a query, best first; the `first` ones before the others are sorted."""
+        return ((place, score, None) for place, score in self._rank(words, first))
+
+    def _make_snippet(self, place: SectionRef, window: int | None, words: Sequence[Word]) -> str:
+        return snippet(self._read(place), words, self._language)
 
     def _resolve_address(self, query: str) -> SectionRef | None:
         """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
-        sections = self.library.sections
+        sections, query = self.library.sections, query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
         return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
@@ -268,9 +259,9 @@ def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = Non
     )
 
 
-def _put_first(target: SectionRef, ranked: Iterator[tuple[SectionRef, float]]) -> Iterator[tuple[SectionRef, float]]:
+def _put_first(target: SectionRef, ranked: Iterator[RankedSection]) -> Iterator[RankedSection]:
     best = next(ranked, None)
-    yield target, best[1] + 1 if best else 1.0
+    yield target, best[1] + 1 if best else 1.0, None
     yield from (each for each in chain([best] if best else [], ranked) if each[0].id != target.id)
 
 

@@ -26,12 +26,12 @@ from mkdocs_roaming.library.readers import (
     parse_markdown_site,
     read_file,
 )
-from mkdocs_roaming.library.search import Finder, Hit, Search
+from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.tools import Toolset
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.plugins import load_entry_points
 
-SearchFactory = Callable[[Library], Finder]
+SearchFactory = Callable[[Library], Search]
 
 _SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")

@@ -26,7 +26,7 @@ from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
-from mkdocs_roaming.library.search import Finder, Search
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
@@ -76,7 +76,7 @@ class Deployment:
     """
 
     library: Library
-    search: Finder
+    search: Search
     is_complete: bool = True
     in_memory: bool = False
     bodies: BodyCache = field(default_factory=BodyCache, compare=False)
@@ -202,7 +202,7 @@ class SiteWatcher:
         complete = is_complete(library)
         search = self._search_factory(library)
         if complete or self.current is None:
-            _build_index(search)  # before a client waits for it
+            search.load()  # before a client waits for it
         in_memory = complete and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
         # A hybrid search waits for the vector of a question, and must not block the limiter for computations.
         library.is_local = (library.is_local or in_memory) and not isinstance(search, HybridSearch)
@@ -261,15 +261,6 @@ def is_complete(library: Library) -> bool:
     except LibraryError:
         return False
     return True
-
-
-def _build_index(search: Finder) -> None:
-    """Build the index and read the vectors, without a request for embeddings."""
-    lexical = search
-    if isinstance(search, HybridSearch):
-        lexical = search.words
-        search.vectors.load()
-    lexical.pages("page")
 
 
 class LocalizedSite:

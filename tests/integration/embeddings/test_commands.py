@@ -227,7 +227,6 @@ def endpoint(
     from mkdocs_roaming.answer.models.extractive import ExtractiveModel
     from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
     from mkdocs_roaming.library.hybrid import HybridSearch
-    from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.serve._uvicorn import bind_socket
     from mkdocs_roaming.serve.app import AppConfig, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
@@ -235,7 +234,7 @@ def endpoint(
     queries = QueryEmbedder(
         EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, timeout=timeout, pause=pause
     )
-    config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(Search(library), queries))
+    config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(library, queries))
     listening = bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(AppConfig(str(site), config)), lifespan="on", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -13,7 +13,6 @@ from embeddings_api import EmbeddingsApi
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import HybridSearch
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
@@ -37,7 +36,7 @@ def test_benchmark_ranks_like_hybrid_search(site: Path, api: EmbeddingsApi) -> N
     queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url))
     questions = [Question(ask, frozenset()) for ask in QUERIES]
     found = fusions.answers(library, queries, {"asked": questions})["asked"]
-    hybrid = HybridSearch(Search(library), queries)
+    hybrid = HybridSearch(library, queries)
     for one in found:
         scores = fusions.WAYS[fusions.BUILT](one)
         order = sorted(scores, key=scores.__getitem__, reverse=True)

@@ -33,7 +33,7 @@ class SearchedSite:
         client = EmbeddingsClient(model, base_url=url, retries=0, timeout=5.0)
         self.queries = QueryEmbedder(client, on_warning=self.warnings.append, clock=lambda: self.now, **options)
         self.words = Search(open_library(site))
-        self.search = HybridSearch(self.words, self.queries)
+        self.search = HybridSearch(self.words.library, self.queries)
 
     def titles(self, query: str, **options: Any) -> list[str]:
         return [hit.place.section.title for hit in self.search.find(query, **options)]
