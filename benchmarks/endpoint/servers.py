@@ -87,7 +87,7 @@ def run_bare(folder: str, pace: str) -> None:
     from mkdocs_roaming.serve._uvicorn import run_server
     from mkdocs_roaming.serve.content import build_section
     from mkdocs_roaming.serve.deployments import Deployment
-    from mkdocs_roaming.serve.problems import encode_json
+    from mkdocs_roaming.serve.schemas import encode_json
 
     library = open_built_library(Path(folder))
     deployment = Deployment(library, Search(library))

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.middleware import HEADER_SECONDS, ASGIApp
-from mkdocs_roaming.serve.problems import ProblemError, encode_problem
+from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 DRAIN_SECONDS = 30
 """Time for answers in progress to end after SIGTERM."""

@@ -29,12 +29,11 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.log import Journal, JsonLinesFile
+from mkdocs_roaming.serve.log import Journal, JsonLinesFile, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
-from mkdocs_roaming.serve.problems import public_message
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService

@@ -24,8 +24,7 @@ from mkdocs_roaming.manifest.expand import (
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
-from mkdocs_roaming.serve.problems import ProblemError
-from mkdocs_roaming.serve.requests import validate_question
+from mkdocs_roaming.serve.requests import ProblemError, validate_question
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_PARTS = 10**6

@@ -31,7 +31,7 @@ from mkdocs_roaming.library.targets import SearchFactory, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.serve.log import strip_passwords
-from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.requests import ProblemError
 
 POLL_SECONDS = 60.0
 """Time between two checks of a site."""

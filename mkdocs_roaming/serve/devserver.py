@@ -44,15 +44,17 @@ from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, SSE_PING, encode_sse
 from mkdocs_roaming.serve.openapi import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import ProblemError, encode_json, encode_problem, encode_text
 from mkdocs_roaming.serve.requests import (
     AllowedHosts,
+    ProblemError,
     Question,
+    encode_problem,
     format_origin,
     parse_host,
     parse_question,
     validate_language,
 )
+from mkdocs_roaming.serve.schemas import encode_json, encode_text
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 MAX_BODY_BYTES = 65_536

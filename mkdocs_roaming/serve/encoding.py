@@ -34,7 +34,7 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.support.check import Mark
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.problems import encode_json
+from mkdocs_roaming.serve.schemas import encode_json
 
 StreamPart = dict[str, Any]
 

@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from mkdocs_roaming.answer.events import Answer
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.serve.schemas import Feedback
 
 MAX_TEXT_CHARS = 4_000
@@ -207,6 +207,14 @@ def redact(text: str) -> str:
 def strip_passwords(text: str) -> str:
     """Return a text without the user names and passwords in its URLs."""
     return _LOGIN.sub(r"\1…@", text)
+
+
+def public_message(error: RoamingError, at: str) -> str:
+    """Return what clients may know about an error. The details (files, reasons) are logged with the path `at`."""
+    if error.public_message:
+        return error.public_message
+    _log.warning("%s: %s", at, strip_passwords(str(error)))
+    return "This cannot be read at the moment"
 
 
 def _looks_random(word: str) -> bool:

@@ -42,9 +42,9 @@ from mkdocs_roaming.library.tools import (
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.content import WorkQueue
-from mkdocs_roaming.serve.log import strip_passwords
-from mkdocs_roaming.serve.problems import ProblemError, Send, encode_text, public_message, send_problem
-from mkdocs_roaming.serve.requests import get_client
+from mkdocs_roaming.serve.log import public_message, strip_passwords
+from mkdocs_roaming.serve.requests import ProblemError, Send, get_client, send_problem
+from mkdocs_roaming.serve.schemas import encode_text
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 if TYPE_CHECKING:

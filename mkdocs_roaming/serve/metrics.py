@@ -14,8 +14,8 @@ from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.openapi import Operation
-from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.quotas import QuotaLimiter
+from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4

@@ -27,17 +27,20 @@ import anyio
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.problems import Header, ProblemError, Send, send_problem
 from mkdocs_roaming.serve.quotas import CounterStore, QuotaLimiter, Reservation, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     AllowedHosts,
+    Header,
+    ProblemError,
+    Send,
     format_origin,
     get_header_values,
     parse_host,
     parse_origin,
     resolve_client,
     resolve_scheme,
+    send_problem,
 )
 
 Message = MutableMapping[str, Any]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.requests import ProblemError
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage

@@ -1,4 +1,6 @@
-"""Parse the untrusted parts of a request: client address, host, origin, question, feedback.
+"""Parse the untrusted parts of a request (client address, host, origin, question, feedback), and refuse invalid ones.
+
+A refused request raises `ProblemError` and gets a problem response (RFC 9457).
 
 Addresses leave this module only as the network that is counted. Of the body of `useChat` only the last words of the
 user count, and turns that this server signed: whatever a client writes in the name of a system, an assistant or a tool
@@ -9,9 +11,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from math import ceil
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -22,12 +26,52 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.problems import ProblemError
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
 
 UNKNOWN_CLIENT = "unknown"
 """All clients without an address (Unix sockets, broken proxies) share one limit."""
 CLIENT_KEY = "roaming.client"
 """The client's network in the ASGI scope, set by the middleware."""
+
+# Problems
+
+
+class ProblemError(Exception):
+    """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry."""
+
+    def __init__(self, status: int, code: str, detail: str, *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
+
+
+def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
+    """Return the headers and the body of an error response."""
+    problem: schemas.Problem = {
+        "type": "about:blank",
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.detail,
+        "code": error.code,
+    }
+    headers: list[Header] = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
+    if error.retry_after is not None:
+        problem["retry_after"] = error.retry_after
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    body = schemas.encode_text(json.dumps(problem, ensure_ascii=False))
+    return [*headers, (b"content-length", str(len(body)).encode())], body
+
+
+async def send_problem(send: Send, error: ProblemError, headers: Iterable[Header] = ()) -> None:
+    """Send an error response."""
+    own_headers, body = encode_problem(error)
+    await send({"type": "http.response.start", "status": error.status, "headers": [*own_headers, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
 
 # Clients
 

@@ -34,14 +34,15 @@ from mkdocs_roaming.serve.encoding import (
     answer_to_markdown,
     encode_sse,
 )
-from mkdocs_roaming.serve.log import Journal
+from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.middleware import reserve_answer
 from mkdocs_roaming.serve.openapi import EVENTS, JSON, MARKDOWN
-from mkdocs_roaming.serve.problems import ProblemError, encode_json, encode_problem, encode_text, public_message
 from mkdocs_roaming.serve.quotas import Reservation
 from mkdocs_roaming.serve.requests import (
+    ProblemError,
     Question,
+    encode_problem,
     get_client,
     parse_feedback,
     parse_question,
@@ -49,6 +50,7 @@ from mkdocs_roaming.serve.requests import (
     validate_page,
     validate_question,
 )
+from mkdocs_roaming.serve.schemas import encode_json, encode_text
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
@@ -226,3 +227,19 @@ class Problem(TypedDict):
     detail: str
     code: str
     retry_after: NotRequired[int]
+
+
+# Encoding
+
+
+def encode_text(text: str) -> bytes:
+    """Return UTF-8. Unpaired surrogates, which sites may contain, become question marks."""
+    return text.encode("utf-8", "replace")
+
+
+def encode_json(data: object) -> bytes:
+    """Return compact JSON."""
+    return encode_text(_JSON_ENCODER.encode(data))
+
+
+_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -31,8 +31,7 @@ from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash
 from mkdocs_roaming.serve.conversation_token import TokenSigner, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
-from mkdocs_roaming.serve.log import strip_passwords
-from mkdocs_roaming.serve.problems import public_message
+from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.requests import Question, find_page
 
 

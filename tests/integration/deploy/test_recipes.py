@@ -20,8 +20,8 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.serve.config import LIMIT_KEYS
 from mkdocs_roaming.serve.log import redact
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from mkdocs_roaming.serve.problems import ProblemError, encode_problem
 from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"

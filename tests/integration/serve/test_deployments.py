@@ -21,7 +21,7 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve._uvicorn import freeze_objects
 from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
-from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.requests import ProblemError
 
 Start = Callable[..., Any]
 Hosting = Callable[..., AbstractContextManager[Any]]

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.log import REDACTED, Journal, JsonLinesFile, hash_turn, redact
-from mkdocs_roaming.serve.problems import ProblemError
-from mkdocs_roaming.serve.requests import parse_feedback
+from mkdocs_roaming.serve.requests import ProblemError, parse_feedback
 from mkdocs_roaming.serve.schemas import Feedback
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"

@@ -38,8 +38,8 @@ from mkdocs_roaming.library.tools import TOOLS, ExpandResult, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, make_server
 from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
 

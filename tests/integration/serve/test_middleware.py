@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy, reserve_answer
-from mkdocs_roaming.serve.problems import ProblemError, send_problem
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.requests import ProblemError, send_problem
 
 pytestmark = pytest.mark.anyio
 

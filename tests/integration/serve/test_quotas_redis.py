@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStorageError, CounterStore, QuotaLimiter, Window
+from mkdocs_roaming.serve.requests import ProblemError
 
 if TYPE_CHECKING:
     from .conftest import Redis
@@ -31,7 +31,7 @@ LARGE_QUOTA = AnswerQuota(
 
 CLIENT_SCRIPT = """
 import anyio, json, sys
-from mkdocs_roaming.serve.problems import ProblemError
+from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
 
 async def main(uri):

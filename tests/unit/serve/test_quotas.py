@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.problems import ProblemError
 from mkdocs_roaming.serve.quotas import (
     DAY_SECONDS,
     AnswerQuota,
@@ -22,6 +21,7 @@ from mkdocs_roaming.serve.quotas import (
     QuotaLimiter,
     Window,
 )
+from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
 
