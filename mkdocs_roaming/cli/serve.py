@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,9 +21,11 @@ from mkdocs_roaming.cli.common import CONFIG, LIBRARY, TRUST_RULES, ResolvedOpti
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.config import Settings
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import Store
+    from mkdocs_roaming.serve.app import ServeConfig
     from mkdocs_roaming.serve.middleware import ASGIApp
 
 _OPEN_SITES = 16
@@ -71,8 +74,7 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     _check_packages()
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
-    from mkdocs_roaming.serve.app import create_app
-    from mkdocs_roaming.serve.config import ServeOptions, build_config, format_config
+    from mkdocs_roaming.serve.app import ServeOptions, build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
     own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
@@ -91,8 +93,9 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
         _refuse_site_options(lib)
         app = target.store.create_app(config.app.policy, key=config.app.key)
     if check_config:
-        for line in format_config(config, options.settings, os.environ, answers=target.store is None):
-            click.echo(line)
+        for name, value in _list_values(config, options.settings, answers=target.store is None):
+            text = ", ".join(value) if isinstance(value, tuple) else value
+            click.echo(f"{name} = {'none' if text in (None, '') else text}")
         return
     _log_to_standard_error()
     run_server(
@@ -102,6 +105,65 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
         drain_seconds=config.drain_seconds,
         header_seconds=config.app.policy.header_seconds,
     )
+
+
+def _list_values(config: ServeConfig, settings: Settings, *, answers: bool) -> Iterator[tuple[str, object]]:
+    """Yield the names and values of the configuration, secrets only as set or not set.
+
+    Args:
+        config: The configuration.
+        settings: The settings it was built from.
+        answers: Whether questions are answered. A store of many sites answers none.
+    """
+    from mkdocs_roaming.serve.app import POLICY_KEYS
+
+    app = config.app
+    embeddings = settings.embeddings if settings.search != "lexical" else None
+    yield "settings", settings.where
+    yield "site" if answers else "store", strip_address_secrets(app.target)
+    yield "listens on", f"{config.host}:{config.port}"
+    if answers:
+        yield "static files", app.site
+        yield "model", app.answers.model.name
+    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env) if answers else ()
+    for name in dict.fromkeys(filter(None, (*keys, embeddings.key_env if embeddings else ""))):
+        yield name, "set" if os.environ.get(name) else "not set"
+    if answers:
+        yield from _list_answer_limits(config)
+    for name in POLICY_KEYS:
+        yield f"[limits] {name}", getattr(app.policy, name)
+    for name in ("hosts", "origins", "proxies"):
+        yield f"[serve] {name}", getattr(app.policy, name)
+    yield "[serve] look_every", app.poll_seconds
+    yield "[serve] drain", config.drain_seconds
+    if answers:
+        yield "[serve] turn_seconds", app.token_seconds
+        yield "[serve] kept_answers", app.max_cached_answers
+        yield "[serve] question_log", app.question_log
+        yield "[serve] feedback_log", app.feedback_log
+        yield "rules", "trusted" if app.trust_rules else "trusted only in local folders"
+
+
+def _list_answer_limits(config: ServeConfig) -> Iterator[tuple[str, object]]:
+    app = config.app
+    yield config.key_variable, "set" if app.key else "not set: tokens expire when the process ends"
+    yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
+    yield "[budget] whole_site_tokens", app.answers.small_site_tokens
+    budget = asdict(app.answers.budget)
+    if budget["prices"]:
+        budget["prices"] = tuple(f"{name} {value}" for name, value in budget["prices"].items())
+    for name, value in budget.items():
+        yield f"[budget] {name}", value
+    for name, value in asdict(app.quota).items():
+        yield f"[limits] {name}", value
+
+
+def strip_address_secrets(address: str) -> str:
+    """Return an address without passwords, query and fragment."""
+    from mkdocs_roaming.serve.log import strip_passwords
+
+    return strip_passwords(re.split(r"[?#]", address, maxsplit=1)[0]) if "://" in address else address
 
 
 def _refuse_site_options(lib: str) -> None:

@@ -18,11 +18,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.middleware import HEADER_SECONDS, ASGIApp
+from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS, ASGIApp
 from mkdocs_roaming.serve.requests import ProblemError, encode_problem
-
-DRAIN_SECONDS = 30
-"""Time for answers in progress to end after SIGTERM."""
 
 
 def run_server(

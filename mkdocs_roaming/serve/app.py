@@ -1,15 +1,34 @@
-"""The ASGI application.
+"""The ASGI application and its configuration.
 
     app = create_app(AppConfig("https://docs.example/", AnswerConfig(model, budget)))
 
-It opens the site when it starts, and answers 503 until the site can be read.
+It opens the site when it starts, and answers 503 until the site can be read. `build_config` reads the configuration from
+settings, environment and command line:
+
+[serve]
+hosts = ["ask.example"]         # names that the server answers to, in addition to localhost
+origins = ["https://docs.example"]
+proxies = 1                     # number of trusted reverse proxies
+key_env = "ROAMING_KEY"         # environment variable with the key that signs conversation tokens
+counters_env = "ROAMING_COUNTERS"  # environment variable with the URL of a Redis
+look_every = 60                 # seconds between two checks of the site
+drain = 30                      # seconds for answers in progress when the server stops
+turn_seconds = 86400            # time for which follow-up questions can refer to an answer
+kept_answers = 1000             # maximum number of cached answers
+trust_rules = false             # follow the rules of a site that is not a local folder
+question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
+feedback_log = "feedback.jsonl"
+
+[limits]                        # see AnswerQuota and RequestPolicy
+answers_a_minute = 60
+money_a_day = 2.0
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,14 +36,17 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import anyio
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.events import summarize
+from mkdocs_roaming.config import Settings, decode_table, table_keys
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
@@ -32,7 +54,7 @@ from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, L
 from mkdocs_roaming.serve.log import Journal, JsonLinesFile, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, ASGIApp, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
 from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
@@ -42,7 +64,7 @@ from mkdocs_roaming.serve.static import StaticSite
 
 @dataclass(frozen=True, slots=True)
 class AppConfig:
-    """Configuration of an application.
+    """Configuration of the application.
 
     Attributes:
         target: The library: a URL, a folder, or a Markdown file.
@@ -79,6 +101,117 @@ class AppConfig:
     token_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
+
+
+# Settings, environment and command line
+
+
+KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
+MIN_KEY_CHARS = 16
+
+_Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
+
+
+class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [serve]."""
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: int = 0
+    key_env: str = KEY_VARIABLE
+    counters_env: str = COUNTERS_VARIABLE
+    look_every: _Seconds = POLL_SECONDS
+    drain: Annotated[int, msgspec.Meta(ge=0)] = DRAIN_SECONDS
+    turn_seconds: Annotated[int, msgspec.Meta(ge=1)] = TOKEN_SECONDS
+    kept_answers: Annotated[int, msgspec.Meta(ge=0)] = MAX_CACHED_ANSWERS
+    trust_rules: bool = False
+    question_log: str = ""
+    feedback_log: str = ""
+
+
+SERVE_KEYS = table_keys(ServeTable)
+_QUOTA_KEYS = table_keys(AnswerQuota)
+POLICY_KEYS = tuple(
+    name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies", "guarded")
+)
+LIMIT_KEYS = (*_QUOTA_KEYS, *POLICY_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Options of the command line. With None or an empty tuple, the settings apply."""
+
+    target: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    site: Path | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: int | None = None
+    trust_rules: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """The configuration of the application and of its server."""
+
+    app: AppConfig
+    host: str
+    port: int
+    drain_seconds: int
+    key_variable: str
+
+
+def build_config(
+    options: ServeOptions, answers: AnswerConfig, settings: Settings, environ: Mapping[str, str]
+) -> ServeConfig:
+    """Return the configuration. Raise UsageError if it is invalid."""
+    file = settings.where
+    table = decode_table(file, "serve", settings.serving.get("serve", {}), ServeTable)
+    limits = settings.serving.get("limits", {})
+    if isinstance(limits, dict) and (unknown := next((name for name in limits if name not in LIMIT_KEYS), "")):
+        raise UsageError(f"{file}: [limits] unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
+    key = environ.get(table.key_env, "").encode("utf-8")
+    if 0 < len(key) < MIN_KEY_CHARS:
+        raise UsageError(
+            f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
+        )
+    policy = replace(
+        decode_table(file, "limits", limits, RequestPolicy),
+        hosts=_merge(RequestPolicy().hosts, _bound_names(options.host), table.hosts, options.hosts),
+        origins=_merge(table.origins, options.origins),
+        proxies=table.proxies if options.proxies is None else options.proxies,
+    )
+    app = AppConfig(
+        options.target,
+        answers,
+        key=key,
+        site=options.site,
+        policy=policy,
+        quota=decode_table(file, "limits", limits, AnswerQuota),
+        counters_url=environ.get(table.counters_env) or None,
+        question_log=Path(table.question_log) if table.question_log else None,
+        feedback_log=Path(table.feedback_log) if table.feedback_log else None,
+        poll_seconds=table.look_every,
+        trust_rules=options.trust_rules or table.trust_rules,
+        max_cached_answers=table.kept_answers,
+        token_seconds=table.turn_seconds,
+    )
+    return ServeConfig(app, options.host, options.port, table.drain, table.key_env)
+
+
+def _bound_names(host: str) -> tuple[str, ...]:
+    """Return the name for an address that the server binds to, none for all addresses."""
+    if host in ("0.0.0.0", "::"):
+        return ()
+    return (f"[{host}]" if ":" in host else host,)
+
+
+def _merge(*lists: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+# Application
 
 
 def create_app(config: AppConfig) -> ASGIApp:

@@ -51,6 +51,8 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""
 HEADER_SECONDS = 10.0
+DRAIN_SECONDS = 30
+"""Time for answers in progress to end after SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import yaml
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.serve.config import LIMIT_KEYS
+from mkdocs_roaming.serve.app import LIMIT_KEYS
 from mkdocs_roaming.serve.log import redact
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota

@@ -24,9 +24,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
-from mkdocs_roaming.serve.config import strip_address_secrets
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-ant-verysecret",
