@@ -276,8 +276,6 @@ class CounterStore:
             CounterStorageError: The storage is unavailable.
         """
         now = self.clock()
-        if isinstance(self._storage, _MemoryStorage):
-            return self._storage.hit(windows, now)
         previous_counts: list[int] = []
         for window, key in windows:
             previous = max(await self.get(_slot(window, key, now - window.seconds)), 0)
@@ -358,31 +356,17 @@ class CounterStore:
 
 
 class _MemoryStorage:
-    """Counters in this process. The in-memory storage of `limits` is six times slower, and every request counts."""
+    """Counters in this process. Its methods never suspend, so that several calls in a row are atomic.
+
+    The in-memory storage of `limits` traverses all counters after every addition: 30 ms per answer with 50,000 clients.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._counters: dict[str, tuple[int, float]] = {}  # value and expiry time
         self._sweep_size = _MIN_SWEEP_SIZE
 
-    def hit(self, windows: Sequence[tuple[Window, str]], now: float) -> tuple[Window, float] | None:
-        """Count as `CounterStore.hit` does; nothing is awaited between the check and the addition."""
-        for window, key in windows:
-            previous = max(self.value(_slot(window, key, now - window.seconds)), 0)
-            current = max(self.value(_slot(window, key, now)), 0)
-            if _weighted_count(window, now, previous, current + 1) > window.limit:
-                return window, _seconds_to_wait(window, now, previous, current)
-        for window, key in windows:
-            self.add(_slot(window, key, now), 2 * window.seconds + 1, 1)
-        return None
-
     async def incr(self, key: str, seconds: int, amount: int) -> int:
-        return self.add(key, seconds, amount)
-
-    async def get(self, key: str) -> int:
-        return self.value(key)
-
-    def add(self, key: str, seconds: int, amount: int) -> int:
         now = self._clock()
         value, expires = self._counters.get(key, (0, 0.0))
         if expires <= now:
@@ -393,7 +377,7 @@ class _MemoryStorage:
             self._sweep_size = max(_MIN_SWEEP_SIZE, 2 * len(self._counters))
         return value + amount
 
-    def value(self, key: str) -> int:
+    async def get(self, key: str) -> int:
         value, expires = self._counters.get(key, (0, 0.0))
         return value if expires > self._clock() else 0
 
