@@ -29,11 +29,11 @@ from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import JSON, describe_operations
+from mkdocs_roaming.serve.openapi import describe_operations
 from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
-from mkdocs_roaming.serve.schemas import encode_json
+from mkdocs_roaming.serve.schemas import JSON, encode_json
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
 from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError

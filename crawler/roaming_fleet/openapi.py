@@ -7,7 +7,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from mkdocs_roaming.serve.openapi import JSON, LANGUAGE, MARKDOWN, OPERATIONS, QUERY, Operation, Parameter
+from mkdocs_roaming.serve.openapi import LANGUAGE, OPERATIONS, QUERY, Operation, Parameter
+from mkdocs_roaming.serve.schemas import JSON, MARKDOWN
 from roaming_fleet.namespaces import NAMESPACED_ID
 
 MAX_SITES = 1_000

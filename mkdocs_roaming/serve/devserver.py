@@ -8,10 +8,9 @@ to one loop. Requests are accepted only for names of this machine, and from page
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
@@ -20,12 +19,13 @@ from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Event, Lock, Semaphore, Thread
+from threading import Lock, Semaphore
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
@@ -33,17 +33,18 @@ from mkdocs_roaming.config import FILE, Settings, load_settings
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.content import (
+    CONTENT_TYPES,
     Payload,
     build_health,
     build_hits,
     build_outline,
     build_section,
     choose_media_type,
+    encode_payload,
 )
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, SSE_PING, encode_sse
-from mkdocs_roaming.serve.openapi import EVENTS, JSON, MARKDOWN
 from mkdocs_roaming.serve.requests import (
     AllowedHosts,
     ProblemError,
@@ -54,7 +55,7 @@ from mkdocs_roaming.serve.requests import (
     parse_question,
     validate_language,
 )
-from mkdocs_roaming.serve.schemas import encode_json, encode_text
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 MAX_BODY_BYTES = 65_536
@@ -137,7 +138,7 @@ class DevServerEndpoint:
         if method == "POST":
             return self._ask(environ, body)
         query = dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True))
-        deployment = self._loop.run(self._update(query.get("lang", "")))
+        deployment = self._loop.run(self._update, query.get("lang", ""))
         if operation == _HEALTH:
             payload = build_health(self._site, self._service.config.model.name)
         elif operation == _OUTLINE:
@@ -179,21 +180,21 @@ class DevServerEndpoint:
             raise ProblemError(429, "busy", detail, retry_after=_RETRY_SECONDS)
         with ExitStack() as place:
             place.callback(self._places.release)
-            answer = self._loop.run(self._open(question, offline=offline))
+            answer = self._loop.run(self._open, question, offline)
             if media_type == JSON:
                 return self._respond_with_document(answer)
             chunks: SimpleQueue[bytes | None] = SimpleQueue()
-            task = self._loop.start(_put_parts(answer, chunks))
+            task = self._loop.start(_put_parts, answer, chunks)
             place_until_done = place.pop_all()
         task.add_done_callback(lambda done: place_until_done.close())
         return _Response(200, list(SSE_HEADERS.items()), _Stream(chunks, task, self._ping_seconds))
 
-    async def _open(self, question: Question, *, offline: bool) -> AnswerRequest:
+    async def _open(self, question: Question, offline: bool) -> AnswerRequest:
         await self._update()
         return self._service.open(question, offline=offline)
 
     def _respond_with_document(self, answer: AnswerRequest) -> _Response:
-        completed = self._loop.run(answer.complete())
+        completed = self._loop.run(answer.complete)
         if completed["state"] == "error":
             raise ProblemError(502, "failed", FAILED_MESSAGE)
         return _respond(encode_json(completed), JSON)
@@ -236,30 +237,23 @@ class _Stream:
 
 
 class _EventLoopThread:
-    """An event loop in a daemon thread, started when it is first needed."""
+    """An event loop in a daemon thread, started when it is first needed and never stopped."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._started = Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._context = start_blocking_portal(name="roaming")
+        self._portal: BlockingPortal | None = None
 
-    def start(self, coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Start a coroutine. Cancelling the future cancels it."""
+    def start(self, function: Callable[..., Awaitable[_T]], *arguments: Any) -> Future[_T]:
+        """Start an asynchronous function. Cancelling the future cancels it."""
         with self._lock:
-            if self._loop is None:
-                Thread(target=anyio.run, args=(self._run,), name="roaming", daemon=True).start()
-                self._started.wait()
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            if self._portal is None:
+                self._portal = self._context.__enter__()
+        return self._portal.start_task_soon(function, *arguments)
 
-    def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine and return its result."""
-        return self.start(coroutine).result()
-
-    async def _run(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._started.set()
-        await anyio.sleep_forever()
+    def run(self, function: Callable[..., Awaitable[_T]], *arguments: Any) -> _T:
+        """Run an asynchronous function and return its result."""
+        return self.start(function, *arguments).result()
 
 
 # Requests and responses
@@ -295,9 +289,7 @@ class _Response:
 
 def _respond_negotiated(payload: Payload, environ: WSGIEnvironment) -> _Response:
     media_type = choose_media_type(environ.get("HTTP_ACCEPT", ""), (JSON, MARKDOWN))
-    if media_type == MARKDOWN and payload.markdown is not None:
-        return _respond(encode_text(payload.markdown()), f"{MARKDOWN}; charset=utf-8")
-    return _respond(encode_json(payload.data), JSON)
+    return _respond(encode_payload(payload, media_type), CONTENT_TYPES[media_type])
 
 
 def _respond(body: bytes, content_type: str) -> _Response:

@@ -13,14 +13,9 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import DEFAULT_HITS, MAX_PARTS
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, PROBLEM
 
 Json = dict[str, Any]
-JSON, MARKDOWN, EVENTS, PROBLEM = (
-    "application/json",
-    "text/markdown",
-    "text/event-stream",
-    "application/problem+json",
-)
 
 
 @dataclass(frozen=True, slots=True)

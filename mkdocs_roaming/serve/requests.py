@@ -58,7 +58,7 @@ def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
         "detail": error.detail,
         "code": error.code,
     }
-    headers: list[Header] = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
+    headers: list[Header] = [(b"content-type", schemas.PROBLEM.encode()), (b"cache-control", b"no-store")]
     if error.retry_after is not None:
         problem["retry_after"] = error.retry_after
         headers.append((b"retry-after", str(error.retry_after).encode()))

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.serve.content import (
+    CONTENT_TYPES,
     Payload,
     WorkQueue,
     build_health,
@@ -24,6 +25,7 @@ from mkdocs_roaming.serve.content import (
     build_outline,
     build_section,
     choose_media_type,
+    encode_payload,
 )
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
@@ -37,7 +39,6 @@ from mkdocs_roaming.serve.encoding import (
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.middleware import reserve_answer
-from mkdocs_roaming.serve.openapi import EVENTS, JSON, MARKDOWN
 from mkdocs_roaming.serve.quotas import Reservation
 from mkdocs_roaming.serve.requests import (
     ProblemError,
@@ -50,7 +51,7 @@ from mkdocs_roaming.serve.requests import (
     validate_page,
     validate_question,
 )
-from mkdocs_roaming.serve.schemas import encode_json, encode_text
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json, encode_text
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
@@ -273,10 +274,6 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
 # Responses with content
 
 
-CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
-"""Content-Type headers, by media type."""
-
-
 def respond_negotiated(request: Request, payload: Payload) -> Response:
     """Return a payload as JSON or Markdown, as the Accept header prefers."""
     media_type = choose_representation(request)
@@ -287,13 +284,6 @@ def respond_negotiated(request: Request, payload: Payload) -> Response:
 def choose_representation(request: Request) -> str:
     """Return the preferred media type of a request: JSON or Markdown."""
     return choose_media_type(request.headers.get("accept", ""), (JSON, MARKDOWN))
-
-
-def encode_payload(payload: Payload, media_type: str) -> bytes:
-    """Return the body for a payload."""
-    if media_type == MARKDOWN and payload.markdown is not None:
-        return encode_text(payload.markdown())
-    return encode_json(payload.data)
 
 
 def respond_with_etag(request: Request, body: bytes, content_type: str, **headers: str) -> Response:

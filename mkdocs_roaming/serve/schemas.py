@@ -9,6 +9,9 @@ from msgspec import Meta, Struct
 
 from mkdocs_roaming.answer.events import AnswerState
 
+JSON, MARKDOWN, EVENTS = "application/json", "text/markdown", "text/event-stream"
+PROBLEM = "application/problem+json"
+
 MAX_QUESTION_CHARS = 1_000
 MAX_PAGE_CHARS = 500
 MAX_TURNS = 6

@@ -20,9 +20,10 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.content import choose_media_type
+from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
+from mkdocs_roaming.serve.schemas import MARKDOWN
 
-HTML, MARKDOWN = "text/html", "text/markdown"
+HTML = "text/html"
 
 
 class StaticSite:
@@ -166,4 +167,4 @@ _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
 _HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
 _ONE_RANGE = r"[ \t]*(?:[0-9]{1,15}-[0-9]{0,15}|-[0-9]{1,15})[ \t]*"
 _RANGE = re.compile(rf"bytes={_ONE_RANGE}(?:,{_ONE_RANGE})*")
-_CONTENT_TYPES = {".md": f"{MARKDOWN}; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+_CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
