@@ -223,7 +223,7 @@ def _looks_random(word: str) -> bool:
     if word.isalnum() and (len(word) >= _MAX_WORD_CHARS or (has_letters and has_digits)):
         return True
     kinds = [_character_kind(character) for character in word if character.isalnum()]
-    change_rate = sum(one != other for one, other in pairwise(kinds)) / max(len(kinds), 1)
+    change_rate = sum(kind != following for kind, following in pairwise(kinds)) / max(len(kinds), 1)
     digits = sum(map(str.isdigit, word))
     return change_rate >= _RANDOM_CHANGE_RATE or (digits > 1 and change_rate >= _RANDOM_CHANGE_RATE / 2)
 

@@ -185,7 +185,7 @@ class Host:
     down: bool = False
 
     def count(self, path: str, status: int | None = None) -> int:
-        return sum(1 for one, code in self.requests if one == path and status in (None, code))
+        return sum(1 for requested, code in self.requests if requested == path and status in (None, code))
 
 
 @contextmanager

@@ -45,10 +45,10 @@ class Waiting:
     def __init__(self, id_: str) -> None:
         self.go, self.closed = threading.Event(), threading.Event()
         self._id = id_
-        self.asked = 0
+        self.calls = 0
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        self.asked += 1
+        self.calls += 1
         if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
             yield opens(self._id)
             return
@@ -86,9 +86,9 @@ def test_ask_sends_small_parts_without_delay(start: Start, folder: Path) -> None
     endpoint.ask(PORT)
     took = []
     for _ in range(100):  # a wait would be in each; a busy machine is at times quick
-        begun = time.perf_counter()
+        started = time.perf_counter()
         assert len(endpoint.ask(PORT)) > 10
-        took.append(time.perf_counter() - begun)
+        took.append(time.perf_counter() - started)
         if took[-1] < 0.035:
             break
     assert min(took) < 0.035
@@ -392,7 +392,7 @@ def test_disconnect_cancels_answer_for_one_object(
             b"POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
             b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         )
-        wait_until(lambda: model.asked == 2)
+        wait_until(lambda: model.calls == 2)
         time.sleep(0.1)
         assert not model.closed.is_set()
     assert model.closed.wait(1.0)
@@ -404,7 +404,7 @@ class Endless:
     name = "endless"
 
     def __init__(self, id_: str) -> None:
-        self._id, self.said, self.closed = id_, 0, threading.Event()
+        self._id, self.texts_sent, self.closed = id_, 0, threading.Event()
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
@@ -413,7 +413,7 @@ class Endless:
         try:
             for _ in range(10_000):
                 yield Text(f"{'port ' * 2_000} 8642 [^{self._id}].\n\n")
-                self.said += 1
+                self.texts_sent += 1
             yield Stop()
         finally:
             self.closed.set()
@@ -432,7 +432,7 @@ def test_client_that_reads_nothing_is_disconnected(start: Start, folder: Path, i
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
         assert model.closed.wait(15)
-        assert model.said < 10_000
+        assert model.texts_sent < 10_000
         reader.settimeout(5)
         with suppress(ConnectionError):
             while reader.recv(1 << 20):

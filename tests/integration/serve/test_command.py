@@ -158,10 +158,10 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
                 assert running.stderr is not None
                 assert "listening on" in running.stderr.readline()
                 silent.settimeout(10)
-                asked, _ = silent.accept()
+                connection, _ = silent.accept()
                 running.send_signal(signal.SIGTERM)
                 assert running.wait(15) == 0
-                asked.close()
+                connection.close()
             finally:
                 running.kill()
 
@@ -197,12 +197,12 @@ def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) ->
         with socket.create_connection(where, timeout=20) as line, socket.create_connection(where, timeout=20) as silent:
             if before:
                 line.sendall(before)
-                heard = b""
-                while not heard.endswith(b"}"):  # head and body may come apart
+                reply = b""
+                while not reply.endswith(b"}"):  # head and body may come apart
                     piece = line.recv(65_536)
                     assert piece
-                    heard += piece
-                assert b'"status":"ok"' in heard
+                    reply += piece
+                assert b'"status":"ok"' in reply
             began = time.monotonic()
             result = b""
             line.settimeout(0.05)
@@ -284,17 +284,17 @@ def test_rules_of_remote_site_need_trust(
     folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     file = tmp_path / "roaming.toml"
     file.write_text(f"[serve]\n{settings}\n")
-    said = "rules = trusted" if trusted else "rules = trusted only in local folders"
+    expected = "rules = trusted" if trusted else "rules = trusted only in local folders"
     with host(files_of(folder)) as site:
         shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
-        assert said in shown.splitlines()
+        assert expected in shown.splitlines()
         with process(site.url, "--config", file, "--whole-site-tokens", "0", *option) as (_, url):
             answer = httpx2.post(f"{url}/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"})
-    assert (places["Server"] in [one["id"] for one in answer.json()["trail"]]) is trusted
+    assert (places["Server"] in [section["id"] for section in answer.json()["trail"]]) is trusted
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "expected"),
     [
         ("[serve]\nhost = 'x'", "[serve] Object contains unknown field `host`"),
         ("[serve]\nhosts = 'x'", "[serve] hosts: Expected `array`, got `str`"),
@@ -309,12 +309,12 @@ def test_rules_of_remote_site_need_trust(
         ("serve = 1", "expected the table [serve], got 1"),
     ],
 )
-def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, said: str) -> None:
+def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, expected: str) -> None:
     (tmp_path / "roaming.toml").write_text(settings)
     model = ("--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1") if "money" in settings else ()
     result = roaming(folder, "--check-config", "--config", tmp_path / "roaming.toml", *model)
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 def test_missing_folder_is_reported_at_once() -> None:
@@ -325,7 +325,7 @@ def test_missing_folder_is_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counters", "said"),
+    ("counters", "expected"),
     [
         ("user:hunter2@10.0.0.5:6379", "write a URL with redis"),
         ("hunter2://10.0.0.5", "write a URL with redis"),
@@ -333,10 +333,10 @@ def test_missing_folder_is_reported_at_once() -> None:
         ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
     ],
 )
-def test_invalid_counters_url_is_reported_without_password(folder: Path, counters: str, said: str) -> None:
+def test_invalid_counters_url_is_reported_without_password(folder: Path, counters: str, expected: str) -> None:
     result = roaming(folder, "--check-config", env={**SECRETS, "ROAMING_COUNTERS": counters})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert said in result.stderr
+    assert expected in result.stderr
     assert "hunter2" not in result.output
 
 

@@ -101,12 +101,12 @@ def test_known_etag_returns_304(http: Any) -> None:
 def test_many_searches_of_one_client_do_not_delay_others(
     start: Start, folder: Path, wait_until: Callable[..., Any]
 ) -> None:
-    begun: list[str] = []
+    started: list[str] = []
     go = threading.Semaphore(0)
 
     class Slow(Search):
         def find(self, query: str, **given: Any) -> list[Hit]:
-            begun.append(query)
+            started.append(query)
             assert go.acquire(timeout=20)
             return super().find(query, **given)
 
@@ -118,15 +118,15 @@ def test_many_searches_of_one_client_do_not_delay_others(
 
     with ThreadPoolExecutor(9) as readers:
         flood = [readers.submit(search, "port", "10.0.0.1") for _ in range(8)]
-        wait_until(lambda: begun)
+        wait_until(lambda: started)
         time.sleep(0.3)  # most of them are there by then
         other = readers.submit(search, "whistle", "10.0.0.2")
-        while "whistle" not in begun:  # one search after the other ends: on a busy machine it may come late itself
+        while "whistle" not in started:  # one search after the other ends: on a busy machine it may come late itself
             time.sleep(0.2)
             go.release()
         go.release(9)
-        assert [one.result() for one in (*flood, other)] == [200] * 9
-    assert begun.index("whistle") <= 4
+        assert [response.result() for response in (*flood, other)] == [200] * 9
+    assert started.index("whistle") <= 4
 
 
 def test_ask_by_get_answers_offline_in_markdown(start: Start, folder: Path, ids: dict[str, str]) -> None:
@@ -149,12 +149,12 @@ def test_ask_by_get_without_answer_lists_nearest_sections(http: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "beginning"),
     [("not_found", "The docs do not"), ("budget", "Stopped"), ("refused", "The model"), ("error", "The question")],
 )
-def test_answer_to_markdown_states_why_there_is_no_answer(state: str, said: str) -> None:
+def test_answer_to_markdown_states_why_there_is_no_answer(state: str, beginning: str) -> None:
     status = {"sections": 0, "model": "offline"}
-    assert answer_to_markdown({"answer": "", "sources": [], "status": status, "state": state}).startswith(said)
+    assert answer_to_markdown({"answer": "", "sources": [], "status": status, "state": state}).startswith(beginning)
 
 
 def test_model_needs_post_with_json_body(http: Any) -> None:
@@ -195,7 +195,7 @@ def test_metrics_count_requests_refusals_and_answers(start: Start, folder: Path)
 def test_openapi_describes_every_operation(http: Any) -> None:
     result = http.get("/openapi.json").json()
     described = {(method.upper(), path) for path, methods in result["paths"].items() for method in methods}
-    assert described == {(one.method, one.path) for one in OPERATIONS}
+    assert described == {(operation.method, operation.path) for operation in OPERATIONS}
     for schema in result["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
     for name in set(json.dumps(result).split('"#/components/schemas/')[1:]):
@@ -251,10 +251,14 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
         turn = response.text.rpartition('"turn":"')[2].partition('"')[0]
         judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, "comment": "Which one?"})
         assert (judged.status_code, judged.content) == (204, b"")
-    asked = [json.loads(line) for line in questions.read_text().splitlines()]
-    said = [json.loads(line) for line in opinions.read_text().splitlines()]
-    assert [one["turn"] for one in asked] == [one["turn"] for one in said]
-    assert (asked[0]["state"], asked[0]["page"], asked[0]["model"]) == ("answered", "/install/", "offline")
+    question_lines = [json.loads(line) for line in questions.read_text().splitlines()]
+    opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
+    assert [line["turn"] for line in question_lines] == [line["turn"] for line in opinion_lines]
+    assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
+        "answered",
+        "/install/",
+        "offline",
+    )
     assert "127.0.0.1" not in questions.read_text()
     assert endpoint.metric("roaming_feedback_total", helpful="no") == 2
 
@@ -316,23 +320,26 @@ def test_cached_section_equals_first_response(start: Start, folder: Path, ids: d
     path = f"/v1/sections/{ids['Server']}"
     forms = [{"Accept": "application/json"}, {"Accept": "text/markdown"}]
     first, again = ([endpoint.http.get(path, headers=form) for form in forms] for _ in range(2))
-    for one, other in zip(first, again, strict=True):
-        assert (one.content, one.headers["etag"]) == (other.content, other.headers["etag"])
-    assert [one.headers["content-type"] for one in again] == ["application/json", "text/markdown; charset=utf-8"]
+    for response, repeated in zip(first, again, strict=True):
+        assert (response.content, response.headers["etag"]) == (repeated.content, repeated.headers["etag"])
+    assert [response.headers["content-type"] for response in again] == [
+        "application/json",
+        "text/markdown; charset=utf-8",
+    ]
     assert again[0].json()["id"] == ids["Server"]
     assert endpoint.http.get(path, params={"part": "9"}).json()["part"] == 1
     assert endpoint.http.get(path, params={"part": "x"}).status_code == 422
 
 
 def test_body_cache_drops_least_recently_used() -> None:
-    kept = BodyCache(max_bytes=10)
-    kept.add("a", b"1234")
-    kept.add("b", b"1234")
-    assert kept.get("a") == b"1234"
-    kept.add("c", b"1234")
-    assert [kept.get(key) for key in "abc"] == [b"1234", None, b"1234"]
-    kept.add("a", b"1")
-    kept.add("d", b"12345")
-    assert [kept.get(key) for key in "acd"] == [b"1", b"1234", b"12345"]
-    kept.add("e", b"12345678901")
-    assert [kept.get(key) for key in "acde"] == [None] * 4
+    cache = BodyCache(max_bytes=10)
+    cache.add("a", b"1234")
+    cache.add("b", b"1234")
+    assert cache.get("a") == b"1234"
+    cache.add("c", b"1234")
+    assert [cache.get(key) for key in "abc"] == [b"1234", None, b"1234"]
+    cache.add("a", b"1")
+    cache.add("d", b"12345")
+    assert [cache.get(key) for key in "acd"] == [b"1", b"1234", b"12345"]
+    cache.add("e", b"12345678901")
+    assert [cache.get(key) for key in "acde"] == [None] * 4

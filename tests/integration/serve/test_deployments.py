@@ -182,8 +182,8 @@ class Slow:
                 await anyio.sleep(0.005)
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})
             return
-        said = "8642" if "8642" in repr(request.turns) else "9753" if "9753" in repr(request.turns) else "nothing"
-        yield Text(f"It is {said} [^{self._id}].")
+        number = "8642" if "8642" in repr(request.turns) else "9753" if "9753" in repr(request.turns) else "nothing"
+        yield Text(f"It is {number} [^{self._id}].")
 
 
 def test_answer_keeps_deployment_it_started_with(
@@ -333,10 +333,10 @@ async def _timed(work: Callable[[str], Any], url: str) -> float:
 def test_navigators_share_index_but_not_open_sections(folder: Path) -> None:
     watcher = SiteWatcher(folder)
     assert anyio.run(watcher.check)
-    one, other = watcher.now().navigator(), watcher.now().navigator()
-    one.expand_sections([next(iter(one.sections)).id])
-    assert (bool(one.opened), bool(other.opened), one.search is other.search) == (True, False, True)
-    assert is_complete(one.library)
+    first, second = watcher.now().navigator(), watcher.now().navigator()
+    first.expand_sections([next(iter(first.sections)).id])
+    assert (bool(first.opened), bool(second.opened), first.search is second.search) == (True, False, True)
+    assert is_complete(first.library)
 
 
 @pytest.mark.anyio

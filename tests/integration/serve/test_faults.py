@@ -56,7 +56,7 @@ def test_overloaded_provider_fails_every_answer_and_caches_none(
         for reader in readers:
             reader.join()
         assert time.monotonic() - began < 20
-        assert [(one["state"], one["code"]) for one in statuses] == [("error", "failed")] * 4
+        assert [(status["state"], status["code"]) for status in statuses] == [("error", "failed")] * 4
         assert len(api.exchanges) == 4
         wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
         assert endpoint.http.get("/healthz").json()["status"] == "ok"
@@ -142,13 +142,13 @@ class ExpensiveModel:
     def __init__(self, id_: str) -> None:
         self.go = threading.Event()
         self.go.set()
-        self.asked = 0
+        self.calls = 0
         self._id = id_
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         import anyio
 
-        self.asked += 1
+        self.calls += 1
         if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})
             return
@@ -177,16 +177,16 @@ def test_no_money_is_spent_while_redis_is_down(
     ended: list[dict[str, Any]] = []
     reader = threading.Thread(target=lambda: ended.append(endpoint.status("Which port?")))
     reader.start()
-    wait_until(lambda: model.asked == 2)
+    wait_until(lambda: model.calls == 2)
     redis.stop()
     model.go.set()
     reader.join(20)
-    assert [one["state"] for one in ended] == ["answered"]
+    assert [status["state"] for status in ended] == ["answered"]
 
     refused = endpoint.http.post("/v1/ask", json={"question": "Another?"})
     assert (refused.status_code, refused.json()["code"]) == (503, "counters")
     assert int(refused.headers["retry-after"]) > 0
-    assert model.asked == 2
+    assert model.calls == 2
     assert endpoint.http.get("/ask", params={"q": "Which port is the default?"}).status_code == 200
     assert endpoint.http.get("/v1/search", params={"q": "port"}).status_code == 200
     assert endpoint.http.get("/v1/outline").status_code == 200

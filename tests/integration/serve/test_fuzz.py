@@ -72,7 +72,7 @@ POSITIVE = [(operation.name, GenerationMode.POSITIVE) for operation in OPERATION
 NEGATIVE = [
     (operation.name, GenerationMode.NEGATIVE)
     for operation in OPERATIONS
-    if operation.body or any(f"{{{one.name}}}" not in operation.path for one in operation.parameters)
+    if operation.body or any(f"{{{parameter.name}}}" not in operation.path for parameter in operation.parameters)
 ]
 """What can be asked wrongly: any text is right in a path, and where nothing is given nothing is wrong."""
 
@@ -130,8 +130,8 @@ def test_body_of_one_megabyte_is_refused(endpoint: Endpoint, path: str) -> None:
 
 
 def test_other_methods_are_refused(endpoint: Endpoint) -> None:
-    taken = {operation.path: operation.method for operation in OPERATIONS}
-    for path, method in taken.items():
+    methods = {operation.path: operation.method for operation in OPERATIONS}
+    for path, method in methods.items():
         address = path.replace("{id}", "0a0a0a0a").replace("{language}", "de")
         for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"} - {method}:
             answer = endpoint.http.request(other, address)

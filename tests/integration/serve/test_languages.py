@@ -51,8 +51,8 @@ def test_request_is_answered_in_its_language(
         assert "Kessel" in endpoint.http.get("/ask", params={"q": QUESTION, "lang": "de"}).text
         assert endpoint.http.get("/v1/search", params={"q": "Kessel", "lang": "de"}).json()["hits"]
         assert not endpoint.http.get("/v1/search", params={"q": "Kessel"}).json()["hits"]
-        asked = {path for path, _ in site.requests}
-    assert not {path for path in asked if "etc" in path or path.startswith("old")}
+        requested = {path for path, _ in site.requests}
+    assert not {path for path in requested if "etc" in path or path.startswith("old")}
 
 
 def test_cache_separates_languages(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:

@@ -99,9 +99,9 @@ KINDS = ["hex", "HEX", "base64", "base64url", "word", "key", "jwt", "bearer", "e
 def test_redact_removes_generated_secrets_in_any_text(before: str, kind: str, seed: int, size: int, after: str) -> None:
     secret = made(kind, seed, size)
     core = secret.removeprefix("Bearer ").removeprefix("password=").removeprefix("https://user:").partition("@host")[0]
-    kept = redact(before + secret + after)
-    assert core not in kept
-    assert REDACTED in kept
+    redacted = redact(before + secret + after)
+    assert core not in redacted
+    assert REDACTED in redacted
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -259,7 +259,7 @@ def test_processes_write_whole_lines(tmp_path: Path) -> None:
     writers = [subprocess.Popen([*command, str(by)]) for by in range(4)]
     assert [writer.wait(60) for writer in writers] == [0] * 4
     files = [file, *(tmp_path.glob("log.[0-9]*"))]
-    written = [line for one in files for line in lines_of(one)]
+    written = [line for path in files for line in lines_of(path)]
     assert len(files) > 5
     assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]
 
@@ -271,8 +271,8 @@ def test_rotation_limits_size_and_backups(tmp_path: Path) -> None:
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["log", "log.1", "log.2", "log.lock"]
     assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
-    kept = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
-    assert kept == list(range(kept[0], 3000))
+    numbers = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
+    assert numbers == list(range(numbers[0], 3000))
     alone = JsonLinesFile(tmp_path / "alone", max_bytes=65_536, backups=0)
     for at in range(1000):
         alone.write({"at": at, "text": "x" * 100})

@@ -169,8 +169,8 @@ def test_local_calls_run_one_at_a_time() -> None:
         return Navigator(BOAT_LIBRARY)
 
     with served(navigator, guarded=True, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:
-        asked = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
-        assert all("Pressure" in each.result(20) for each in asked)
+        futures = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
+        assert all("Pressure" in future.result(20) for future in futures)
     assert most == [1] * 8
 
 
@@ -178,9 +178,9 @@ def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[s
     """Send a message and return the status and the body of the response."""
     named = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    asked = urllib.request.Request(url, json.dumps(message).encode(), named, method="POST")
+    request = urllib.request.Request(url, json.dumps(message).encode(), named, method="POST")
     try:
-        with urllib.request.urlopen(asked, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=20) as answer:
             return answer.status, json.loads(answer.read() or b"{}")
     except urllib.error.HTTPError as error:
         with error:
@@ -275,9 +275,9 @@ def test_links_are_omitted_for_older_clients(boat: str, version: str) -> None:
 
 def test_get_and_delete_return_405(boat: str) -> None:
     for method in ("GET", "DELETE"):
-        asked = urllib.request.Request(boat, headers={"Accept": "text/event-stream"}, method=method)
+        request = urllib.request.Request(boat, headers={"Accept": "text/event-stream"}, method=method)
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(asked, timeout=5)
+            urllib.request.urlopen(request, timeout=5)
         with caught.value as answer:
             assert (answer.code, answer.headers["Allow"]) == (405, "POST")
 
@@ -340,11 +340,11 @@ def test_invalid_messages_are_refused(boat: str) -> None:
         (b"x" * 70_000, "application/json", 413),
         (b"{}", "text/plain", 400),
     ):
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             boat, body, {"Content-Type": kind, "Accept": "application/json, text/event-stream"}, method="POST"
         )
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(asked, timeout=5)
+            urllib.request.urlopen(request, timeout=5)
         with caught.value as answer:
             assert answer.code == status
     assert post(boat, {"jsonrpc": "2.0", "id": 1, "method": "ping"})[0] == 200

@@ -54,12 +54,12 @@ class Answer:
 
     def problem(self) -> dict[str, Any]:
         assert self.header("content-type") == "application/problem+json"
-        said: dict[str, Any] = json.loads(self.body)
-        assert said["status"] == self.status
-        assert said["title"]
-        assert said["detail"].endswith(".")
-        assert str(said.get("retry_after") or "") == (self.header("retry-after") or "")
-        return said
+        problem: dict[str, Any] = json.loads(self.body)
+        assert problem["status"] == self.status
+        assert problem["title"]
+        assert problem["detail"].endswith(".")
+        assert str(problem.get("retry_after") or "") == (self.header("retry-after") or "")
+        return problem
 
 
 class App:
@@ -328,14 +328,14 @@ async def test_invalid_content_length_is_refused(length: str, status: int) -> No
 
 
 async def test_application_receives_disconnect() -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         for _ in range(2):
-            heard.append((await receive())["type"])  # noqa: PERF401 -- one after the other
+            received.append((await receive())["type"])  # noqa: PERF401 -- one after the other
 
     await request(make_guard(app), method="POST", body=(b"{}",))
-    assert heard == ["http.request", "http.disconnect"]
+    assert received == ["http.request", "http.disconnect"]
 
 
 async def test_disconnect_during_body_sends_nothing() -> None:
@@ -466,13 +466,13 @@ def send_raw(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
                 time.sleep(pause)
         except OSError:
             pass  # it has heard enough
-        heard = b""
+        reply = b""
         try:
             while piece := line.recv(65_536):
-                heard += piece
+                reply += piece
         except ConnectionResetError:
             pass
-        return heard
+        return reply
 
 
 HEAD = b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -481,9 +481,9 @@ HEAD = b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/j
 def test_large_chunked_body_returns_413() -> None:
     piece = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
     with running(make_guard(App())) as port:
-        heard = send_raw(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
-        assert heard.startswith(b"HTTP/1.1 413 ")
-        assert b"application/problem+json" in heard
+        reply = send_raw(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
+        assert reply.startswith(b"HTTP/1.1 413 ")
+        assert b"application/problem+json" in reply
         small = HEAD + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
         assert send_raw(port, small, b"3\r\nabc\r\n", b"0\r\n\r\n", pause=0.01).endswith(b"abc\r\n0\r\n\r\n")
 
@@ -491,15 +491,15 @@ def test_large_chunked_body_returns_413() -> None:
 def test_slow_body_returns_408() -> None:
     with running(make_guard(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
         began = time.monotonic()
-        heard = send_raw(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
-        assert heard.startswith(b"HTTP/1.1 408 ")
+        reply = send_raw(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
+        assert reply.startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - began < 15
 
 
 def test_expect_continue_with_large_body_returns_413() -> None:
     with running(make_guard(App())) as port:
-        heard = send_raw(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
-        assert heard.startswith(b"HTTP/1.1 413 ")
+        reply = send_raw(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
+        assert reply.startswith(b"HTTP/1.1 413 ")
 
 
 def test_simultaneous_requests_get_at_most_all_places() -> None:

@@ -37,12 +37,12 @@ class CountingModel:
 
     def __init__(self, folder: Path) -> None:
         self.go = threading.Event()
-        self.asked = self.waiting = self.broken_off = 0
+        self.calls = self.waiting = self.broken_off = 0
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
-            self.asked += 1
+            self.calls += 1
             yield Usage(input=100_000)
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})
             return
@@ -114,31 +114,31 @@ def test_equal_question_joins_answer_in_progress(
     second, third = Reader(endpoint), Reader(endpoint, Accept="application/json")
     wait_until(lambda: second.has(b"tool-output-available"))
     model.go.set()
-    result = [one.end() for one in (first, second)]
+    result = [request.end() for request in (first, second)]
     third.end()
-    assert model.asked == 1
+    assert model.calls == 1
     assert json.loads(third.body)["state"] == "answered"
     wire = [[part for part in parts if part["type"] not in ("data-status", "finish")] for parts in result]
     assert wire[0] == wire[1]
     costs = [next(part["data"] for part in parts if part["type"] == "data-status") for parts in result]
-    assert [(one["cached"], one["cost"]) for one in costs] == [(False, 0.2), (True, 0.0)]
+    assert [(cost["cached"], cost["cost"]) for cost in costs] == [(False, 0.2), (True, 0.0)]
     assert endpoint.metric("roaming_cost_total", model="counted", currency="USD") == 0.2
 
 
 def test_simultaneous_equal_questions_call_model_once(endpoint: Any, model: CountingModel) -> None:
     body = json.dumps(QUESTION).encode()
     head = "POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
-    asked = head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    data = head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
     model.go.set()
     with ExitStack() as lines:
         readers = [lines.enter_context(socket.create_connection(("127.0.0.1", endpoint.port), 20)) for _ in range(8)]
         for line in readers:
-            line.sendall(asked)
+            line.sendall(data)
         answers = [line.makefile("rb").read() for line in readers]
     let_in = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200")]
     assert len(let_in) >= 1
     assert all(b'"type":"finish"' in answer for answer in let_in)
-    assert model.asked == 1
+    assert model.calls == 1
 
 
 @pytest.mark.parametrize("leaves", [0, 1])
@@ -153,7 +153,7 @@ def test_disconnect_of_one_client_keeps_shared_answer(
     readers[leaves].leave()
     model.go.set()
     assert any(part["type"] == "finish" for part in readers[1 - leaves].end())
-    assert (model.asked, model.broken_off) == (1, 0)
+    assert (model.calls, model.broken_off) == (1, 0)
     assert endpoint.status("Which port?")["cached"] is True
     assert endpoint.metric("roaming_tokens_total", model="counted", kind="input") == 200_000
     assert endpoint.metric("roaming_cost_total", model="counted", currency="USD") == 0.2
@@ -175,7 +175,7 @@ def test_disconnect_of_all_clients_cancels_shared_answer(
     wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
     model.go.set()
     assert endpoint.status("Which port?")["state"] == "answered"
-    assert model.asked == 2
+    assert model.calls == 2
 
 
 @pytest.mark.anyio
@@ -198,7 +198,7 @@ async def test_closed_request_that_read_nothing_releases_answer(folder: Path, mo
         await unread_parts.aclose()
         second.close()
     assert await first.cost() is None
-    assert [one.abandoned for one in records] == [True, True]
+    assert [record.abandoned for record in records] == [True, True]
     assert model.waiting == model.broken_off
 
 

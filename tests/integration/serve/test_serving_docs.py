@@ -44,13 +44,13 @@ def test_curl_examples_print_documented_output(start: Callable[..., Any], sample
 def _opening(sample: Path, title: str, folder: Path) -> ScriptedModel:
     """Return a model that opens a section and cites it."""
     section = next(place.id for place in open_library(sample).sections if place.section.title == title)
-    said = "`--drain-window` is the longest time to wait, 83 s by default."
+    sentence = "`--drain-window` is the longest time to wait, 83 s by default."
     script = [
         [
             {"call": {"name": "expand_sections", "arguments": {"ids": [section]}}},
             {"usage": {"input": 9120, "output": 41}},
         ],
-        [{"text": f"{said} [^{section}]"}, {"usage": {"input": 310, "cache_read": 9100, "output": 35}}],
+        [{"text": f"{sentence} [^{section}]"}, {"usage": {"input": 310, "cache_read": 9100, "output": 35}}],
     ]
     (folder / "script.json").write_text(json.dumps(script), "utf-8")
     return ScriptedModel(read_script(folder / "script.json"))
@@ -64,7 +64,7 @@ def test_docs_list_every_operation() -> None:
         for address in re.findall(r"`([^`]*)`", cell):
             method, path = address.split() if " " in address else (method, address)
             shown.add((method, path.partition("?")[0]))
-    assert shown == {(one.method, one.path) for one in OPERATIONS} | {("POST", "/mcp")}
+    assert shown == {(operation.method, operation.path) for operation in OPERATIONS} | {("POST", "/mcp")}
 
 
 def test_docs_list_every_setting() -> None:
@@ -75,9 +75,9 @@ def test_docs_list_every_setting() -> None:
 def test_last_messages_of_long_conversation_are_enough(start: Callable[..., Any], folder: Path) -> None:
     endpoint = start(folder)
     turn = endpoint.ask("Which port is the default?")[-1]["messageMetadata"]["turn"]
-    asked = {"role": "user", "parts": [{"type": "text", "text": "And over TLS?"}]}
+    question = {"role": "user", "parts": [{"type": "text", "text": "And over TLS?"}]}
     result = {"role": "assistant", "parts": [{"type": "text", "text": "x" * 8_000}], "metadata": {"turn": turn}}
-    messages = [asked, result] * 10 + [asked]
+    messages = [question, result] * 10 + [question]
     assert endpoint.http.post("/v1/ask", json={"messages": messages}).status_code == 413
     last = endpoint.http.post("/v1/ask", json={"messages": messages[-7:]}, headers={"Accept": "application/json"})
     assert last.status_code == 200

@@ -73,19 +73,21 @@ def test_ai_package_reads_every_golden_stream(package: Path) -> None:
     for stream, result in zip(STREAMS, read(package, *STREAMS), strict=True):
         parts = sent(stream)
         message = result["message"]
-        kept = message["parts"]
+        message_parts = message["parts"]
         assert result["chunks"] == [part["type"] for part in parts], stream.name
         assert result["errors"] == [part["errorText"] for part in parts if part["type"] == "error"]
-        text = "".join(part["text"] for part in kept if part["type"] == "text")
+        text = "".join(part["text"] for part in message_parts if part["type"] == "text")
         assert text == "".join(part["delta"] for part in parts if part["type"] == "text-delta")
-        assert all(part["state"] == "done" for part in kept if part["type"] == "text")
+        assert all(part["state"] == "done" for part in message_parts if part["type"] == "text")
         last = {part["id"]: part["data"] for part in parts if part["type"] == "data-section"}
-        assert {part["id"]: part["data"] for part in kept if part["type"] == "data-section"} == last
+        assert {part["id"]: part["data"] for part in message_parts if part["type"] == "data-section"} == last
         for name in ("data-outline", "data-support", "data-status"):
-            assert [p["data"] for p in kept if p["type"] == name] == [p["data"] for p in parts if p["type"] == name]
+            assert [p["data"] for p in message_parts if p["type"] == name] == [
+                p["data"] for p in parts if p["type"] == name
+            ]
         sources = [part["sourceId"] for part in parts if part["type"] == "source-url"]
-        assert [part["sourceId"] for part in kept if part["type"] == "source-url"] == sources
-        tools = [part for part in kept if part["type"].startswith("tool-")]
+        assert [part["sourceId"] for part in message_parts if part["type"] == "source-url"] == sources
+        tools = [part for part in message_parts if part["type"].startswith("tool-")]
         assert len(tools) == sum(part["type"] == "tool-input-available" for part in parts)
         assert all(part["state"] == "output-available" and part["providerExecuted"] for part in tools)
         assert message.get("metadata") == parts[-1].get("messageMetadata")
@@ -93,8 +95,8 @@ def test_ai_package_reads_every_golden_stream(package: Path) -> None:
 
 def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) -> None:
     (result,) = read(package, endpoint)
-    kept = result["message"]["parts"]
+    message_parts = result["message"]["parts"]
     assert result["errors"] == []
-    assert "8642" in "".join(part["text"] for part in kept if part["type"] == "text")
-    assert [part["data"]["state"] for part in kept if part["type"] == "data-status"] == ["answered"]
+    assert "8642" in "".join(part["text"] for part in message_parts if part["type"] == "text")
+    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["answered"]
     assert result["message"]["metadata"]["turn"]

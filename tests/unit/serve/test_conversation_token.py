@@ -98,8 +98,8 @@ def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tupl
         msgspec.structs.replace(
             page,
             sections=tuple(
-                msgspec.structs.replace(one, aliases=(was["Server"],)) if one.title == "Network" else one
-                for one in page.sections
+                msgspec.structs.replace(section, aliases=(was["Server"],)) if section.title == "Network" else section
+                for section in page.sections
             ),
         )
         for page in manifest.pages

@@ -390,12 +390,12 @@ def test_limiter_refuses_shared_counters_without_key() -> None:
 
 
 def test_hash_client_is_keyed() -> None:
-    one, other = (QuotaLimiter(AnswerQuota(), CounterStore(), secret=secret) for secret in (b"one", b"other"))
-    assert one.hash_client("192.0.2.7") != other.hash_client("192.0.2.7")
-    assert one.hash_client("192.0.2.7") == QuotaLimiter(AnswerQuota(), CounterStore(), secret=b"one").hash_client(
+    first, second = (QuotaLimiter(AnswerQuota(), CounterStore(), secret=secret) for secret in (b"one", b"other"))
+    assert first.hash_client("192.0.2.7") != second.hash_client("192.0.2.7")
+    assert first.hash_client("192.0.2.7") == QuotaLimiter(AnswerQuota(), CounterStore(), secret=b"one").hash_client(
         "192.0.2.7"
     )
-    assert "192.0.2.7" not in one.hash_client("192.0.2.7")
+    assert "192.0.2.7" not in first.hash_client("192.0.2.7")
 
 
 async def test_counter_outage_is_logged_once_without_password(caplog: pytest.LogCaptureFixture) -> None:

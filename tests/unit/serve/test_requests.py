@@ -21,7 +21,7 @@ from mkdocs_roaming.serve.requests import (
 )
 
 
-def asked(peer: str | None, *forwarded: str, **more: str) -> dict[str, Any]:
+def make_scope(peer: str | None, *forwarded: str, **more: str) -> dict[str, Any]:
     headers = [(b"x-forwarded-for", value.encode("latin-1")) for value in forwarded]
     headers += [(name.replace("_", "-").encode(), value.encode()) for name, value in more.items()]
     return {"client": (peer, 4711) if peer is not None else None, "headers": headers, "scheme": "http"}
@@ -39,7 +39,7 @@ def test_ipv4_mapped_address_is_ipv4_client() -> None:
 
 
 def test_x_forwarded_for_is_ignored_without_proxies() -> None:
-    assert resolve_client(asked("192.0.2.7", "198.51.100.1")) == "192.0.2.7"
+    assert resolve_client(make_scope("192.0.2.7", "198.51.100.1")) == "192.0.2.7"
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,22 @@ def test_x_forwarded_for_is_ignored_without_proxies() -> None:
     ],
 )
 def test_x_forwarded_for_is_read_from_the_right(proxies: int, forwarded: list[str], counted: str) -> None:
-    assert resolve_client(asked("10.0.0.9", *forwarded), proxies) == counted
+    assert resolve_client(make_scope("10.0.0.9", *forwarded), proxies) == counted
 
 
 @given(st.lists(st.text(st.characters(max_codepoint=255), max_size=40), max_size=5))
 def test_forged_x_forwarded_for_does_not_change_client(forged: list[str]) -> None:
-    assert resolve_client(asked("10.0.0.9", ", ".join([*forged, "203.0.113.5"])), 1) == "203.0.113.5"
+    assert resolve_client(make_scope("10.0.0.9", ", ".join([*forged, "203.0.113.5"])), 1) == "203.0.113.5"
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60), st.integers(0, 3))
 def test_random_x_forwarded_for_never_raises(text: str, proxies: int) -> None:
-    assert resolve_client(asked("10.0.0.9", text), proxies)
+    assert resolve_client(make_scope("10.0.0.9", text), proxies)
 
 
 def test_clients_without_address_share_one_name() -> None:
-    assert resolve_client(asked(None)) == resolve_client(asked("")) == UNKNOWN_CLIENT
-    assert resolve_client(asked(None, "203.0.113.5"), 1) == "203.0.113.5"
+    assert resolve_client(make_scope(None)) == resolve_client(make_scope("")) == UNKNOWN_CLIENT
+    assert resolve_client(make_scope(None, "203.0.113.5"), 1) == "203.0.113.5"
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,6 @@ def test_allowed_hosts_refuse_url() -> None:
 
 
 def test_resolve_scheme_uses_nearest_proxy() -> None:
-    scope = asked("10.0.0.9", x_forwarded_proto="http, https")
+    scope = make_scope("10.0.0.9", x_forwarded_proto="http, https")
     assert (resolve_scheme(scope), resolve_scheme(scope, 1)) == ("http", "https")
-    assert resolve_scheme(asked("10.0.0.9", x_forwarded_proto="gopher"), 1) == "http"
+    assert resolve_scheme(make_scope("10.0.0.9", x_forwarded_proto="gopher"), 1) == "http"
