@@ -10,9 +10,8 @@ import hashlib
 import json
 import logging
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -37,32 +36,8 @@ POLL_SECONDS = 60.0
 """Time between two checks of a site."""
 INCOMPLETE_SECONDS = 600.0
 """Time after which an incomplete deployment is used. Sections that do not match their digest are never served."""
-BODY_CACHE_BYTES = 4 * 2**20
 MAX_LANGUAGES = 12
 """Maximum number of further languages of a site."""
-
-
-class BodyCache:
-    """Response bodies by request, the least recently used dropped first."""
-
-    def __init__(self, max_bytes: int = BODY_CACHE_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._size = 0
-        self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
-
-    def get(self, key: Hashable) -> bytes | None:
-        """Return a cached body."""
-        body = self._bodies.get(key)
-        if body is not None:
-            self._bodies.move_to_end(key)
-        return body
-
-    def add(self, key: Hashable, body: bytes) -> None:
-        """Cache a body."""
-        self._size += len(body) - len(self._bodies.pop(key, b""))
-        self._bodies[key] = body
-        while self._size > self._max_bytes:
-            self._size -= len(self._bodies.popitem(last=False)[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +47,12 @@ class Deployment:
     Attributes:
         is_complete: Every section matches its digest.
         in_memory: All texts fit into memory, so that opening a section is faster than starting a thread.
-        bodies: Responses of this version.
     """
 
     library: Library
     search: Search
     is_complete: bool = True
     in_memory: bool = False
-    bodies: BodyCache = field(default_factory=BodyCache, compare=False)
 
     @property
     def digest(self) -> str:

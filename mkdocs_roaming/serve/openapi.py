@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -91,13 +91,7 @@ OPERATIONS = (
         {MARKDOWN: None},
         (*_REQUEST_ERRORS, 422, 502, 503),
         (
-            Parameter(
-                "q",
-                "The question.",
-                required=True,
-                maximum=schemas.MAX_QUESTION_CHARS,
-                pattern=schemas.NOT_BLANK_PATTERN,
-            ),
+            replace(QUERY, description="The question."),
             Parameter("page", "The page that the client shows, as a path or a URL.", maximum=schemas.MAX_PAGE_CHARS),
             LANGUAGE,
         ),

@@ -105,16 +105,10 @@ class Routes:
     async def read_section(self, request: Request) -> Response:
         """Return a section with its text."""
         deployment, id_, part = self._deployment(request), request.path_params["id"], request.query_params.get("part")
-        if not deployment.in_memory:
-            payload = await self._build(request, deployment, lambda: build_section(deployment, id_, part))
-            return respond_negotiated(request, payload)
-        media_type = choose_representation(request)
-        key = (media_type, id_, part)
-        body = deployment.bodies.get(key)
-        if body is None:
-            body = encode_payload(build_section(deployment, id_, part), media_type)
-            deployment.bodies.add(key, body)
-        return respond_with_etag(request, body, CONTENT_TYPES[media_type], vary="Accept")
+        if deployment.in_memory:
+            return respond_negotiated(request, build_section(deployment, id_, part))
+        payload = await self._build(request, deployment, lambda: build_section(deployment, id_, part))
+        return respond_negotiated(request, payload)
 
     async def search_sections(self, request: Request) -> Response:
         """Return search results."""
@@ -276,14 +270,9 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
 
 def respond_negotiated(request: Request, payload: Payload) -> Response:
     """Return a payload as JSON or Markdown, as the Accept header prefers."""
-    media_type = choose_representation(request)
+    media_type = choose_media_type(request.headers.get("accept", ""), (JSON, MARKDOWN))
     body = encode_payload(payload, media_type)
     return respond_with_etag(request, body, CONTENT_TYPES[media_type], vary="Accept")
-
-
-def choose_representation(request: Request) -> str:
-    """Return the preferred media type of a request: JSON or Markdown."""
-    return choose_media_type(request.headers.get("accept", ""), (JSON, MARKDOWN))
 
 
 def respond_with_etag(request: Request, body: bytes, content_type: str, **headers: str) -> Response:

@@ -17,7 +17,6 @@ import pytest
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.outline import render_outline
-from mkdocs_roaming.serve.deployments import BodyCache
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS
@@ -315,7 +314,7 @@ def test_mcp_is_served_behind_middleware(http: Any) -> None:
     assert http.post("/mcp", json=call, headers={"Origin": "https://evil.example"}).status_code == 403
 
 
-def test_cached_section_equals_first_response(start: Start, folder: Path, ids: dict[str, str]) -> None:
+def test_repeated_request_for_section_gets_equal_response(start: Start, folder: Path, ids: dict[str, str]) -> None:
     endpoint = start(folder)
     path = f"/v1/sections/{ids['Server']}"
     forms = [{"Accept": "application/json"}, {"Accept": "text/markdown"}]
@@ -329,17 +328,3 @@ def test_cached_section_equals_first_response(start: Start, folder: Path, ids: d
     assert again[0].json()["id"] == ids["Server"]
     assert endpoint.http.get(path, params={"part": "9"}).json()["part"] == 1
     assert endpoint.http.get(path, params={"part": "x"}).status_code == 422
-
-
-def test_body_cache_drops_least_recently_used() -> None:
-    cache = BodyCache(max_bytes=10)
-    cache.add("a", b"1234")
-    cache.add("b", b"1234")
-    assert cache.get("a") == b"1234"
-    cache.add("c", b"1234")
-    assert [cache.get(key) for key in "abc"] == [b"1234", None, b"1234"]
-    cache.add("a", b"1")
-    cache.add("d", b"12345")
-    assert [cache.get(key) for key in "acd"] == [b"1", b"1234", b"12345"]
-    cache.add("e", b"12345678901")
-    assert [cache.get(key) for key in "acde"] == [None] * 4
