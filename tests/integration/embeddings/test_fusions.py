@@ -35,12 +35,12 @@ def test_benchmark_ranks_like_hybrid_search(site: Path, api: EmbeddingsApi) -> N
     library = open_library(site)
     queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url))
     questions = [Question(ask, frozenset()) for ask in QUERIES]
-    found = fusions.answers(library, queries, {"asked": questions})["asked"]
+    found = fusions.score_questions(library, queries, {"asked": questions})["asked"]
     hybrid = HybridSearch(library, queries)
     for one in found:
-        scores = fusions.WAYS[fusions.BUILT](one)
+        scores = fusions.FUSIONS[fusions.HYBRID](one)
         order = sorted(scores, key=scores.__getitem__, reverse=True)
-        assert order == [hit.place.id for hit in hybrid.find(one.question.ask, limit=200)]
+        assert order == [hit.place.id for hit in hybrid.find(one.question.text, limit=200)]
 
 
 def test_benchmark_tables_compare_fusions(
@@ -57,7 +57,7 @@ def test_benchmark_tables_compare_fusions(
     rows = {line.split("|")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("|")}
     assert rows["words"].startswith("| words | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 |  | -100.0 ")
     assert rows["meaning"].startswith("| meaning | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | +100.0 ")
-    assert set(fusions.WAYS) < set(rows)
+    assert set(fusions.FUSIONS) < set(rows)
     assert api.texts[before:] == ["car", "price"]
 
 
