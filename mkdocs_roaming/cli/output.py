@@ -143,12 +143,6 @@ def no_answer_line(answer: Answer) -> str:
     return prompts.NO_ANSWER
 
 
-def support_lines(support: Support) -> Iterator[str]:
-    """Yield a text with numbered, coloured marks such as `⟦8001⟧1`, and the list of unsupported statements."""
-    yield _mark_text(support, ())
-    yield from _unsupported_lines(support)
-
-
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
     """Yield numbered sections with their URLs."""
     for number, section in enumerate(sections, 1):
@@ -228,7 +222,10 @@ def _numbered_text(answer: Answer) -> str:
 
 
 def _mark_text(support: Support, notes: Sequence[tuple[int, str]]) -> str:
-    """Return the text with its marks, and with notes inserted at their UTF-16 offsets, never inside a mark."""
+    """Return the text with numbered marks such as `⟦8001⟧1`.
+
+    Notes are inserted at their UTF-16 offsets, never inside a mark.
+    """
     text = support.text.encode("utf-16-le", "surrogatepass")
     output, pending, edge = list[str](), list(notes), 0
 

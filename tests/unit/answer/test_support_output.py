@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import click
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.support.check import check_support
-from mkdocs_roaming.cli.output import support_lines
+from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.answer.support.check import Support, check_support
+from mkdocs_roaming.cli.output import answer_lines
 
 DOCS = {"07f3277d": "The server listens on port 8000. Do not restart it before the drain has ended. Set `a<b>` to 5."}
 ANSWER = (
     "😀 The server listens on port 8001.[^07f3277d]\n\nRestart it before\nthe drain has ended.\n\n"
     "Whales migrate thousands of miles every winter."
 )
+
+
+def support_lines(support: Support) -> Iterator[str]:
+    """Return what is shown of an answer without sources."""
+    return answer_lines(Answer(support.text or " ", "answered", "m", support=support))
 
 
 @settings(max_examples=60, deadline=None)
