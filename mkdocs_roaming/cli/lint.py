@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from dataclasses import replace
 from functools import cache
@@ -86,6 +85,7 @@ def lint(
 def _create_context(library: Library) -> LintContext:
     """Return a library as rules see it; links are checked against files only if the site is on this machine."""
     from mkdocs_roaming.lint.context import LintContext
+    from mkdocs_roaming.manifest.sections import file_digest
     from mkdocs_roaming.publish.llms_txt import LLMS_FULL
 
     @cache
@@ -100,7 +100,7 @@ def _create_context(library: Library) -> LintContext:
 
     def read_page(page: PageEntry) -> str:
         data = full[page.full : page.full + page.bytes] if page.full is not None else b""
-        if "sha256:" + hashlib.sha256(data).hexdigest() != page.digest:
+        if file_digest(data) != page.digest:
             data = library.file(page.markdown)
         return data.decode("utf-8", "replace")
 

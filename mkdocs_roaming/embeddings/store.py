@@ -41,6 +41,7 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, VectorsEntry
+from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -318,8 +319,7 @@ def add_vectors(
     data = collected.encode(sections)
     count = sum(len(digests) for _, digests in sections)
     note(f"vectors of {options.model}: {count} windows, {collected.requested} of them new, {len(data) / 1e6:.1f} MB")
-    digest = "sha256:" + hashlib.sha256(data).hexdigest()
-    entry = VectorsEntry(digest, len(data), options.model, collected.dimensions, count)
+    entry = VectorsEntry(file_digest(data), len(data), options.model, collected.dimensions, count)
     return replace(manifest, vectors=entry), data
 
 

@@ -6,7 +6,6 @@ manifest. If the API fails, is slow or has another model, search uses words only
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import threading
 from array import array
@@ -21,6 +20,7 @@ from mkdocs_roaming.library.index import SiteTexts
 from mkdocs_roaming.library.search import SNIPPET_CHARS, RankedSection, Search, Weights, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -182,9 +182,9 @@ class VectorIndex:
                 "set the same model in [embeddings]"
             )
         data = library.file(VECTORS_PATH)
-        if not _has_digest(data, entry.digest):
+        if file_digest(data) != entry.digest:
             data = library.file(VECTORS_PATH, cache_key=entry.digest.removeprefix("sha256:")[:16])
-        if not _has_digest(data, entry.digest):
+        if file_digest(data) != entry.digest:
             raise VectorsError(f"{where}{VECTORS_PATH} does not match the manifest; build the site again")
         vectors = decode_vectors(data, where + VECTORS_PATH)
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
@@ -193,23 +193,19 @@ class VectorIndex:
         return _LoadedVectors(VectorColumns(vectors), sections)
 
 
-def _has_digest(data: bytes, digest: str) -> bool:
-    return "sha256:" + hashlib.sha256(data).hexdigest() == digest
-
-
+@dataclass(frozen=True, slots=True)
 class _LoadedVectors:
     """The vectors of all windows, and the section and number of windows that they belong to."""
 
-    def __init__(self, columns: VectorColumns, sections: list[tuple[SectionRef | None, int]]) -> None:
-        self.columns = columns
-        self._sections = sections
+    columns: VectorColumns
+    sections: list[tuple[SectionRef | None, int]]
 
     def nearest(self, vector: Vector) -> list[NearSection]:
         """Return the sections by their nearest window; equal ones in the order of the site."""
         cosines = self.columns.cosines(vector)
         found: list[NearSection] = []
         start = 0
-        for place, count in self._sections if cosines else ():
+        for place, count in self.sections if cosines else ():
             windows = cosines[start : start + count]
             start += count
             if place is not None and windows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -69,7 +69,8 @@ class Postings:
         self._weights = tuple(weights)
         self._group_weights = tuple(group_weights)
         self._characters = _Characters()
-        self._entries = _Entries()
+        # For each term's character: row, frequency in the row, frequency for the group, and so on for the next row.
+        self._entries: defaultdict[str, array[float]] = defaultdict(lambda: array("f"))
         self._texts: list[str] = []
         self._groups: list[int] = []
         self._lengths: list[int] = []
@@ -196,14 +197,6 @@ def _highest(matches: Sequence[tuple[array[int], array[float], float]]) -> dict[
             if weight * score > highest.get(number, -1.0):
                 highest[number] = weight * score
     return highest
-
-
-class _Entries(dict[str, "array[float]"]):
-    """For each term's character: row, frequency in the row, frequency for the group, and so on for the next row."""
-
-    def __missing__(self, character: str) -> array[float]:
-        self[character] = entries = array("f")
-        return entries
 
 
 class _Characters(dict[str, str]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -26,7 +25,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
-from mkdocs_roaming.manifest.sections import slice_digest
+from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 
 T = TypeVar("T")
 
@@ -267,7 +266,7 @@ class Library:
         for page in pages:
             start = page.full or 0
             text = bytes(data[start : start + page.bytes]) if start >= 0 else b""
-            if "sha256:" + hashlib.sha256(text).hexdigest() == page.digest:
+            if file_digest(text) == page.digest:
                 self._pages.put(page.markdown, text)
             else:
                 missing.append(page)

@@ -37,7 +37,7 @@ from mkdocs_roaming.manifest.expand import (
     list_section,
     render_expansion,
 )
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry
 from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, render_outline, render_page_outlines
 from mkdocs_roaming.text.markdown import truncate_at_word
@@ -268,7 +268,7 @@ class Navigator:
         bare_id = id_.removesuffix("+").strip().lower()
         group = self.sections.get_group(bare_id)
         if group is not None:
-            pages = [self._list_page(entry) for entry in _iter_pages(group)]
+            pages = [self._list_page(entry.page) for entry in iter_nav(group.children) if entry.page is not None]
             reason = f"a group of pages: read_outline({bare_id}) shows it"
             return UnknownSection(bare_id, tuple(filter(None, pages[:_MAX_NEAREST])), reason)
         if re.fullmatch(r"(?:[a-z0-9._-]{1,100}:)?[0-9a-f]{4,12}", bare_id):
@@ -278,8 +278,8 @@ class Navigator:
             nearest = [hit.place for hit in self.search.find(id_, limit=_MAX_NEAREST, within=self._is_in_scope)]
         return UnknownSection(_shorten_id(id_), tuple(list_section(self.sections, place) for place in nearest if place))
 
-    def _list_page(self, entry: NavEntry) -> ListedSection | None:
-        page = self.sections.get_page(entry.page or "")
+    def _list_page(self, path: str) -> ListedSection | None:
+        page = self.sections.get_page(path)
         return list_section(self.sections, SectionRef(page, 0)) if page else None
 
     # Open sections
@@ -354,13 +354,6 @@ def _filter_nav(entries: Iterable[NavEntry], paths: set[str]) -> Iterator[NavEnt
             yield replace(entry, children=children)
         else:
             yield from children
-
-
-def _iter_pages(entry: NavEntry) -> Iterator[NavEntry]:
-    for child in entry.children:
-        if child.page is not None:
-            yield child
-        yield from _iter_pages(child)
 
 
 def _shorten_id(id_: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -15,8 +14,9 @@ from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
-from mkdocs_roaming.manifest.models import NavEntry, PageEntry, short_markdown_path, url_to_path
-from mkdocs_roaming.manifest.sections import slice_digest, split_sections
+from mkdocs_roaming.manifest.lookup import iter_nav
+from mkdocs_roaming.manifest.models import PageEntry, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 
 _MAX_LISTING_CHARS = 50_000
 _HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
@@ -95,7 +95,7 @@ class _Validator:
         data = self._library.file(MANIFEST_PATH)
         self.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(data)]
         ids = Counter(section.id for section in self._manifest.sections())
-        ids.update(entry.id for entry in _iter_nav(self._manifest.nav) if entry.page is None and entry.id)
+        ids.update(entry.id for entry in iter_nav(self._manifest.nav) if entry.page is None and entry.id)
         self.faults += [f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1]
         for section in self._manifest.sections():
             where = f"section {section.id}"
@@ -109,7 +109,7 @@ class _Validator:
             where = f"rule {rule.name or number}"
             self.faults += [f"{where}: opens {id_}, which is no section" for id_ in rule.open if id_ not in ids]
         page_ids = {page.path: page.id for page in self._manifest.pages}
-        for entry in _iter_nav(self._manifest.nav):
+        for entry in iter_nav(self._manifest.nav):
             if entry.page is not None and page_ids.get(entry.page) != entry.id:
                 self.faults.append(f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}")
 
@@ -120,7 +120,7 @@ class _Validator:
         if data is None:
             self.faults.append(f"{page.markdown}: cannot be read")
             return
-        if not _matches(data, page.digest) or len(data) != page.bytes:
+        if file_digest(data) != page.digest or len(data) != page.bytes:
             self.faults.append(f"{page.markdown}: does not match its digest")
         copy = short_markdown_path(page.path)
         if copy and self._read(copy) != data:
@@ -190,7 +190,7 @@ class _Validator:
         pages = [(page, page.full) for page in self._manifest.pages if page.full is not None]
         data = (self._read("llms-full.txt") or b"") if pages else b""
         for page, start in pages:
-            if not _matches(data[start : start + page.bytes], page.digest):
+            if file_digest(data[start : start + page.bytes]) != page.digest:
                 self.faults.append(f"llms-full.txt: {page.markdown} is not at byte {start}")
 
     def check_vectors(self) -> None:
@@ -198,7 +198,7 @@ class _Validator:
         if entry is None:
             return
         data = self._read(VECTORS_PATH) or b""
-        if not _matches(data, entry.digest):
+        if file_digest(data) != entry.digest:
             self.faults.append(f"{VECTORS_PATH}: missing, or does not match its digest")
             return
         try:
@@ -246,13 +246,3 @@ class _Validator:
         ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
         files = (f"roaming/sections/{id_}.md" for id_ in ids)
         self.faults += [f"{file}: missing" for file in files if self._read(file) is None]
-
-
-def _iter_nav(nav: tuple[NavEntry, ...]) -> Iterator[NavEntry]:
-    for entry in nav:
-        yield entry
-        yield from _iter_nav(entry.children)
-
-
-def _matches(data: bytes, digest: str) -> bool:
-    return "sha256:" + hashlib.sha256(data).hexdigest() == digest

@@ -6,7 +6,6 @@ recognized by its text, so that the old id still opens it.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
-from mkdocs_roaming.manifest.sections import IdAllocator, Section, github_slug
+from mkdocs_roaming.manifest.sections import IdAllocator, Section, file_digest, github_slug
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.tokenizer import extract_terms
 
@@ -175,7 +174,7 @@ def _make_page_entry(
         title=to_single_line(published.sections[0].title),
         path=page.path,
         markdown=markdown_path(page.path),
-        digest="sha256:" + hashlib.sha256(data).hexdigest(),
+        digest=file_digest(data),
         bytes=len(data),
         sections=tuple(
             SectionEntry(

@@ -118,6 +118,11 @@ def hash_id(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def file_digest(data: bytes) -> str:
+    """Return the digest of a file, as the manifest has it: `sha256:` and the hex digits of its SHA-256."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
 def slice_digest(data: bytes) -> str:
     """Return the digest of a slice: the first 8 hex digits of its SHA-256."""
     return hashlib.sha256(data).hexdigest()[:8]
