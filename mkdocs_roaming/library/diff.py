@@ -103,11 +103,12 @@ def diff_sites(before: Library, after: Library) -> SiteDiff:
     """Compare two versions of a site."""
     notes: list[str] = []
     successors = dict(_match_sections(before, after, notes.append))
+    predecessors = {new: old for old, new in successors.items()}
     return SiteDiff(
         before=_make_side(before),
         after=_make_side(after),
-        pages=tuple(_diff_pages(before, after, successors)),
-        sections=tuple(_diff_sections(before, after, successors)),
+        pages=tuple(_diff_pages(before, after, predecessors)),
+        sections=tuple(_diff_sections(before, after, predecessors)),
         aliases={old: new for old, new in successors.items() if old != new},
         published=frozenset(alias for section in after.manifest.sections() for alias in section.aliases),
         common=len(successors),
@@ -153,8 +154,8 @@ def _read_page(library: Library, page: PageEntry) -> bytes:
     return bytes(data)
 
 
-def _diff_sections(before: Library, after: Library, successors: Mapping[str, str]) -> Iterator[Change]:
-    predecessors = {new: old for old, new in successors.items()}
+def _diff_sections(before: Library, after: Library, predecessors: Mapping[str, str]) -> Iterator[Change]:
+    matched = set(predecessors.values())
     for ref in after.sections:
         old = before.sections.get(predecessors[ref.id]) if ref.id in predecessors else None
         if old is None:
@@ -162,12 +163,11 @@ def _diff_sections(before: Library, after: Library, successors: Mapping[str, str
         elif (kind := _classify(old, ref)) is not None:
             yield Change(kind, _locate(before, old), _locate(after, ref), text=_is_text_changed(old, ref))
     for ref in before.sections:
-        if ref.id not in successors:
+        if ref.id not in matched:
             yield Change("removed", _locate(before, ref), None)
 
 
-def _diff_pages(before: Library, after: Library, successors: Mapping[str, str]) -> Iterator[Change]:
-    predecessors = {new: old for old, new in successors.items()}
+def _diff_pages(before: Library, after: Library, predecessors: Mapping[str, str]) -> Iterator[Change]:
     paths = {page.path for page in after.manifest.pages}
     matched: set[str] = set()
     for page in after.manifest.pages:

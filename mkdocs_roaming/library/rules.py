@@ -7,7 +7,7 @@ other sites are counted only, unless `Library.trusted` is set.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
@@ -182,27 +182,19 @@ def match_rules(
         return RulesResult()
     matcher = PhraseMatcher(question, sections.manifest.site.language)
     place = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
-    fired: list[FiredRule] = []
-    nearly: list[NearMiss] = []
-    for number, rule in enumerate(rules, 1):
-        match _match_rule(number, rule, matcher, place):
-            case FiredRule() as result:
-                fired.append(result)
-            case NearMiss() as result:
-                nearly.append(result)
+    results = [_match_rule(number, rule, matcher, place) for number, rule in enumerate(rules, 1)]
+    fired = [result for result in results if isinstance(result, FiredRule)]
+    nearly = tuple(result for result in results if isinstance(result, NearMiss))
     if not fired:
-        return RulesResult(nearly=tuple(nearly))
+        return RulesResult(nearly=nearly)
     wanted = {rule.number: rules[rule.number - 1].open for rule in fired}
     selection = _Selection(sections, budget or RulesBudget())
     if mode == "pool":
         _select_by_score(wanted, selection, scores())
     else:
         _select_in_turn(wanted, selection)
-    opened = tuple(
-        FiredRule(rule.number, rule.name, rule.found, rule.on_page, tuple(selection.by_rule.get(rule.number, ())))
-        for rule in fired
-    )
-    return RulesResult(opened, tuple(nearly), tuple(selection.ids), tuple(selection.dropped))
+    opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
+    return RulesResult(opened, nearly, tuple(selection.ids), tuple(selection.dropped))
 
 
 def _match_rule(

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from mkdocs_roaming._http import HttpResponse
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import (
@@ -285,8 +286,7 @@ def _open_url(url: str) -> Library:
     name = PurePosixPath(parts.path).name.lower()
     if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
         response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
-        text = _decode_markdown(response.body, url)
-        return library_from_markdown(text, name=PurePosixPath(parts.path).stem, url=response.url, where=url)
+        return _parse_response(response, url)
     if name.endswith(".json"):
         return _open_manifest_url(bare_url)
     if name == "llms.txt" or name.endswith((".html", ".htm")):
@@ -324,8 +324,7 @@ def _open_redirected(root: str, url: str) -> Library:
     target = parent_url(response.url.partition("?")[0].partition("#")[0])
     content_type = response.headers.get("content-type", "")
     if content_type.startswith(("text/markdown", "text/plain")) and not url.endswith("llms.txt"):
-        text = _decode_markdown(response.body, url)
-        return library_from_markdown(text, name=PurePosixPath(urlsplit(url).path).stem, url=response.url, where=url)
+        return _parse_response(response, url)
     if target != root:
         with suppress(MissingFileError, _HtmlManifestError):
             return _open_manifest_url(target + MANIFEST_PATH)
@@ -339,6 +338,11 @@ def _open_redirected(root: str, url: str) -> Library:
 
 
 # Markdown
+
+
+def _parse_response(response: HttpResponse, url: str) -> Library:
+    text = _decode_markdown(response.body, url)
+    return library_from_markdown(text, name=PurePosixPath(urlsplit(url).path).stem, url=response.url, where=url)
 
 
 def _decode_markdown(data: bytes, where: str) -> str:
