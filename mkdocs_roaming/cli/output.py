@@ -155,6 +155,8 @@ def status_line(answer: Answer) -> str:
     opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
     read = ("whole site read" if answer.whole_site else opened) + cited
     parts = [answer.state, one_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
+    if answer.withheld:
+        parts.append(f"{answer.withheld} paragraph{'' if answer.withheld == 1 else 's'} without citation withheld")
     if answer.model != ExtractiveModel.name:
         parts.append(usage_line(answer.usage, answer.cost, answer.currency))
     return " · ".join(parts)

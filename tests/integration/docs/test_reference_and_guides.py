@@ -1,4 +1,4 @@
-"""What README and docs say is what happens."""
+"""README and documentation agree with the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DO
 
 
 def run(command: str, site: Path) -> str:
-    """Give what a terminal shows of a command on the sample site: standard error, then standard output."""
+    """Return the output of a command on the sample site: standard error, then standard output."""
     words, _, typed = command.partition(" <<< ")
     arguments = [str(site) if word == "sample_site/site" else word for word in shlex.split(words)[1:]]
     result = CliRunner().invoke(main, arguments, input="\n".join(shlex.split(typed)))
@@ -37,8 +37,9 @@ def run(command: str, site: Path) -> str:
 
 
 @pytest.mark.parametrize("file", ["README.md", "docs/guides/agents.md", "docs/guides/ask.md", "docs/guides/rules.md"])
-def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every `$ roaming …` prints just what stands below it. UPDATE_DOCS=1 writes it there."""
+def test_documented_output_equals_command_output(
+    file: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / file).read_text("utf-8")
     blocks = CONSOLE.findall(text)
@@ -56,8 +57,8 @@ def test_commands_print_what_is_shown(file: str, sample: Path, tmp_path: Path, m
 FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2`*$", re.MULTILINE | re.DOTALL)
 
 
-def commands_in(text: str) -> list[tuple[str, bool]]:
-    """Give the `roaming …` that a text shows, and whether as a line to type: in prose an option may stand alone."""
+def find_commands(text: str) -> list[tuple[str, bool]]:
+    """Return the `roaming …` commands of a text, and whether each is a complete line; in prose an option may be alone."""
     lines: list[str] = []
     for _, _, kind, block in FENCE.findall(text):
         if kind in ("console", "sh"):
@@ -66,8 +67,8 @@ def commands_in(text: str) -> list[tuple[str, bool]]:
     return [*((line, True) for line in lines), *((" ".join(span.split()), False) for span in spans)]
 
 
-def misuse_of(command: str, *, whole: bool) -> str:
-    """Say what is wrong with a command: a name, an option, a value that may not be, or an argument that lacks."""
+def find_misuse(command: str, *, complete: bool) -> str:
+    """Return the error of a command: unknown name or option, invalid value, missing argument; `""` if it is valid."""
     words = shlex.split(re.split(r" (?:<<<|[|<>&]) ?", command)[0], comments=True)[1:]
     if words[0].startswith(("-", "…")):
         return "" if words[0] in ("…", "--version", "--help") else f"no option {words[0]}"
@@ -81,49 +82,44 @@ def misuse_of(command: str, *, whole: bool) -> str:
             value = given.get(parameter.name or "")
             if isinstance(value, str) and not isinstance(parameter.type, click.Path | click.File):
                 parameter.type(value, parameter, context)
-            if whole and parameter.required and not (value and isinstance(value, str | tuple)):
+            if complete and parameter.required and not (value and isinstance(value, str | tuple)):
                 return f"no {parameter.human_readable_name}"
     except click.UsageError as error:
-        if isinstance(error, click.BadOptionUsage) and not whole and words[-1] == error.option_name:
+        if isinstance(error, click.BadOptionUsage) and not complete and words[-1] == error.option_name:
             return ""  # named without its value
         return error.format_message()
     return f"{left} too much" if left else ""
 
 
 @pytest.mark.parametrize("file", TEXTS)
-def test_every_command_that_is_shown_can_be_given(file: str) -> None:
-    """Its name is a command's, its options are that command's, and a line to type has all that it needs."""
-    found = commands_in((ROOT / file).read_text("utf-8"))
-    wrong = {command: said for command, whole in found if (said := misuse_of(command, whole=whole))}
+def test_documented_commands_are_valid(file: str) -> None:
+    found = find_commands((ROOT / file).read_text("utf-8"))
+    wrong = {command: message for command, complete in found if (message := find_misuse(command, complete=complete))}
     assert wrong == {}
 
 
-def test_a_command_that_cannot_be_given_is_seen() -> None:
-    """A misspelt name, option or value, and an argument too few, in a block or in prose."""
+def test_find_misuse_reports_invalid_commands() -> None:
     shown = "Try `roaming serach LIB`.\n\n```console\n$ roaming lint site --fromat json\nroaming ask\n```\n"
-    said = [misuse_of(command, whole=whole) for command, whole in commands_in(shown)]
-    assert said[1:] == ["no LIB", "no command serach"]
-    assert "--fromat" in said[0]
-    assert "is not one of" in misuse_of("roaming lint site --format yaml", whole=True)
-    assert len([command for file in TEXTS for command in commands_in((ROOT / file).read_text("utf-8"))]) > 100
+    message = [find_misuse(command, complete=complete) for command, complete in find_commands(shown)]
+    assert message[1:] == ["no LIB", "no command serach"]
+    assert "--fromat" in message[0]
+    assert "is not one of" in find_misuse("roaming lint site --format yaml", complete=True)
+    assert len([command for file in TEXTS for command in find_commands((ROOT / file).read_text("utf-8"))]) > 100
 
 
 @pytest.mark.parametrize("file", PAGES)
-def test_the_reference_is_what_the_code_says(file: str) -> None:
-    """Commands, events and the manifest's fields are documented as they are. UPDATE_DOCS=1 writes it."""
+def test_generated_pages_are_current(file: str) -> None:
     if os.environ.get("UPDATE_DOCS"):
         (ROOT / file).write_text(PAGES[file](), "utf-8")
     assert (ROOT / file).read_text("utf-8") == PAGES[file]()
 
 
-def test_the_sample_site_is_published_whole(sample: Path) -> None:
-    """The sample site validates, links and all."""
+def test_sample_site_is_valid(sample: Path) -> None:
     result = validate_site(open_library(sample))
     assert (result.faults, result.notes) == ((), ())
 
 
-def test_every_option_of_the_plugin_is_documented() -> None:
-    """docs/reference/options.md names every option of the plugin, and none that isn't there."""
+def test_options_page_lists_all_plugin_options() -> None:
     table = (ROOT / "docs/reference/options.md").read_text("utf-8").split("\n## ")[0]
     named = {
         name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
@@ -131,16 +127,14 @@ def test_every_option_of_the_plugin_is_documented() -> None:
     assert named == {name for name, _ in RoamingConfig()._schema}
 
 
-def test_everything_about_asking_is_documented() -> None:
-    """docs/guides/ask.md names every option of `ask`, every setting, every command of `chat`."""
+def test_ask_guide_names_all_options_settings_and_chat_commands() -> None:
     text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
     wanted = [option for one in COMMANDS_BY_NAME["ask"].params for option in one.opts if option.startswith("--")]
     wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for kind in TABLES.values() for key in table_keys(kind)]
     assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
 
 
-def test_the_python_that_is_shown_runs(sample: Path, tmp_path: Path) -> None:
-    """docs/guides/ask.md's program prints what happens during an answer."""
+def test_python_example_of_ask_guide_runs(sample: Path, tmp_path: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/guides/ask.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "main.py").write_text(program.replace("sample_site/site", str(sample)), "utf-8")
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False)
@@ -149,15 +143,13 @@ def test_the_python_that_is_shown_runs(sample: Path, tmp_path: Path) -> None:
     assert "Finished(state='answered', model='offline'" in done.stdout
 
 
-def test_the_settings_that_are_shown_are_valid(tmp_path: Path) -> None:
-    """What docs/guides/ask.md shows can be copied."""
+def test_configuration_example_of_ask_guide_is_valid(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/guides/ask.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "roaming.toml").write_text(block, "utf-8")
     assert load_settings(tmp_path / "roaming.toml").prices is not None
 
 
-def test_the_figures_that_readme_tells_were_measured() -> None:
-    """Each figure of README's table stands in docs/explanation/benchmarks.md, beside its command."""
+def test_figures_in_readme_are_on_benchmarks_page() -> None:
     rows = (ROOT / "README.md").read_text("utf-8").split("## Measured")[1].split("\n## ")[0].splitlines()[4:]
     figures = {one for row in rows if row.startswith("|") for one in re.findall(r"\d+\.\d+", row)}
     measured = (ROOT / "docs/explanation/benchmarks.md").read_text("utf-8")
@@ -166,14 +158,12 @@ def test_the_figures_that_readme_tells_were_measured() -> None:
 
 
 def test_guides_show_every_command() -> None:
-    """Every command appears in a guide or in the tutorial."""
     pages = [*(ROOT / "docs/guides").glob("*.md"), ROOT / "docs/tutorial.md"]
     text = "".join(page.read_text("utf-8") for page in pages)
     assert [name for name in COMMANDS_BY_NAME if f"roaming {name} " not in text] == []
 
 
-def test_every_dependency_has_its_reason() -> None:
-    """docs/explanation/architecture.md names each dependency."""
+def test_architecture_page_explains_every_dependency() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -182,8 +172,7 @@ def test_every_dependency_has_its_reason() -> None:
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
-def test_no_address_of_a_registry_is_written_down() -> None:
-    """No file of the repository names a package registry's host."""
+def test_no_file_names_a_package_registry_host() -> None:
     hosts = ("pypi" + ".org", "pythonhosted" + ".org", "registry.npmjs" + ".org")
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
         "\n"

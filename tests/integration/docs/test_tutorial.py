@@ -1,4 +1,4 @@
-"""Whoever follows docs/tutorial.md sees what stands there."""
+"""The tutorial's files and commands produce the documented output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENVIRONMENT = {
 
 
 def run(command: str, folder: Path) -> str:
-    """Give what a terminal shows of a command: standard error, then standard output."""
+    """Return the output of a command: standard error, then standard output."""
     done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     shown = "\n\n".join(one for one in (done.stderr.strip(), done.stdout.strip()) if one)
     return SECONDS.sub(r"\g<1>", shown)
@@ -37,7 +37,7 @@ def run(command: str, folder: Path) -> str:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Run `mkdocs serve` on a free port; its address, once the first build is there."""
+    """Run `mkdocs serve` on a free port and yield its URL after the first build."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -55,8 +55,7 @@ def served(folder: Path) -> Iterator[str]:
         process.wait(10)
 
 
-def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
-    """Files written and commands run in its order print just what it shows. UPDATE_DOCS=1 writes it there."""
+def test_tutorial_commands_print_documented_output(tmp_path: Path) -> None:
     text = TUTORIAL.read_text("utf-8")
     for fence, language, title, body in BLOCK.findall(text):
         if title:
@@ -64,7 +63,7 @@ def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
             (tmp_path / title).write_text(body, "utf-8")
         elif language == "console" and body.startswith(f"$ {SERVE}"):
             with served(tmp_path) as address:
-                asks_and_is_answered(address)
+                check_widget_and_endpoint(address)
         elif language == "console":
             commands = re.findall(r"^\$ (.*)$", body, re.MULTILINE)
             shown = "\n\n".join(f"$ {command}\n{run(command, tmp_path)}".strip() for command in commands) + "\n"
@@ -76,7 +75,7 @@ def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
         TUTORIAL.write_text(text, "utf-8")
 
 
-def asks_and_is_answered(address: str) -> None:
+def check_widget_and_endpoint(address: str) -> None:
     """The page brings the widget along, and the same address answers."""
     with urllib.request.urlopen(address) as page:
         assert b"<roaming-ask" in page.read()
@@ -86,8 +85,7 @@ def asks_and_is_answered(address: str) -> None:
         assert "14 days" in json.load(answer)["answer"]
 
 
-def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
-    """The last piece of mkdocs.yml fits below its plugins."""
+def test_last_configuration_of_tutorial_builds(tmp_path: Path) -> None:
     pieces = [body for _, language, title, body in BLOCK.findall(TUTORIAL.read_text("utf-8")) if language == "yaml"]
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/index.md").write_text("# Osier\n", "utf-8")
