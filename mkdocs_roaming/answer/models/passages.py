@@ -253,6 +253,7 @@ _SECTION_WEIGHT = 0.35
 _TITLE_WEIGHT = 0.2
 _PARENT_TITLE_SHARE = 0.5
 _RANK_WEIGHT = 0.1
+_LENGTH_PENALTY = 0.03
 
 _FILLER_WORDS = frozenset(
     [
@@ -274,9 +275,18 @@ _ASKS_CODE = re.compile(
     r"parameter|key|force|disable|enable|where did|called|rename[d]?)\b",
     re.IGNORECASE,
 )
+_ASKS_TIME = re.compile(
+    r"\b(how (long|often|fast|soon|late|old|many (\w+ )?(seconds|minutes|hours|days|weeks|months|years))|timeouts?|"
+    r"interval|at what time|lifetime|expires?)\b",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"(?<![\w.])\d")
 _CODE = re.compile(r"`[^`]+`|^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
-_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04))
+_TIME = re.compile(
+    r"(?<![\w.])\d[\d.,]*[ -]?(?:ms|s|m|h|d|min|(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+    r"|\b\d\d?:\d\d\b|\b(?:daily|hourly|weekly|monthly)\b"
+)
+_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04), (_ASKS_TIME, _TIME, 0.08))
 """Patterns of the question and of the passage, and the bonus if both match."""
 
 
@@ -420,4 +430,5 @@ def _score_passages(
         score = _OWN_WEIGHT * own_share + _SECTION_WEIGHT * section_share + _TITLE_WEIGHT * title_share
         score += _RANK_WEIGHT / (1 + source.rank)
         score += sum(bonus for literal, bonus in bonuses if literal.search(text))
+        score -= _LENGTH_PENALTY * max(0, len(text) - 300) / 300
         yield Passage(source, tuple(group), score)
