@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -118,15 +117,13 @@ class SiteWatcher:
         self.checks += 1
         try:
             found = await run_in_thread(self._find_deployment)
-        except RoamingError as error:
-            self.failures += 1
-            self._set_problem(" ".join(str(error).split()), log=log_problem)
-            return False
         except Exception as error:
             self.failures += 1
-            _log.debug("checking the site failed", exc_info=True)
-            message = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            self._set_problem(f"{self.target}: {message}", log=log_problem)
+            problem = " ".join(str(error).split())
+            if not isinstance(error, RoamingError):
+                _log.debug("checking the site failed", exc_info=True)
+                problem = f"{self.target}: {type(error).__name__}: {problem[:200]}"
+            self._set_problem(problem, log=log_problem)
             return False
         if found is not None:
             self._use(found)
@@ -301,19 +298,8 @@ class LocalizedSite:
                 yield other.language.lower(), library.where + path if is_remote else Path(library.where) / path
 
 
-# Change detection
-
-
-class ChangeDetector(Protocol):
-    """Checks one site again and again."""
-
-    def poll(self) -> str | None:
-        """Return the digest in the manifest (empty if it has none), None if nothing changed since the last call.
-
-        Raises:
-            LibraryError: The manifest cannot be read.
-        """
-        ...
+# Change detection: `poll` returns the digest in the manifest (empty if it has none), None if nothing changed since the
+# last call, and raises LibraryError if the manifest cannot be read.
 
 
 def open_change_detector(target: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
@@ -382,6 +368,9 @@ class _HttpChanges:
         }
         previous, self._body_hash = self._body_hash, hashlib.sha256(response.body).digest()
         return None if previous == self._body_hash else _parse_digest(response.body)
+
+
+ChangeDetector = _FileChanges | _VersionChanges | _HttpChanges
 
 
 def _parse_digest(body: bytes) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 
@@ -78,31 +78,24 @@ class AnswerCost:
     completed: bool
 
 
+@dataclass(slots=True)
 class AnswerService:
     """Opens requests for answers from the current deployment of a site.
 
     `on_record` is called for every question, `on_cost` for every answer that was produced.
     """
 
-    def __init__(
-        self,
-        site: LocalizedSite,
-        config: AnswerConfig,
-        signer: TokenSigner,
-        *,
-        cache: AnswerCache | None = None,
-        on_record: Callable[[AnswerRecord], None] = lambda record: None,
-        on_cost: Callable[[AnswerCost], None] = lambda cost: None,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self.site = site
-        self.config = config
-        self.offline_config = AnswerConfig(ExtractiveModel(), Budget(), config.small_site_tokens)
-        self.signer = signer
-        self.cache = cache if cache is not None else AnswerCache()
-        self.on_record = on_record
-        self.on_cost = on_cost
-        self.clock = clock
+    site: LocalizedSite
+    config: AnswerConfig
+    signer: TokenSigner
+    cache: AnswerCache = field(default_factory=AnswerCache, kw_only=True)
+    on_record: Callable[[AnswerRecord], None] = field(default=lambda record: None, kw_only=True)
+    on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
+    clock: Callable[[], float] = field(default=monotonic, kw_only=True)
+    offline_config: AnswerConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.offline_config = AnswerConfig(ExtractiveModel(), Budget(), self.config.small_site_tokens)
 
     def open(self, question: Question, *, offline: bool = False) -> AnswerRequest:
         """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
