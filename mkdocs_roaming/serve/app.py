@@ -130,11 +130,10 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 SERVE_KEYS = table_keys(ServeTable)
-_QUOTA_KEYS = table_keys(AnswerQuota)
 POLICY_KEYS = tuple(
     name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies", "guarded")
 )
-LIMIT_KEYS = (*_QUOTA_KEYS, *POLICY_KEYS)
+LIMIT_KEYS = (*table_keys(AnswerQuota), *POLICY_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
