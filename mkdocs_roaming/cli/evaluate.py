@@ -38,7 +38,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--compare", metavar="MODES", help="Several side by side: search, outline, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Questions that hold these words; may be repeated.")
-@click.option("--limit", type=click.IntRange(min=1), help="The first so many questions.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
 @click.option("--baseline", type=_FILE, help="Exit with 4 where something can no longer be found that could be then.")
 @click.option("--write-baseline", type=_FILE, help="Keep what can be found, for --baseline.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="The most money, for all questions.")

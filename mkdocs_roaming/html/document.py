@@ -22,7 +22,7 @@ _TOO_MANY_ATTRIBUTES = re.compile(
     r"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
     re.ASCII | re.IGNORECASE,
 )
-"""A tag with so many attributes that parsing is slow: the parser compares each attribute with all others."""
+"""A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _WORD = re.compile(r"\w+")
 _SITE_NAME_IN_TITLE = re.compile(r" [-|–—] (?!.* [-|–—] ).*")
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"

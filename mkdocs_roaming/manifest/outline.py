@@ -29,7 +29,7 @@ Style = Literal["compact", "comment"]
 
 _LEGEND = {
     "compact": "[id] Title — opening · keywords. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
-    "“[id+] 30 more: Title …” stands for 30 lines: read_outline(id+).",
+    "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).",
     "comment": "<!-- Collapsed outline: titles and openings only. -->",
 }
 _PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)

@@ -23,7 +23,7 @@ BAD_MOMENT = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
 
 
 class _KilledError(BaseException):
-    """Stands for a killed process."""
+    """Simulates a killed process."""
 
 
 class _FailingBucket:
