@@ -24,10 +24,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import anyio
-from roaming_crawler.config import CrawlConfig, DiscoveryConfig, Politeness
-from roaming_crawler.crawl import crawl
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from roaming_crawler.config import CrawlConfig, DiscoveryConfig, Politeness
+from roaming_crawler.crawl import crawl
 
 POLITENESS = Politeness(delay=0, seconds=30)
 CONFIGS = {

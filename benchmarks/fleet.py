@@ -23,16 +23,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import SiteRecord, make_catalog_entry, read_record, write_record
-
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "il")]
 GENERAL = (

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from roaming_fleet.collection import Collection
 from search_quality import make_link_questions
 
 from mkdocs_roaming.manifest.lookup import SectionRef
+from roaming_fleet.collection import Collection
 
 T = TypeVar("T")
 Query = tuple[str, str, SectionRef | None]

@@ -135,7 +135,8 @@ class Settings:
     def create_model(self, name: str | None, base_url: str | None, environ: Mapping[str, str]) -> tuple[Model, Budget]:
         """Create the model named by option, environment or file, in this order, and the budget of its answers.
 
-        Prices and the cost limit apply only to the model that the file names; without a name in the file, to every model.
+        Prices and the cost limit apply only to the model that the file names; without a name in the file, to every
+        model.
 
         Raises:
             UsageError: The model is unknown, or a setting is missing.

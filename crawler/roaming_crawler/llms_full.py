@@ -142,7 +142,7 @@ def _page_from_tag(lines: Sequence[str], attributes: str, base: str) -> FullText
 def _split_by_source_before_title(
     lines: Sequence[str], code: Sequence[bool], base: str, level: int = 1
 ) -> Iterable[FullTextPage]:
-    """Split at a line `Source: URL` that is followed by the page's title; blank lines, rules, a quote may be between."""
+    """Split at a line `Source: URL` followed by the page's title; blank lines, rules, a quote may be between."""
     starts: list[tuple[int, str, int]] = []
     for at, line in enumerate(lines):
         match = _SOURCE.match(line) if not code[at] else None

@@ -19,7 +19,6 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
     from roaming_crawler.config import CrawlConfig
-
     from roaming_fleet.records import SiteRecord
     from roaming_fleet.report import RunReport
     from roaming_fleet.runner import Engine
@@ -38,7 +37,6 @@ def crawl_sites(
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
     from roaming_crawler.cli import print_event_as_json
-
     from roaming_fleet.runner import crawl_many
     from roaming_fleet.sites_file import read_sites_file
     from roaming_fleet.staging import default_staging_dir

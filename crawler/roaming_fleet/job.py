@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+
+from mkdocs_roaming._version import __version__
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.crawl import crawl, first_exception
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
 from roaming_crawler.state import CrawlState
-
-from mkdocs_roaming._version import __version__
-from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket, open_bucket
 from roaming_fleet.leases import (
     LEASE_SECONDS,

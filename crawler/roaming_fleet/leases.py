@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from roaming_crawler.state import CrawlFolderError, try_lock
-
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
 from roaming_fleet.records import FLEET_DIR
 

@@ -16,9 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from roaming_crawler.config import CrawlConfig, EventHandler
-
 from mkdocs_roaming.errors import RoamingError, UsageError
+from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_fleet.buckets import BucketError, open_bucket
 from roaming_fleet.job import RunPlan, run_job
 from roaming_fleet.records import SiteRecord

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mkdocs_roaming.errors import UsageError
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.scope import canonical_url
-
-from mkdocs_roaming.errors import UsageError
 from roaming_fleet.namespaces import SITE_KEY
 
 

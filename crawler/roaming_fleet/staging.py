@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from roaming_crawler.state import try_lock
-
 from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.state import try_lock
 from roaming_fleet.buckets import BucketError
 from roaming_fleet.leases import LeaseHeldError
 

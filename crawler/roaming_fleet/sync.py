@@ -1,8 +1,8 @@
 """Upload of a crawled site to an object store, and download of its state on another machine.
 
-Pages are uploaded first, then the manifest; removed files are deleted last. A reader in between gets sections that match
-their digests, or retries. The state for the next crawl is stored in archives next to the sites; unchanged archives are
-not uploaded again.
+Pages are uploaded first, then the manifest; removed files are deleted last. A reader in between gets sections that
+match their digests, or retries. The state for the next crawl is stored in archives next to the sites; unchanged
+archives are not uploaded again.
 
     .fleet/state/<key>/known.tar.gz                      responses and the list of uploaded files; written last
     .fleet/state/<key>/<parts>-<part>-<digest>.tar.gz    a part of the bodies, parsed pages and Markdown
@@ -26,11 +26,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roaming_crawler.publish import read_published_pages
-from roaming_crawler.state import STATE_DIR
-
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.files import write_atomically
+from roaming_crawler.publish import read_published_pages
+from roaming_crawler.state import STATE_DIR
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.leases import Lease, RunStoppedError, StopSignal
 from roaming_fleet.records import FLEET_DIR, SiteRecord

@@ -214,7 +214,8 @@ def mcp(lib: str, config: Path | None) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets three tools: read_outline,
-    search_sections, expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the same tools over HTTP.
+    search_sections, expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the
+    same tools over HTTP.
     """
     import anyio
 

@@ -1,7 +1,7 @@
 """Themes: which elements of a page play which role, and where its article and its navigation are.
 
-A theme is data. `themes.toml` covers the common generators and Markdown extensions, packages add themes through the entry
-point group `roaming.themes`, and a site adds its own CSS classes with the option `classes`.
+A theme is data. `themes.toml` covers the common generators and Markdown extensions, packages add themes through the
+entry point group `roaming.themes`, and a site adds its own CSS classes with the option `classes`.
 """
 
 from __future__ import annotations

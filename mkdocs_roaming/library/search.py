@@ -23,7 +23,7 @@ from mkdocs_roaming.text.synonyms import find_stem_synonyms
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 RankedSection = tuple[SectionRef, float, int | None]
-"""A section, its score, and the number of its text window that is nearest to the query, if no word of the query is in it."""
+"""A section, its score, and the number of its nearest text window if it contains no word of the query."""
 
 MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
@@ -95,7 +95,9 @@ class Weights:
 
 
 class Search:
-    """Search by words; `HybridSearch` adds vectors. The index is built on first use; it may be used from several threads.
+    """Search by words; `HybridSearch` adds vectors.
+
+    The index is built on first use. Several threads may use it.
 
     Args:
         library: The site.

@@ -45,7 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page before it is published.
+    r"""One page before it is published.
 
     `path` is the path of the canonical URL below the site's URL: decoded, in Unicode NFC, without query and
     `index.html`; it is empty for the home page. `title` is the title in the nav, used if the page has no heading.
@@ -53,7 +53,7 @@ class Page:
     Example:
         ```python
         from_html = mkdocs_roaming.Page("guide/", "Guide", article="<h1>Guide</h1><p>Drain the harbour first.</p>")
-        from_markdown = mkdocs_roaming.Page("faq/", "FAQ", markdown="# FAQ\\n\\nDrain the harbour first.\\n")
+        from_markdown = mkdocs_roaming.Page("faq/", "FAQ", markdown="# FAQ\n\nDrain the harbour first.\n")
         ```
     """
 

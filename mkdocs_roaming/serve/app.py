@@ -2,8 +2,8 @@
 
     app = create_app(AppConfig("https://docs.example/", AnswerConfig(model, budget)))
 
-It opens the site when it starts, and answers 503 until the site can be read. `build_config` reads the configuration from
-settings, environment and command line:
+It opens the site when it starts, and answers 503 until the site can be read. `build_config` reads the configuration
+from settings, environment and command line:
 
 [serve]
 hosts = ["ask.example"]         # names that the server answers to, in addition to localhost

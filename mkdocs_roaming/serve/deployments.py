@@ -161,7 +161,7 @@ class SiteWatcher:
         return None
 
     def _mark_arrived(self, digest: str) -> None:
-        """Stop expecting a deployment. Another digest stays expected: behind one URL, servers may differ for a while."""
+        """Stop expecting a deployment. Another digest stays expected: servers behind one URL may differ for a while."""
         if self._expected in ("", digest):
             self._expected = None
 

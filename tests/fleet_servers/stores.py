@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
-from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
 LONG_NAME = "l" + "o" * 98 + "g"

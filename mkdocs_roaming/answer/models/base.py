@@ -3,8 +3,8 @@
 A model reads a `Request` and streams its reply in parts. It keeps no state between two replies: each request holds the
 whole conversation.
 
-A plugin is a factory in the entry point group `roaming.models`. The factory takes a `ModelConfig` and returns a `Model`;
-a class whose constructor takes a `ModelConfig` is a factory, too:
+A plugin is a factory in the entry point group `roaming.models`. The factory takes a `ModelConfig` and returns a
+`Model`; a class whose constructor takes a `ModelConfig` is a factory, too:
 
     class EchoModel:
         def __init__(self, config: ModelConfig) -> None:

@@ -1,7 +1,8 @@
 """Checks, sentence by sentence, whether the opened sections support an answer. No model is involved.
 
-Each sentence gets the section that contains most of its words (`matching`), and marks: numbers, names and quotations that
-are not in the sections, contradictions of the nearest statement (`negation`), and words that no section contains.
+Each sentence gets the section that contains most of its words (`matching`), and marks: numbers, names and quotations
+that are not in the sections, contradictions of the nearest statement (`negation`), and words that no section
+contains.
 """
 
 from __future__ import annotations

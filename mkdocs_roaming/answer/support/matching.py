@@ -1,9 +1,10 @@
 """Comparison of an answer with the opened sections: scores by words, and the nearest statements.
 
-The score is the method of `annotate_support` in RAGTools.jl. A word scores 1 in a section that contains it, otherwise the
-share of its character trigrams (taken with the next character) that the section contains; stop words and single
-characters are skipped. A piece of text scores the mean of its words in the section where that is highest, and is credited
-to it from a score of a quarter. Adjacent pieces together score Σ(score × length) of the credited ones ÷ the length of all.
+The score is the method of `annotate_support` in RAGTools.jl. A word scores 1 in a section that contains it, otherwise
+the share of its character trigrams (taken with the next character) that the section contains; stop words and single
+characters are skipped. A piece of text scores the mean of its words in the section where that is highest, and is
+credited to it from a score of a quarter. Adjacent pieces together score Σ(score × length) of the credited ones ÷ the
+length of all.
 """
 
 from __future__ import annotations

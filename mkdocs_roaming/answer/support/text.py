@@ -1,8 +1,8 @@
 """Text for the support check: Markdown as segments, and segments as tokens.
 
-A segment is what can be compared with another text, such as a sentence or a row. A token is a word or a literal: a number,
-a version, a flag, a path, an identifier, a URL. All functions take time linear in the length of the text, whatever the
-text is: an answer may contain anything.
+A segment is what can be compared with another text, such as a sentence or a row. A token is a word or a literal: a
+number, a version, a flag, a path, an identifier, a URL. All functions take time linear in the length of the text,
+whatever the text is: an answer may contain anything.
 """
 
 from __future__ import annotations

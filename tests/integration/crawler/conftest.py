@@ -18,13 +18,13 @@ from urllib.parse import unquote, urlsplit
 
 import anyio
 import pytest
+
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import Manifest
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_crawler.crawl import crawl
 from roaming_crawler.fetch import Clock, WebFetcher
 from roaming_crawler.publish import CrawlResult
-
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.models import Manifest
 
 PROSE = "The tide gauge at the harbour writes a reading every minute and keeps it for a year before it is dropped. "
 

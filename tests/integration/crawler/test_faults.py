@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from roaming_crawler.config import CrawlLimits, Politeness
 
 PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import anyio
+
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import Clock, HostPace, Request
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from roaming_crawler.config import ScopeConfig
-from roaming_crawler.scope import version_prefix
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.config import ScopeConfig
+from roaming_crawler.scope import version_prefix
 
 
 def test_crawl_resolves_links_against_base_element(site: Any, crawled: Any) -> None:

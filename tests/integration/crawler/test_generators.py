@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from roaming_crawler.config import DiscoveryConfig
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
+from roaming_crawler.config import DiscoveryConfig
 
 SITES = Path(__file__).parents[2] / "golden" / "sites"
 URL = "https://docs.example/ebb/"

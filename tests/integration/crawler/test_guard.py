@@ -12,6 +12,7 @@ from urllib.parse import quote
 import anyio
 import httpcore2
 import pytest
+
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import FetchError, Request, WebFetcher
 from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend

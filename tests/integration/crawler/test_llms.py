@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from roaming_crawler.llms_full import split_llms_full
-from roaming_crawler.llms_txt import parse_llms_txt
 
 from mkdocs_roaming.sources import decode_text
+from roaming_crawler.llms_full import split_llms_full
+from roaming_crawler.llms_txt import parse_llms_txt
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"

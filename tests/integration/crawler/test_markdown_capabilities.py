@@ -80,6 +80,7 @@ def test_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
 
 def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     import anyio
+
     from roaming_crawler.config import CrawlConfig
     from roaming_crawler.crawl import crawl
     from roaming_crawler.fetch import Request, Response

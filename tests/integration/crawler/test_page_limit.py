@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+
 from roaming_crawler.config import CrawlLimits
 from roaming_crawler.fetch import Clock
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mkdocs_roaming.manifest.models import Heading
 from roaming_crawler.parse_cache import extract_headings_to_json, load_headings, load_page, parse_page_to_json
 from roaming_crawler.parser import parse_page
 from roaming_crawler.sandbox import WorkerError, WorkerProcess
-
-from mkdocs_roaming.manifest.models import Heading
 
 ReadFiles = Callable[[Path], dict[str, bytes]]
 URL = "https://docs.ebbkeeper.example/"

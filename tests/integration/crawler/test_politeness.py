@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from roaming_crawler.config import DiscoveryConfig, Politeness
 from roaming_crawler.fetch import Clock
 

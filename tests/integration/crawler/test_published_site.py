@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_crawler.config import DiscoveryConfig
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from roaming_crawler.config import DiscoveryConfig
 
 WAYS: dict[str, dict[str, Any]] = {
     "by llms.txt": {"discovery": DiscoveryConfig(manifest=False, sitemap=False), "links": False},

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from roaming_crawler.cli import CrawlProgress
-from roaming_crawler.config import Politeness, ScopeConfig
-from roaming_crawler.scope import Scope, canonical_url, scope_from_url
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import UsageError
+from roaming_crawler.cli import CrawlProgress
+from roaming_crawler.config import Politeness, ScopeConfig
+from roaming_crawler.scope import Scope, canonical_url, scope_from_url
 
 ROOT = "https://docs.example/kettle/"
 RUN = ("--allow-private", "--delay", "0", "--workers", "0")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
 
 from mkdocs_roaming.cli import main
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
 
 NAMES = [f"/p{at}/" for at in range(6)]
 HASTE = ("--allow-private", "--delay", "0", "--workers", "0")

@@ -20,15 +20,15 @@ from fleet_servers.stores import LONG_NAME, SITES, TODAY, make_store
 from hypothesis import HealthCheck, Phase, given, settings
 from mcp import Client
 from mcp_types import TextContent
-from roaming_fleet.app import create_store_app
-from roaming_fleet.collection import Collection
-from roaming_fleet.openapi import STORE_OPERATIONS
 from schemathesis import Case, GenerationMode
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from roaming_fleet.app import create_store_app
+from roaming_fleet.collection import Collection
+from roaming_fleet.openapi import STORE_OPERATIONS
 
 PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fleet_servers.raw_server import Answer, Answering, Raw, ranged, serving, whole
+
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.objects import ObjectBucket
 

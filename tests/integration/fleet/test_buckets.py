@@ -11,12 +11,12 @@ from typing import Any
 
 import anyio
 import pytest
+
+from mkdocs_roaming.serve.deployments import SiteWatcher
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.leases import LeaseHeldError, hold_lease
-
-from mkdocs_roaming.serve.deployments import SiteWatcher
 
 
 @pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])

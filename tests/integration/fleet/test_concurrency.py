@@ -14,12 +14,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from fleet_servers.stores import SITES, make_store
-from roaming_fleet.app import create_store_app
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
-from roaming_fleet.collection import Collection
-from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_record
-from roaming_fleet.tools import StoreNavigator
 from starlette.testclient import TestClient
 
 from mkdocs_roaming.cli import main
@@ -28,6 +22,12 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from roaming_fleet.app import create_store_app
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_record
+from roaming_fleet.tools import StoreNavigator
 
 NOTHING_MORE = "This cannot be read at the moment"
 

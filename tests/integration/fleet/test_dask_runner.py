@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from fleet_servers.workers import cluster
+
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.dask_runner import dask_engine
 from roaming_fleet.runner import crawl_many

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 

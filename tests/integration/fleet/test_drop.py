@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.folder import FolderBucket
@@ -17,8 +19,6 @@ from roaming_fleet.job import RunPlan, crawl_site
 from roaming_fleet.leases import LeaseHeldError, RunStoppedError, hold_lease
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER, drop_sites
-
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 Roaming = Callable[..., Result]
 

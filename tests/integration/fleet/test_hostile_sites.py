@@ -12,10 +12,6 @@ from click.testing import CliRunner
 from fleet_servers.stores import add_site
 from mcp import Client
 from mcp_types import TextContent
-from roaming_fleet.app import create_store_app
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.collection import Collection
-from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 from starlette.testclient import TestClient
 
 from mkdocs_roaming.cli import main
@@ -23,6 +19,10 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.mcp import make_server
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from roaming_fleet.app import create_store_app
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.collection import Collection
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 
 pytestmark = pytest.mark.anyio
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 from fleet_servers.one_site import crawl_once
+
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket
 from roaming_fleet.leases import LOCKS_DIR, LeaseHeldError, LeaseLostError, hold_lease
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.store import STORE_MARKER
-
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 LEASE = 1.5
 KEY = "site-000"

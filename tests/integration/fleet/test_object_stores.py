@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import BlobNotFoundError, BucketError
 from roaming_fleet.buckets.objects import ObjectBucket

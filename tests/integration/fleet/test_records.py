@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record
-
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 
 STEERING = "\x1b]0;owned\x07\u202e\u2066\x9b31m\n\r\ud800\x00"
 

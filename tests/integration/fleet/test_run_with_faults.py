@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from fleet_servers.workers import Cluster, cluster
+
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.records import read_record
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+
+from mkdocs_roaming.errors import UsageError
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
@@ -25,8 +27,6 @@ from roaming_fleet.runner import crawl_many, thread_engine
 from roaming_fleet.schedule import config_digest, site_status
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER
-
-from mkdocs_roaming.errors import UsageError
 
 Roaming = Callable[..., Result]
 

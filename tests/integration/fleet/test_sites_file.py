@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roaming_fleet.sites_file import SiteSpec, group_by_host, read_sites_file
 
 from mkdocs_roaming.errors import UsageError
+from roaming_fleet.sites_file import SiteSpec, group_by_host, read_sites_file
 
 
 def test_sites_file_lines(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mkdocs_roaming.errors import RoamingError
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.leases import LeaseLostError
 from roaming_fleet.staging import STALE_SECONDS, remove_stale_staging, staging_folder
-
-from mkdocs_roaming.errors import RoamingError
 
 
 def _leave_partial_crawl(store: str, scratch: Path) -> None:

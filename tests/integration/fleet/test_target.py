@@ -12,10 +12,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from fleet_servers.stores import add_site, make_store
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
-from roaming_fleet.namespaces import NAMESPACED_ID
-from roaming_fleet.records import SiteRecord, write_record
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
@@ -23,6 +19,10 @@ from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.targets import Candidate, open_library
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.namespaces import NAMESPACED_ID
+from roaming_fleet.records import SiteRecord, write_record
 
 
 @pytest.fixture(scope="module")

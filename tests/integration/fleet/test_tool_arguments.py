@@ -12,15 +12,15 @@ import pytest
 from fleet_servers.stores import add_site
 from hypothesis import given, settings
 from hypothesis import strategies as some
+
+from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
+from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
+from mkdocs_roaming.serve.mcp import call_tool_stateless
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import rebuild_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
-
-from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
-from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.serve.mcp import call_tool_stateless
 
 PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilge\n\nAt the bottom.\n"
 

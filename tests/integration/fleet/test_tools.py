@@ -13,16 +13,16 @@ from fleet_servers.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_stor
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
-from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
-from roaming_fleet.collection import Collection
-from roaming_fleet.records import RECORDS_DIR, read_record, write_record
-from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import make_server
+from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.records import RECORDS_DIR, read_record, write_record
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 
 pytestmark = pytest.mark.anyio
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket, BucketError
@@ -19,8 +21,6 @@ from roaming_fleet.job import RunPlan, crawl_site
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER
-
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
 
 Crawling = Callable[..., Result]
 

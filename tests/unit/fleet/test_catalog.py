@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import read_records, rebuild_catalog

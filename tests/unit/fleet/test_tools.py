@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from roaming_fleet.tools import resolve_site
 
 KNOWN: Any = SimpleNamespace(keys=("boats", "ships"))

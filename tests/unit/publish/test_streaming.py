@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from roaming_crawler.disk_dict import DiskDict
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
@@ -19,6 +18,7 @@ from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.files import write_chunks_atomically
 from mkdocs_roaming.text.keywords import extract_keywords
+from roaming_crawler.disk_dict import DiskDict
 
 TEXT = "# Page {at}\n\nThe “gauge” of page {at} says café, \\ and 潮位.\n\n## Part\n\nSee [the next](https://d.example/p{to}/).\n"
 
