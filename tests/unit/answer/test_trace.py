@@ -462,7 +462,8 @@ def test_load_traces_reads_old_trace(library: Library) -> None:
     kinds = {type(event) for event in first.events}
     assert {SectionAlreadyOpen, SectionMissing, ToolCallRejected, SupportChecked, TokensUsed} <= kinds
     differences = replay(first, library).differences
-    assert [line.split()[0] for line in differences] == ["request"]  # prompts changed, events and answer did not
+    # The outline's legend is one token shorter and prompts are reworded; everything else is equal.
+    assert [line.split()[0] for line in differences] == ["the", "request"], differences
     assert load_traces(dump_traces([first]), "again") == (first,)
 
 
