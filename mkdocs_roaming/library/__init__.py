@@ -1,1 +1,1 @@
-"""Package."""
+"""An opened site: reading, search, the navigator, rules, validation and comparison."""
