@@ -78,7 +78,7 @@ _READER = """
 import json, random, sys, time
 from pathlib import Path
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest.expand import expand
+from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.sections import slice_digest
 
@@ -99,7 +99,7 @@ while not stop.exists():
     for place in draw.sample(places, min(40, len(places))):
         try:
             text = library.text(place)
-            shown = expand(library.sections, place, library.text, cap=10**7).shown
+            shown = expand_section(library.sections, place, library.text, cap=10**7).shown
         except RoamingError:
             seen["again"] += 1
             continue
