@@ -247,7 +247,7 @@ class _LlmsDiscovery:
                 self.discovered.count("llms.txt")
 
     async def _read_llms_full(self) -> None:
-        """Take the texts of pages from llms-full.txt if it contains what llms.txt lists."""
+        """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
         discovered = self.discovered
         named = [*self.texts, *(url for _, index in discovered.indexes for url in index.full)]
         sibling = [urljoin(url, "llms-full.txt") for url, _ in discovered.indexes[:1]]

@@ -261,7 +261,7 @@ def _expanded_size(sections: SectionIndex, place: SectionRef) -> int:
 
 
 def _select_in_turn(wanted: Mapping[int, Sequence[str]], selection: _Selection) -> None:
-    """Take the first section of each rule that there is room for, then the second of each, and so on."""
+    """Select sections within the budget: the first of each rule, then the second of each, and so on."""
     remaining = {number: list(ids) for number, ids in wanted.items()}
     for number, ids in remaining.items():
         while ids and not selection.take(number, ids.pop(0)):
@@ -276,7 +276,7 @@ def _interleave(wanted: Mapping[int, Sequence[str]]) -> Iterator[tuple[int, str]
 
 
 def _select_by_score(wanted: Mapping[int, Sequence[str]], selection: _Selection, scores: Mapping[str, float]) -> None:
-    """Take the sections in the order of their scores, without those that have none; all if none has."""
+    """Order the sections by score and omit those without a score, unless no section has one."""
     named = list(_interleave(wanted))
     ranks = {id_: _best_score(selection.sections, id_, scores) for _, id_ in named}
     has_scores = any(ranks.values())

@@ -297,7 +297,7 @@ class CounterStore:
         return None
 
     async def undo_hit(self, windows: Sequence[tuple[Window, str]], when: float) -> None:
-        """Take back a count of an earlier time. If the storage is unavailable, the count stays."""
+        """Subtract an earlier count. If the storage is unavailable, the count remains."""
         for window, key in windows:
             await self.subtract(_slot(window, key, when), 1, 2 * window.seconds + 1)
 

@@ -333,14 +333,14 @@ def _is_unit(tokens: Sequence[Token], position: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
-    """A literal in the place of another; `is_extra` if the statement has it more often than the sentence."""
+    """A literal that replaces another; `is_extra` if the statement has it more often than the sentence."""
 
     text: str
     is_extra: bool
 
 
 def _find_replacement_for_missing(tokens: Sequence[Token], position: int, near: Sequence[NearStatement]) -> str:
-    """Return the literal that the nearest statement has in the place of an unknown one, or ""."""
+    """Return the literal of the nearest statement at the position of an unknown one, or ""."""
     if not near or near[0].coverage < _REPLACEMENT_COVERAGE:
         return ""
     replacement = _find_replacement(tokens, position, near[:1], 0.0)
@@ -350,7 +350,7 @@ def _find_replacement_for_missing(tokens: Sequence[Token], position: int, near: 
 def _find_replacement_for_present(
     tokens: Sequence[Token], position: int, near: Sequence[NearStatement], index: StatementIndex
 ) -> str:
-    """Return the literal that a near statement has in the place of one that is known elsewhere, or ""."""
+    """Return the literal of a near statement at the position of one that another section contains, or ""."""
     if not near or near[0].coverage < _REPLACEMENT_COVERAGE:
         return ""
     equally_near = [other for other in near if other.coverage >= near[0].coverage - _EQUAL_COVERAGE]
