@@ -35,7 +35,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("eval")
 @LIBRARY
 @click.argument("questions", type=_FILE, required=False)
-@click.option("--compare", metavar="MODES", help="Several side by side: search, outline, offline, claude, openai:NAME.")
+@click.option("--compare", metavar="MODES", help="Several side by side: search, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Questions that hold these words; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
@@ -159,15 +159,13 @@ def _first(error: BaseException) -> BaseException:
 
 def _systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
     from mkdocs_roaming.errors import UsageError
-    from mkdocs_roaming.evals.systems import OUTLINE, SEARCH, ModelSystem, OutlineSystem, SearchSystem
+    from mkdocs_roaming.evals.systems import SEARCH, ModelSystem, SearchSystem
 
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
     found: list[System] = []
     for name in names:
         if name == SEARCH:
             found.append(SearchSystem(ranking))
-        elif name == OUTLINE:
-            found.append(OutlineSystem(ranking))
         else:
             model, budget = options.create_model(name)
             found.append(

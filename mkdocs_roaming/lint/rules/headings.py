@@ -19,12 +19,9 @@ from mkdocs_roaming.lint.models import Problem, rule
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug, hash_id, section_names
-from mkdocs_roaming.text import tokenizer
-from mkdocs_roaming.text.languages import fold
 
 _MIN_REPETITIONS = 10
 _MAX_SUGGESTED_PARENT = 40  # characters
-_MIN_JUDGED_TEXT = 300  # characters
 
 
 @rule(
@@ -140,51 +137,6 @@ def repeated_title(site: LintContext) -> Iterator[Problem]:
 
 
 @rule(
-    "title-apart",
-    "hint",
-    "Search ranks by titles, and models select sections by them. Text without a word of its title is not found.",
-    enabled=False,
-)
-def title_apart(site: LintContext) -> Iterator[Problem]:
-    """Find pairs of sections whose texts seem to be swapped: each text has the words of the other title.
-
-    A text without a word of its title is no problem by itself: “How it works” and “Limitations” rarely occur in their
-    text.
-    """
-    for text in site.manual_pages:
-        sections = text.page.sections
-        titles = [set(_significant_stems(section.title, site.language)) for section in sections]
-        contents = [
-            set(_significant_stems(" ".join((section.opening, *section.keywords)), site.language))
-            for section in sections
-        ]
-        for position, stems in enumerate(titles):
-            ref = SectionRef(text.page, position)
-            if not position or not stems or site.sections.children(ref) or _is_proper_name(text, ref):
-                continue
-            if is_empty_title(sections[position].title, site.language):
-                continue
-            excluded = _ancestors(site, ref)
-            swapped = (
-                other
-                for other in range(1, len(sections))
-                if other not in excluded
-                and titles[other]
-                and stems <= contents[other]
-                and titles[other] <= contents[position]
-            )
-            other = next(swapped, None)
-            if other is not None and _lacks_words(text, position, stems):
-                yield Problem(
-                    f"The text of “{sections[position].title}” has no word of its title, but the words of "
-                    f"“{sections[other].title}”, whose text has the words of this title.",
-                    "Check whether the two texts are swapped; otherwise name in each title what its text is about.",
-                    text.page,
-                    position,
-                )
-
-
-@rule(
     "unstable-id",
     "warning",
     "An id that depends on the order of sections leads to another section when an earlier one is added or removed.",
@@ -246,24 +198,6 @@ def _suggest_qualified_title(site: LintContext, ref: SectionRef) -> str:
     return f", as in “{title}: {ref.section.title}”" if 0 < len(title) <= _MAX_SUGGESTED_PARENT else ""
 
 
-def _lacks_words(text: PageText, position: int, stems: set[str]) -> bool:
-    """Return whether a section has enough text, and none of the stems in it in any form."""
-    lines = text.own_lines(position)
-    if sum(len(text.prose[line]) for line in lines) < _MIN_JUDGED_TEXT:
-        return False
-    body = _SEPARATORS.sub("", fold(" ".join(text.lines[line] for line in lines)))
-    return not any(_root(stem) in body for stem in stems)
-
-
-def _ancestors(site: LintContext, ref: SectionRef) -> set[int]:
-    """Return the positions of a section and of all its ancestors."""
-    positions, parent = {ref.position}, site.sections.parent(ref)
-    while parent is not None:
-        positions.add(parent.position)
-        parent = site.sections.parent(parent)
-    return positions
-
-
 def _is_below_version(site: LintContext, ref: SectionRef) -> bool:
     parent = site.sections.parent(ref)
     return parent is not None and (is_version(parent.section.title) or _is_below_version(site, parent))
@@ -278,15 +212,4 @@ def _is_proper_name(text: PageText, ref: SectionRef) -> bool:
     return any(in_sentence.search(text.lines[line]) for line in text.own_lines(ref.position))
 
 
-def _significant_stems(text: str, language: str) -> list[str]:
-    words = (word for word in tokenizer.parse_words(text, language) if not word.stop and not word.whole.isdecimal())
-    return list(dict.fromkeys(tokenizer.stem(word.whole, language) for word in words if len(word.whole) > 1))
-
-
-def _root(stem: str) -> str:
-    """Return the part of a stem with which every form of the word begins."""
-    return _SEPARATORS.sub("", stem)[: max(4, len(stem) - 2)]
-
-
 _NUMBERED = re.compile(r"~\d+$")
-_SEPARATORS = re.compile(r"[-_\s./`*\\\u00ad\u200b]+")

@@ -28,12 +28,12 @@ SAMPLE = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 
 
 def test_eval_prints_table_and_problems(sample: Path, roaming: Roaming) -> None:
-    result = roaming("eval", sample, SAMPLE, "--compare", "search,outline", "--limit", 12)
+    result = roaming("eval", sample, SAMPLE, "--compare", "search,offline", "--limit", 12)
     assert result.exit_code == 0
     assert "Search ranks a gold section" in result.stdout
-    assert [line.split()[0] for line in result.stdout.splitlines() if re.match("search |outline ", line)] == [
+    assert [line.split()[0] for line in result.stdout.splitlines() if re.match("search |offline ", line)] == [
         "search",
-        "outline",
+        "offline",
     ]
     assert "questions with a problem" in result.stdout
 

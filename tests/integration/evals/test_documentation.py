@@ -20,15 +20,15 @@ OMITTED_COLUMNS = ("calls", "cited", "tokens", "seconds")
 
 def test_documented_output_is_that_of_command(sample: Path, roaming: Roaming) -> None:
     """UPDATE_DOCS=1 writes the output into the page."""
-    result = roaming("eval", sample, QUESTIONS, "--compare", "search,outline,offline")
+    result = roaming("eval", sample, QUESTIONS, "--compare", "search,offline")
     assert result.exit_code == 0
     printed = result.stdout.split("\n\nsearch: ")[0].split("\n")
     begin = next(at for at, line in enumerate(printed) if line.startswith("mode "))
-    rows = printed[begin : begin + 4]
+    rows = printed[begin : begin + 3]
     starts = [match.start() for match in re.finditer(r"\S+", rows[0])]
     columns = [at for at, start in enumerate(starts) if rows[0][start:].split()[0] not in OMITTED_COLUMNS]
     ends = [*starts[1:], 1_000]
-    printed[begin : begin + 4] = ["".join(row[starts[at] : ends[at]] for at in columns).rstrip() for row in rows]
+    printed[begin : begin + 3] = ["".join(row[starts[at] : ends[at]] for at in columns).rstrip() for row in rows]
     shown = "```text\n" + "\n".join(printed) + "\n```"
     text = DOCS.read_text("utf-8")
     (block,) = re.findall(r"^```text\n.*?^```$", text, re.MULTILINE | re.DOTALL)

@@ -11,7 +11,7 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation
-from mkdocs_roaming.evals.systems import ModelSystem, OutlineSystem, Ranking, SearchSystem, System
+from mkdocs_roaming.evals.systems import ModelSystem, Ranking, SearchSystem, System
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
@@ -25,8 +25,6 @@ def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIO
     for system in systems:
         if system == "search":
             built.append(SearchSystem(ranking))
-        elif system == "outline":
-            built.append(OutlineSystem(ranking))
         elif not isinstance(system, str):
             built.append(ModelSystem(system.name, system, budget, ranking, whole_site_tokens=0))
     questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)

@@ -20,7 +20,7 @@ from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
 from mkdocs_roaming.evals.output import describe_failure, format_figure
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
-from mkdocs_roaming.evals.systems import ModelSystem, OutlineSystem, Ranking, SearchSystem
+from mkdocs_roaming.evals.systems import ModelSystem, Ranking, SearchSystem
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.lint.models import Finding
@@ -35,7 +35,7 @@ def report(library: Library) -> EvalReport:
     ranking = Ranking(library, Search(library))
     offline = ModelSystem("offline", ExtractiveModel(), Budget(), ranking, whole_site_tokens=0)
     questions = resolve_sections(parse_questions(QUESTIONS, "q.yml"), library.sections)
-    evaluation = Evaluation(questions, [SearchSystem(ranking), OutlineSystem(ranking), offline], ranking)
+    evaluation = Evaluation(questions, [SearchSystem(ranking), offline], ranking)
     anyio.run(evaluation.run)
     return evaluation.report()
 
@@ -59,7 +59,7 @@ def test_render_evaluation_lists_every_question_with_results(report: EvalReport)
     details = tree.xpath("//details")
     assert [one.xpath("string(summary/span[1])") for one in details] == [one.ask for one in report.questions.questions]
     for one in details:
-        assert one.xpath(".//tbody/tr/th/text()") == ["search", "outline", "offline"]
+        assert one.xpath(".//tbody/tr/th/text()") == ["search", "offline"]
     assert "← gold" in details[0].text_content()
     assert "8642" in details[0].xpath("string(.//div[@class='text'])")
 
@@ -80,13 +80,13 @@ def test_render_evaluation_marks_systems_with_problems(report: EvalReport) -> No
 
 def test_render_evaluation_shows_figures_with_intervals_and_meters(report: EvalReport) -> None:
     figures = parse_closed_page(render_evaluation(report)).xpath("//h2[.='Figures']/following::table[1]")[0]
-    assert figures.xpath("tbody/tr/th/text()") == ["search", "outline", "offline"]
+    assert figures.xpath("tbody/tr/th/text()") == ["search", "offline"]
     head = figures.xpath("thead/tr/th/text()")
-    cells = dict(zip(head[1:], figures.xpath("tbody/tr[3]/td/text()[1]"), strict=True))
-    for figure in report.rows[2].totals.figures:
+    cells = dict(zip(head[1:], figures.xpath("tbody/tr[2]/td/text()[1]"), strict=True))
+    for figure in report.rows[1].totals.figures:
         assert cells[figure.name] == format_figure(figure)
-    meters = figures.xpath("tbody/tr[3]//meter/@value")
-    assert [float(value) for value in meters] == [one.value for one in report.rows[2].totals.figures if one.share]
+    meters = figures.xpath("tbody/tr[2]//meter/@value")
+    assert [float(value) for value in meters] == [one.value for one in report.rows[1].totals.figures if one.share]
     assert (cells["asked"], cells["failed"]) == ("5", "0")
 
 

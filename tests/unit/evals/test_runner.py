@@ -90,7 +90,7 @@ def test_max_cost_is_shared_by_concurrent_answers(library: Library) -> None:
 def test_max_cost_without_prices_raises(library: Library) -> None:
     with pytest.raises(UsageError, match="prices"):
         make_evaluation(library, ScriptedModel([]), budget=Budget(), max_cost=1.0)
-    assert make_evaluation(library, "search", "outline", ExtractiveModel(), budget=Budget(), max_cost=1.0)
+    assert make_evaluation(library, "search", ExtractiveModel(), budget=Budget(), max_cost=1.0)
 
 
 def test_repeated_failures_stop_system(library: Library) -> None:
@@ -135,7 +135,7 @@ def test_cached_results_do_not_count_towards_max_cost(library: Library, tmp_path
 
 def test_search_ranks_are_never_cached(library: Library, tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
-    run_evaluation(library, "search", "outline", cache=ResultCache(file))
+    run_evaluation(library, "search", cache=ResultCache(file))
     assert count_lines(file) == 1
     run_evaluation(library, ExtractiveModel(), cache=ResultCache(file))
     file.write_text(file.read_text("utf-8").replace('"rank": 1', '"rank": 41'), "utf-8")

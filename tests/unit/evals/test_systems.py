@@ -1,9 +1,8 @@
-"""The systems under test: search, outline walk, models in the answer loop."""
+"""The systems under test: search, models in the answer loop."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kettle import QUESTIONS
@@ -11,10 +10,7 @@ from kettle import QUESTIONS
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.evals.output import report_to_dict
-from mkdocs_roaming.evals.systems import walk_outline
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 
 from .evaluation import expand_reply, run_evaluation, text_reply, without_seconds
@@ -43,36 +39,21 @@ def test_extractive_model_results_have_trail_rank_and_literals(library: Library)
     assert figures["literals"][1] == 3
 
 
-def test_search_and_outline_have_no_answers(library: Library) -> None:
-    search, outline, offline = run_evaluation(library, "search", "outline", ExtractiveModel()).rows
-    assert [row.mode for row in (search, outline, offline)] == ["search", "outline", "offline"]
-    assert len({row.navigator for row in (search, outline, offline)}) == 3
-    assert {one.state for row in (search, outline) for one in row.results if one} == {None}
+def test_search_has_no_answers(library: Library) -> None:
+    search, offline = run_evaluation(library, "search", ExtractiveModel()).rows
+    assert [row.mode for row in (search, offline)] == ["search", "offline"]
+    assert search.navigator != offline.navigator
+    assert {result.state for result in search.results if result} == {None}
     assert search.totals.figure("answered") is None
-    assert [step.number for one in search.results if one for step in one.trail][:3] == [1, 2, 3]
+    assert [step.number for result in search.results if result for step in result.trail][:3] == [1, 2, 3]
     assert offline.totals.figure("answered") is not None
-
-
-def test_walk_outline_reaches_section_without_search(sample: Path) -> None:
-    library = open_library(sample)
-
-    class NoSearch(Search):
-        def rank(self, words: Any) -> Any:
-            raise AssertionError("search was called")
-
-    drain = library.sections.resolve("reference/cli.md#ebb-drain")
-    assert drain is not None
-    walk = walk_outline("--drain-window default", Navigator(library, search=NoSearch(library)))
-    assert walk.opened[drain.id] > 1
-    assert walk.tokens > 1000
-    assert walk_outline("xyzzy plugh", Navigator(library, search=NoSearch(library))).opened == {}
 
 
 def test_results_are_equal_from_run_to_run(sample: Path) -> None:
     library = open_library(sample)
     text = "".join(SAMPLE.read_text("utf-8").split("\n\n", 12)[at] + "\n\n" for at in range(12))
-    first = run_evaluation(library, "search", "outline", ExtractiveModel(), text=text)
-    second = run_evaluation(open_library(sample), "search", "outline", ExtractiveModel(), text=text, parallel=4)
+    first = run_evaluation(library, "search", ExtractiveModel(), text=text)
+    second = run_evaluation(open_library(sample), "search", ExtractiveModel(), text=text, parallel=4)
     assert without_seconds(report_to_dict(first)) == without_seconds(report_to_dict(second))
     assert len(first.questions.questions) > 8
 
