@@ -77,7 +77,7 @@ class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # MkDocs leaves i
     previous = option.Optional(option.Type(str))
     lint = option.Type(object, default="off")  # parsed by lint.runner
     cache = option.Type(bool, default=True)
-    rules = option.Type(object, default=[])  # parsed by publish.rules, whose errors name the line
+    rules = option.Type(object, default=[])  # parsed by publish.rules
     rules_mode = option.Choice(("each", "pool"), default="each")
     widget = option.Type(object, default=False)  # parsed by publish.widget
     search = option.Choice(("lexical", "hybrid"), default="lexical")
@@ -199,15 +199,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         pages = [page for page in pages if "roaming" in page.meta]
         if not self.config.rules and not pages:
             return None
-        from mkdocs_roaming.publish.rules import RuleSet, read_config_rules, read_page_rules
+        from mkdocs_roaming.publish.rules import RuleSet, parse_page_rules, parse_rules
 
-        config_file = config.config_file_path
-        rules = read_config_rules(self.config.rules, Path(config_file) if config_file else None)
+        rules = parse_rules(self.config.rules, Path(config.config_file_path or "mkdocs.yml").name)
         for page in pages:
-            file = page.file
-            path = Path(file.abs_src_path) if file.abs_src_path else None
-            rules += read_page_rules(page.meta["roaming"], file.src_uri, file.content_string, path)
-        return RuleSet(rules, self.config.rules_mode, lenient=bool(language_folder(config)))
+            rules += parse_page_rules(page.meta["roaming"], page.file.src_uri)
+        mode: Any = self.config.rules_mode
+        return RuleSet(rules, mode, lenient=bool(language_folder(config)))
 
     def _load_lint(self) -> LintConfig | None:
         if self.config.lint in ("off", False, None):

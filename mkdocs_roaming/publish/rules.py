@@ -1,20 +1,21 @@
 """Rules in mkdocs.yml, in the front matter of a page or in a YAML file: parsing, validation and targets.
 
-Errors name the file and the line of each invalid rule. A rule that can never match, or opens nothing, is an error.
+Errors name the file and the number of each invalid rule. A rule that can never match, or opens nothing, is an error.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote
 
+import msgspec
 import yaml
 from msgspec.structs import replace
 
@@ -31,16 +32,14 @@ from mkdocs_roaming.manifest.models import (
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.text.tokenizer import parse_words
 
-MODES = ("each", "pool")
-
 MAX_OPENED = 64
 """Maximum number of sections that one rule opens. An answer has room for a few of them."""
 
-_PLUGIN = "roaming"
-_MAX_INHERITED = 10
 _MAX_PROBLEMS = 10
-_MAX_QUOTE_CHARS = 80
 _YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)  # PyYAML raises them all
+
+T = TypeVar("T")
+RulesMode = Literal["each", "pool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class ParsedRule:
     """A valid rule whose pages and sections are not resolved yet."""
 
     where: str
-    """The file and line of the rule."""
+    """The file and the number of the rule."""
     open: tuple[str, ...]
     name: str = ""
     any: tuple[str, ...] = ()
@@ -64,43 +63,29 @@ class RuleSet:
     """The rules of a site."""
 
     rules: tuple[ParsedRule, ...] = ()
-    mode: str = "each"
+    mode: RulesMode = "each"
     lenient: bool = False
     """Skip rules without a target instead of failing: in translations some pages and sections are missing."""
 
 
-def read_config_rules(rules: object, file: Path | None) -> tuple[ParsedRule, ...]:
-    """Parse the plugin's rules in mkdocs.yml.
-
-    Args:
-        rules: The value of the option.
-        file: mkdocs.yml; None if the configuration was created without a file.
+def parse_rules(data: object, file: str) -> tuple[ParsedRule, ...]:
+    """Parse a list of rules; `file` names their file in messages.
 
     Raises:
         PublishError: A rule is invalid.
     """
-    name, lines = _locate_config_rules(file) if file else ("mkdocs.yml", [])
-    return _parse_rules(rules, name, lines)
+    rules = _decode(data, list[Any], f"{file}: rules")
+    return tuple(_parse_rule(rule, f"{file}, rule {number}") for number, rule in enumerate(rules, 1))
 
 
-def read_page_rules(front_matter: object, source: str, text: str, file: Path | None = None) -> tuple[ParsedRule, ...]:
-    """Parse the rules in a page's front matter.
-
-    Args:
-        front_matter: The value of the key `roaming`.
-        source: The page's source path below the docs folder.
-        text: The source of the page with its front matter.
-        file: The source file; None for a generated page.
+def parse_page_rules(front_matter: object, source: str) -> tuple[ParsedRule, ...]:
+    """Parse the value of the key `roaming` in the front matter of a page.
 
     Raises:
         PublishError: A rule is invalid.
     """
-    name = _display_path(file) if file else source
-    if not isinstance(front_matter, Mapping) or set(front_matter) - {"rules"}:
-        raise PublishError(f"{name}: `roaming` in front matter must be a mapping with the key `rules`, a list")
-    found = _FRONT_MATTER.match(text)
-    located = _get(_get(_load_tolerantly(found[0]), _PLUGIN), "rules") if found else None
-    return _parse_rules(front_matter.get("rules", []), name, _item_lines(located), page=source)
+    rules = _decode(front_matter, _FrontMatter, f"{source}: roaming").rules
+    return tuple(_parse_rule(rule, f"{source}, rule {number}", source) for number, rule in enumerate(rules, 1))
 
 
 def read_rules_file(file: Path) -> RuleSet:
@@ -110,19 +95,13 @@ def read_rules_file(file: Path) -> RuleSet:
         PublishError: The file cannot be read or a rule is invalid.
     """
     try:
-        data = yaml.load(file.read_text("utf-8-sig"), _LineLoader)
+        data = yaml.safe_load(file.read_text("utf-8-sig"))
     except OSError as error:
         raise PublishError(f"{file}: cannot be read ({error.strerror}). Name a YAML file of rules") from None
     except _YAML_ERRORS as error:
         raise PublishError(f"{file}: invalid YAML ({' '.join(str(error).split())})") from None
-    options = data if isinstance(data, dict) else {"rules": data}
-    if unknown := [str(key) for key in options if key not in ("rules", "rules_mode")]:
-        raise PublishError(f"{file}: unknown key {_quote(unknown[0])}. Available keys: `rules` and `rules_mode`")
-    mode = options.get("rules_mode", "each")
-    if mode not in MODES:
-        raise PublishError(f"{file}: rules_mode is {mode!r}; set it to each or pool")
-    rules = options.get("rules")
-    return RuleSet(_parse_rules(rules, str(file), _item_lines(rules)), mode)
+    options = _decode(data if isinstance(data, dict) else {"rules": data}, _RulesFile, str(file))
+    return RuleSet(parse_rules(options.rules, str(file)), options.rules_mode)
 
 
 def resolve_rules(
@@ -149,7 +128,8 @@ def resolve_rules(
         else:
             problems += [f"{rule.where}: {problem}" for problem in resolved]
     if problems and not rules.lenient:
-        raise _make_error(problems)
+        more = f" (and {len(problems) - _MAX_PROBLEMS} more)" if len(problems) > _MAX_PROBLEMS else ""
+        raise PublishError("; ".join(problems[:_MAX_PROBLEMS]) + more)
     for problem in problems:
         note(f"{problem}; the rule is skipped")
     return replace(manifest, rules=tuple(entries), rules_mode="pool" if entries and rules.mode == "pool" else "each")
@@ -157,193 +137,74 @@ def resolve_rules(
 
 # Validation
 
-
-class _InvalidRuleError(Exception):
-    """A rule is invalid."""
-
-
-def _parse_rules(data: object, name: str, lines: Sequence[int], page: str | None = None) -> tuple[ParsedRule, ...]:
-    """Parse a list of rules of a file; `lines` are their lines, if they are known."""
-    if not isinstance(data, list):
-        raise PublishError(f"{name}: `rules` is {_describe(data)}, not a list of rules")
-    problems: list[str] = []
-    rules: list[ParsedRule] = []
-    for index, item in enumerate(data):
-        # A hook may have created the rules: then they have no lines.
-        where = f"{name}:{lines[index]}" if len(lines) == len(data) else f"{name}, rule {index + 1}"
-        try:
-            rules.append(_parse_rule(item, where, page))
-        except _InvalidRuleError as error:
-            problems.append(f"{where}: {error}")
-    if problems:
-        raise _make_error(problems)
-    return tuple(rules)
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Texts = _Text | Annotated[list[_Text], msgspec.Meta(min_length=1)] | None
+"""A list with one item may be written without brackets."""
 
 
-def _parse_rule(item: object, where: str, page: str | None) -> ParsedRule:
-    rule = _check_mapping(item, "a rule", ("name", "when", "open"))
-    when = _check_mapping(rule.get("when") or {}, "`when`", ("any", "all", "page", "always"))
-    if not when:
-        raise _InvalidRuleError("`when` is empty; set `any`, `all` or `page`, or `always: true`")
-    if "always" in when and (when["always"] is not True or len(when) > 1):
-        raise _InvalidRuleError("`always` must be `true` and the only key of `when`; fix or remove it")
-    name = rule.get("name")
-    if name is not None and not isinstance(name, str):
-        raise _InvalidRuleError(f"`name` is {_describe(name)}, not a string; put it in quotes")
-    if "open" not in rule and page is None:
-        raise _InvalidRuleError("`open` is missing; name the sections to open")
+class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    any: _Texts = None
+    all: _Texts = None
+    page: _Texts = None
+    always: bool = False
+
+
+class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    when: _When = _When()
+    open: _Texts = None
+    name: str | None = None
+
+
+class _FrontMatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rules: list[Any] = []
+
+
+class _RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rules: list[Any]
+    rules_mode: RulesMode = "each"
+
+
+_FORMAT = (
+    "`rules` is a list of mappings with the keys `name`, `when` and `open`; the keys of `when` are `any`, `all`, `page`"
+    " and `always`; quote values such as on or 3.10"
+)
+
+
+def _decode(value: object, kind: type[T], where: str) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
+        place = f"{where}: {path.strip('.`')}".removesuffix(": ")
+        raise PublishError(f"{place}: {problem}. {_FORMAT}") from None
+
+
+def _parse_rule(data: object, where: str, page: str | None = None) -> ParsedRule:
+    rule = _decode(data, _Rule, where)
+    when = rule.when
+    if when.always == bool(when.any or when.all or when.page):
+        raise PublishError(f"{where}: `when` must contain `any`, `all` or `page`, or only `always: true`")
+    if rule.open is None and page is None:
+        raise PublishError(f"{where}: `open` is missing; name the sections to open")
     return ParsedRule(
         where=where,
-        open=_parse_strings(rule, "open") or (page or "",),
-        name=" ".join((name or "").split()),
-        any=tuple(map(_normalize_phrase, _parse_strings(when, "any"))),
-        all=tuple(map(_normalize_phrase, _parse_strings(when, "all"))),
-        pages=_parse_strings(when, "page"),
-        always="always" in when,
+        open=_as_tuple(rule.open) or (page or "",),
+        name=" ".join((rule.name or "").split()),
+        any=tuple(map(_normalize_phrase, _as_tuple(when.any))),
+        all=tuple(map(_normalize_phrase, _as_tuple(when.all))),
+        pages=_as_tuple(when.page),
+        always=when.always,
         page=page,
     )
 
 
-def _check_mapping(value: object, name: str, keys: Sequence[str]) -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
-        raise _InvalidRuleError(f"{name} is {_describe(value)}, not a mapping of {_enumerate(keys)}")
-    for key in value:
-        if key not in keys:
-            nearest = get_close_matches(str(key), keys, 1)
-            fix = f"did you mean `{nearest[0]}`?" if nearest else f"available keys are {_enumerate(keys)}"
-            raise _InvalidRuleError(f"{name} has an unknown key {_quote(str(key))}; {fix}")
-    return value
-
-
-def _parse_strings(data: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Return a list of strings; a single string becomes a list, a missing key an empty one."""
-    if key not in data:
-        return ()
-    value = data[key]
-    strings: list[str] = []
-    for item in value if isinstance(value, list) else [value]:
-        if not isinstance(item, str):
-            fix = "; put it in quotes" if isinstance(item, (bool, int, float)) or hasattr(item, "isoformat") else ""
-            raise _InvalidRuleError(f"`{key}` contains {_describe(item)}, not a string{fix}")
-        if not item.strip():
-            raise _InvalidRuleError(f"`{key}` contains an empty string; fill it in or remove it")
-        strings.append(item.strip())
-    if not strings:
-        raise _InvalidRuleError(f"`{key}` is empty; fill it in or remove it")
-    return tuple(strings)
+def _as_tuple(texts: _Texts) -> tuple[str, ...]:
+    return tuple(text.strip() for text in ([texts] if isinstance(texts, str) else texts or ()))
 
 
 def _normalize_phrase(text: str) -> str:
     """Return a phrase in NFKC with one space between words."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
-
-
-def _describe(value: object) -> str:
-    match value:
-        case None:
-            return "empty"
-        case bool():
-            return f"{str(value).lower()} (YAML reads yes, no, on and off as booleans)"
-        case int() | float():
-            return f"the number {value}"
-        case str():
-            return f"the string {_quote(value)}"
-        case Mapping():
-            return "a mapping"
-        case list():
-            return "a list"
-        case _:
-            return f"a {type(value).__name__}"
-
-
-def _enumerate(keys: Iterable[str]) -> str:
-    *first, last = (f"`{key}`" for key in keys)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _make_error(problems: Sequence[str]) -> PublishError:
-    """Return the error for a list of problems, as one line."""
-    more = f" (and {len(problems) - _MAX_PROBLEMS} more)" if len(problems) > _MAX_PROBLEMS else ""
-    return PublishError("; ".join(problems[:_MAX_PROBLEMS]) + more)
-
-
-def _quote(text: str) -> str:
-    """Return a text in quotes for a message, truncated if it is long."""
-    return f"“{text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + '…'}”"
-
-
-# Locations
-
-
-class _LocatedList(list[Any]):
-    """A list of a YAML file, with the lines of its items."""
-
-    lines: tuple[int, ...] = ()
-
-
-class _LineLoader(yaml.SafeLoader):
-    """Loads lists with the lines of their items."""
-
-    def construct_located_list(self, node: yaml.SequenceNode) -> _LocatedList:
-        items = _LocatedList(self.construct_sequence(node, deep=True))
-        items.lines = tuple(item.start_mark.line + 1 for item in node.value)
-        return items
-
-
-_LineLoader.add_constructor("tag:yaml.org,2002:seq", _LineLoader.construct_located_list)
-
-
-class _TolerantLoader(_LineLoader):
-    """Loads None for values with the tags that MkDocs adds to YAML, such as `!ENV`."""
-
-
-_TolerantLoader.add_multi_constructor("", lambda loader, suffix, node: None)
-
-
-def _locate_config_rules(file: Path) -> tuple[str, Sequence[int]]:
-    """Return the file that has the plugin's rules, mkdocs.yml or one that it inherits from, and their lines."""
-    current = file
-    for _ in range(_MAX_INHERITED):
-        try:
-            config = _load_tolerantly(current.read_text("utf-8-sig"))
-        except (OSError, ValueError):
-            break
-        plugins = _get(config, "plugins")
-        for plugin in plugins if isinstance(plugins, list) else [plugins]:
-            if lines := _item_lines(_get(_get(plugin, _PLUGIN), "rules")):
-                return _display_path(current), lines
-        inherited = _get(config, "INHERIT")
-        if not isinstance(inherited, str):
-            break
-        current = current.parent / inherited
-    return _display_path(file), ()
-
-
-def _load_tolerantly(text: str) -> object:
-    """Load the first document of a text, or return None if it is invalid."""
-    try:
-        return _TolerantLoader(text).get_data()
-    except _YAML_ERRORS:
-        return None
-
-
-def _get(data: object, key: str) -> object:
-    return data.get(key) if isinstance(data, Mapping) else None
-
-
-def _item_lines(rules: object) -> Sequence[int]:
-    return rules.lines if isinstance(rules, _LocatedList) else ()
-
-
-def _display_path(file: Path) -> str:
-    """Return a file's path relative to the working directory if it is below it."""
-    try:
-        return file.resolve().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return str(file)
-
-
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?\r?\n(?=(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z))", re.DOTALL)
 
 
 # Targets
@@ -359,7 +220,7 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
         matches = targets.match_pages(glob)
         pages |= {page.id: None for page in matches}
         if not matches:
-            problems.append(f"`page` {_quote(glob)} matches no published page{targets.suggest(glob)}")
+            problems.append(f"`page` “{glob}” matches no published page{targets.suggest(glob)}")
     ids: dict[str, None] = {}
     for address in rule.open:
         # In front matter `#anchor` is a section of that page.
@@ -379,9 +240,9 @@ def _check_phrases(rule: ParsedRule, language: str) -> Iterator[str]:
     for phrase in (*rule.any, *rule.all):
         words = [word for word in parse_words(phrase, language) if any(word.runs)]
         if not words:
-            yield f"{_quote(phrase)} can never match, because it contains no word; add one"
+            yield f"“{phrase}” can never match, because it contains no word; add one"
         elif all(word.stop for word in words):
-            yield f"{_quote(phrase)} can never match, because most questions contain these words; add a specific word"
+            yield f"“{phrase}” can never match, because most questions contain these words; add a specific word"
 
 
 def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[str], None]) -> Sequence[SectionRef]:
@@ -396,12 +257,12 @@ def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[st
 
 def _missing_target(address: str, targets: _Targets) -> str:
     if _is_glob(address):
-        return f"opens {_quote(address)}, a glob that matches nothing"
+        return f"opens “{address}”, a glob that matches nothing"
     if targets.page(address):
-        return f"opens {_quote(address)}, but the page has no section with that anchor{targets.suggest(address)}"
+        return f"opens “{address}”, but the page has no section with that anchor{targets.suggest(address)}"
     if targets.sections.get_group(address):
-        return f"opens {_quote(address)}, a group of the nav; name its pages"
-    return f"opens {_quote(address)}, which is not a published section{targets.suggest(address)}"
+        return f"opens “{address}”, a group of the nav; name its pages"
+    return f"opens “{address}”, which is not a published section{targets.suggest(address)}"
 
 
 def _is_glob(text: str) -> bool:

@@ -14,6 +14,10 @@ from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Manifest, RuleCondition, RuleEntry
 
+KEYS = (
+    "`rules` is a list of mappings with the keys `name`, `when` and `open`; the keys of `when` are `any`, `all`, `page`"
+    " and `always`; quote values such as on or 3.10"
+)
 INVALID_RULES = yaml.safe_load(
     (Path(__file__).parents[2] / "golden" / "rules" / "invalid_rules.yml").read_text("utf-8")
 )
@@ -51,11 +55,11 @@ def publish(site: Path, rules: str) -> Manifest:
 
 
 @pytest.mark.parametrize("case", INVALID_RULES, ids=lambda case: case["note"])
-def test_invalid_rule_stops_build_with_location(site: Path, case: dict[str, str]) -> None:
+def test_invalid_rule_stops_build_with_its_number(site: Path, case: dict[str, str]) -> None:
     result = index(site, case["rules"])
     assert result.exit_code == 1
     name = str(site.parent / "rules.yml")
-    assert result.stderr.strip() == f"roaming: {case['message']}".replace("FILE", name)
+    assert result.stderr.strip() == f"roaming: {case['message']}".replace("FILE", name).replace("HINT", KEYS)
     assert not (site / "roaming").exists()
 
 
@@ -133,7 +137,7 @@ def test_rule_that_opens_too_many_sections_is_an_error(site: Path) -> None:
         ('!!int ""', "invalid YAML"),
         ("!!timestamp x", "invalid YAML"),
         ("- " * 5000, "invalid YAML"),
-        ("just text", "`rules` is the string “just text”"),
+        ("just text", "rules: Expected `array`, got `str`"),
     ],
 )
 def test_invalid_rules_file_is_reported_in_one_line(site: Path, text: str | None, message: str) -> None:
