@@ -1,6 +1,6 @@
 """Variants of a sentence for `support.py`: falsified ones, and changed ones with the same meaning.
 
-The rules and word lists are independent of those of the support check.
+The rules are independent of those of the support check.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from zlib import crc32
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A variant of a sentence. `at` is the slice of it that must be marked, `polarity` requires a polarity mark."""
+    """A variant of a sentence; `at` is the slice of it that must be marked."""
 
     kind: str
     text: str
     falsified: bool
     at: tuple[int, int] | None = None
-    polarity: bool = False
 
 
 def make_variants(sentence: str, opened: dict[str, str], rng: random.Random) -> Iterator[Variant]:
@@ -32,10 +30,6 @@ def make_variants(sentence: str, opened: dict[str, str], rng: random.Random) -> 
             yield Variant(kind, text, falsified=False)
     yield from falsify_numbers(sentence, body, rng)
     yield from falsify_names(sentence, body, rng)
-    yield from change_negations(sentence)
-    for part in ("seen", "held out"):
-        if (text := replace_with_antonym(sentence, part)) and text != sentence:
-            yield Variant(f"antonym, {part}", text, falsified=True, polarity=True)
 
 
 # Variants with the same meaning
@@ -137,7 +131,7 @@ _NUMBER = re.compile(r"(?<![\w.,/-])v?\d+(?:\.\d+)*(?![\w]*\d)(?=[^\w]|[a-z]{1,3
 
 
 def falsify_numbers(sentence: str, body: str, rng: random.Random) -> Iterator[Variant]:
-    """Replace a number with an unknown one or with one from another place; exchange two numbers."""
+    """Replace a number with one that no opened section contains."""
     found = list(_NUMBER.finditer(sentence))
     if not found:
         return
@@ -147,16 +141,6 @@ def falsify_numbers(sentence: str, body: str, rng: random.Random) -> Iterator[Va
         if "-" not in new and not re.search(rf"(?<!\d){re.escape(new)}(?!\d)", body):
             yield replace_match(sentence, match, new, "number, unknown")
             break
-    others = sorted({other for other in _NUMBER.findall(body) if ("." in other) == ("." in match[0])})
-    others = [other for other in others if other not in _NUMBER.findall(sentence)]
-    if others:
-        yield replace_match(sentence, match, rng.choice(others), "number, from another place")
-    if len({one[0] for one in found}) > 1:
-        one, two = found[0], next(other for other in found[1:] if other[0] != found[0][0])
-        between = sentence[one.end() : two.start()]
-        if not re.fullmatch(r"[\s,]*(and|or)?[\s,]*", between):
-            text = sentence[: one.start()] + two[0] + between + one[0] + sentence[two.end() :]
-            yield Variant("numbers exchanged", text, falsified=True, at=(one.start(), len(text)))
 
 
 def replace_match(sentence: str, match: re.Match[str], new: str, kind: str) -> Variant:
@@ -168,7 +152,7 @@ _CODE_NAME = re.compile(r"(?<=`)[^`\s]{3,60}(?=`)")
 
 
 def falsify_names(sentence: str, body: str, rng: random.Random) -> Iterator[Variant]:
-    """Misspell a name in code, change its case, or replace it with another name from the opened sections."""
+    """Misspell a name in code, or change its case or punctuation."""
     found = [match for match in _CODE_NAME.finditer(sentence) if sentence[: match.start()].count("`") % 2]
     found = [match for match in found if re.search("[A-Za-z]{3}", match[0])]
     if not found:
@@ -187,97 +171,3 @@ def falsify_names(sentence: str, body: str, rng: random.Random) -> Iterator[Vari
     for how, new in changed.items():
         if new != name and not re.search(rf"(?<!\w){re.escape(new)}(?!\w)", body):
             yield replace_match(sentence, match, new, f"name {how}")
-    inside = set(_CODE_NAME.findall(sentence))
-    others = sorted({other for other in re.findall(r"(?<=[ (]`)[A-Za-z_.-]{3,40}(?=`)", body) if other not in inside})
-    if others:
-        yield replace_match(sentence, match, rng.choice(others), "name, from another place")
-
-
-_AUXILIARY = re.compile(
-    r"(?<= )(is|are|can|will|must|should|was|were|may|does|do|has been|have been)"
-    r"(?= (?!not\b|n't|only\b|never\b)[a-z`])"
-)
-_IMPERATIVE = re.compile(
-    r"(Use|Run|Set|Add|Create|Install|Make|Keep|Start|Remove|Put|Call|Pass|Write|Open|Copy|Restart|Choose)(?= )"
-)
-_NEGATED = re.compile(
-    r"\b(?:(is|are|can|will|must|should|was|were|do|does|may|would|could|did|has|have)(?: not|n't)|(can)not"
-    r"|(?P<never>never))\b(?! only| just| necessarily)"
-)
-
-
-def change_negations(sentence: str) -> Iterator[Variant]:
-    """Insert or remove a negation; exchange `with` and `without`."""
-    plain = re.sub("`[^`]*`", lambda code: "x" * len(code[0]), sentence)
-    if match := _AUXILIARY.search(plain):
-        yield Variant(
-            "negation inserted",
-            f"{sentence[: match.end()]} not{sentence[match.end() :]}",
-            falsified=True,
-            polarity=True,
-        )
-    if match := _IMPERATIVE.match(plain):
-        text = f"Do not {sentence[0].lower()}{sentence[1:]}"
-        yield Variant("negation before an imperative", text, falsified=True, polarity=True)
-    if match := _NEGATED.search(plain):
-        verb = "always" if match["never"] else match[1] or match[2]
-        before, after = sentence[: match.start()], sentence[match.end() :]
-        if verb in ("do", "does", "did"):
-            text = (before.rstrip() + after) if before.strip() else after.strip()[:1].upper() + after.strip()[1:]
-        else:
-            text = before + verb + after
-        yield Variant("negation removed", text, falsified=True, polarity=True)
-    if match := re.search(r"(?<= )(without|with)(?= (?:a|an|the|any|its|your) )", plain):
-        new = "with" if match[0] == "without" else "without"
-        yield Variant(
-            "“with” and “without” exchanged",
-            sentence[: match.start()] + new + sentence[match.end() :],
-            falsified=True,
-            polarity=True,
-        )
-
-
-_ANTONYMS = """
-enabled disabled|enable disable|enables disables|before after|minimum maximum|always never|required optional
-allow forbid|allows prevents|allowed forbidden|first last|true false|valid invalid|include exclude|includes excludes
-included excluded|add remove|adds removes|added removed|horizontal vertical|horizontally vertically|above below
-left right|top bottom|more less|most least|new old|newer older|latest oldest|start stop|starts stops|started stopped
-open close|opens closes|local remote|automatically manually|automatic manual|public private|inside outside
-visible hidden|show hide|shown hidden|installed uninstalled|install uninstall|global local|large small
-larger smaller|short long|shorter longer|fast slow|faster slower|fails succeeds|fail succeed|same different
-stable unstable|absolute relative|explicit implicit|explicitly implicitly|parent child|read write|reads writes
-sent received|sends receives|incoming outgoing|encode decode|recommended discouraged|supported unsupported
-necessary unnecessary|possible impossible|available unavailable|compatible incompatible|known unknown|used unused
-safe unsafe|static dynamic|synchronous asynchronous|up down|higher lower|high low|increase decrease
-increases decreases|upgrade downgrade|import export|earlier later|previous next|accept reject|accepts rejects
-keep discard|keeps discards|single multiple|common rare|empty full|internal external|early late|positive negative
-direct indirect|directly indirectly|permanent temporary|simple complex|easy difficult|light dark|appear disappear
-source target|input output|online offline|expand collapse|create delete|creates deletes|created deleted
-connect disconnect|load unload|ascending descending|good bad|better worse|complete incomplete|active inactive
-frequently rarely|often rarely|many few|must may|every no|both neither|all none|on off|with without
-correct incorrect|correctly incorrectly|equal unequal|sensitive insensitive|strict lenient|forward backward
-begin end|begins ends|upper lower|wide narrow|old new|mutable immutable|reversible irreversible|everything nothing
-inner outer|primary secondary|major minor|attach detach|mount unmount|pass fail|passes fails|push pull|lock unlock
-locked unlocked
-""".replace("\n", "|").strip("|")
-
-
-def replace_with_antonym(sentence: str, part: str) -> str:
-    """Replace the first word outside of code that has an antonym in the given part of the list."""
-    antonyms: dict[str, str] = {}
-    for pair in _ANTONYMS.split("|"):
-        one, other = pair.split()
-        if (crc32(" ".join(sorted(pair.split())).encode()) % 2 == 0) == (part == "seen"):
-            antonyms.setdefault(one, other)
-            antonyms.setdefault(other, one)
-    plain = re.sub("`[^`]*`", lambda code: "`" * len(code[0]), sentence)
-    for match in re.finditer(r"(?<= )[a-z]+(?=[ ,.])", plain):
-        if match[0] in antonyms and match[0] not in _AMBIGUOUS:
-            return sentence[: match.start()] + antonyms[match[0]] + sentence[match.end() :]
-    return ""
-
-
-_AMBIGUOUS = {
-    *("with", "without", "on", "no", "may", "all", "every", "both", "none", "up", "light", "used", "like", "few"),
-}
-"""Words that usually have another meaning: `based on`, `with the`."""

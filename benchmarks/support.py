@@ -2,14 +2,12 @@
 
     python benchmarks/support.py SITE_DIR [SITE_DIR …] [--half tune|report|all] [--misses 5]
 
-Sentences of a published site are falsified: a number or name is replaced, a negation inserted or removed, a word
-replaced with its antonym, a sentence taken from a section that is not open. Others are changed without changing their
-meaning: verbatim, shortened, reordered, in another case. Each is checked against its own section and others, and the
-marked sentences are counted by kind. A falsified number or name counts as caught only if it is marked itself, a
-negation or antonym only if the mark is a polarity mark.
+Sentences of a published site are falsified: a number or name is replaced, or a sentence taken from a section that is
+not open. Others are changed without changing their meaning: verbatim, shortened, reordered, in another case. Each is
+checked against its own section and others, and the marked sentences are counted by kind. A falsified number or name
+counts as caught only if it is marked itself.
 
-The benchmark shares no rules or word lists with the support check. A checksum divides the antonyms into `seen` and
-`held out`, whose misses were never inspected during development. `--half` selects sentences in the same way.
+The benchmark shares no rules with the support check. `--half` selects sentences by a checksum.
 """
 
 from __future__ import annotations
@@ -57,7 +55,6 @@ def main() -> None:
     )
     parser.add_argument("--sections", type=int, default=250, help="Maximum number of sections per site (default: 250).")
     parser.add_argument("--misses", type=int, default=0, help="Number of failures to print for each kind (default: 0).")
-    parser.add_argument("--held-out", action="store_true", help="Also print failures of held-out antonyms.")
     options = parser.parse_args()
     for site in options.sites:
         library = open_library(site)
@@ -65,7 +62,7 @@ def main() -> None:
         timing = measure_time(texts)
         tallies = measure_site(texts, half=options.half, max_sections=options.sections)
         print(f"\n{site}: {len(texts)} sections, {options.half} sentences")
-        print_tables(tallies, options.misses, options.held_out)
+        print_tables(tallies, options.misses)
         print(f"\n{timing}")
 
 
@@ -108,20 +105,16 @@ def check_variants(variants: Sequence[Variant], opened: dict[str, str], tallies:
         marked = any(is_expected_mark(mark, variant, start) for mark in own_marks)
         tally.marked += marked
         if marked != variant.falsified:
-            found = ", ".join(
-                f"{mark.kind} ({mark.start - start}–{mark.end - start}) {mark.instead}" for mark in own_marks
-            )
+            found = ", ".join(f"{mark.kind} ({mark.start - start}–{mark.end - start})" for mark in own_marks)
             tally.failures.append(" ".join(variant.text.split()) + (f"  ← {found}" if found else ""))
 
 
 def is_expected_mark(mark: Mark, variant: Variant, start: int) -> bool:
     """Return whether a mark denotes the falsified part of a sentence."""
-    if variant.polarity:
-        return mark.kind == "polarity"
     if variant.at is None:
         return True
     first, last = (start + utf16_length(variant.text[:at]) for at in variant.at)
-    return mark.kind not in ("word", "sentence", "polarity") and mark.start < last and mark.end > first
+    return mark.kind not in ("word", "sentence") and mark.start < last and mark.end > first
 
 
 def utf16_length(text: str) -> int:
@@ -159,13 +152,12 @@ def is_prose(sentence: str) -> bool:
 
 GROUPS = {
     "all numbers and names": ("number", "name"),
-    "all negations and antonyms": ("negation", "antonym", "“with”"),
     "quoted or shortened": ("verbatim", "clause", "adjective", "parenthesis"),
     "rewritten": ("case", "punctuation", "contracted", "list"),
 }
 
 
-def print_tables(tallies: dict[str, Tally], misses: int, held_out: bool) -> None:
+def print_tables(tallies: dict[str, Tally], misses: int) -> None:
     for falsified, title in ((True, "caught"), (False, "false marks")):
         print(f"\n| {'falsified' if falsified else 'not falsified'} | sentences | {title} |\n| --- | --: | --: |")
         selected = {kind: tally for kind, tally in sorted(tallies.items()) if tally.falsified == falsified}
@@ -177,7 +169,7 @@ def print_tables(tallies: dict[str, Tally], misses: int, held_out: bool) -> None
                 total = Tally(falsified, sum(tally.count for tally in chosen), sum(tally.marked for tally in chosen))
                 print(f"| **{name}** | {total.count} | {total.share:.1f} % |")
     for kind, tally in tallies.items():
-        if misses and tally.failures and (held_out or "held out" not in kind):
+        if misses and tally.failures:
             print(f"\n{kind}: {len(tally.failures)} failures")
             print(*(f"  {text[:260]}" for text in tally.failures[:misses]), sep="\n")
 

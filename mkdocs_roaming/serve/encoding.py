@@ -31,7 +31,6 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     ToolCallRejected,
 )
-from mkdocs_roaming.answer.support.check import Mark
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.schemas import encode_json
@@ -149,18 +148,11 @@ def encode_support(checked: SupportChecked) -> schemas.Support:
                 "end": sentence.end,
                 "section": sentence.section,
                 "score": sentence.score,
-                "marks": [_encode_mark(mark) for mark in sentence.marks],
+                "marks": [{"kind": mark.kind, "start": mark.start, "end": mark.end} for mark in sentence.marks],
             }
             for sentence in checked.support.sentences
         ],
     }
-
-
-def _encode_mark(mark: Mark) -> schemas.Mark:
-    encoded: schemas.Mark = {"kind": mark.kind, "start": mark.start, "end": mark.end}
-    if mark.instead:
-        encoded["instead"] = mark.instead
-    return encoded
 
 
 # Stream

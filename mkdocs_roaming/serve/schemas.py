@@ -118,7 +118,6 @@ class Mark(TypedDict):
     kind: str
     start: int
     end: int
-    instead: NotRequired[str]
 
 
 class Sentence(TypedDict):

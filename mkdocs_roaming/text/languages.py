@@ -66,7 +66,7 @@ def load_table(language: str, name: str, kind: type[T]) -> T | None:
 
     Args:
         language: Language tag; a region is ignored.
-        name: Key in the file, with dots between nested tables: `negation.prefixes`.
+        name: Key in the file, with dots between nested tables: `lint.imperatives`.
         kind: Type that msgspec can convert to, such as `str`, `tuple[str, ...]` or a dataclass.
 
     Raises:

@@ -11,7 +11,6 @@ const ENGLISH = {
   wait: "You can ask again in {n}.",
   now: "You can ask again now.",
   unsupported: "not in the sections that were read",
-  opposite: "the sections say otherwise",
   legend: "Dotted: {n} × not in the sections that were read",
 };
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
@@ -115,7 +114,7 @@ function mark(answer, source, marks, words, { el, fill }) {
     const text = node.splitText(places.findIndex(inside));
     const rest = text.splitText(places.filter(inside).length);
     at = places[places.findLastIndex(inside)] + 1;
-    const label = words[marked.kind === "polarity" ? "opposite" : "unsupported"];
+    const label = words.unsupported;
     text.replaceWith(el("mark", { title: label }, text.data, el("span", { class: "sr" }, ` (${label})`)));
     walker.currentNode = rest.previousSibling.lastChild.firstChild;
   }

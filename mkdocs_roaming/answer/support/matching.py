@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
-from mkdocs_roaming.answer.support.text import Token, is_negation, load_polarity_words, split_segments, tokenize
+from mkdocs_roaming.answer.support.text import Token, split_segments, tokenize
 from mkdocs_roaming.text.synonyms import find_synonyms
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_word
 
@@ -119,7 +119,6 @@ def _add_neighbors(before: str, word: str, after: str) -> str:
 # Statements
 
 _MAX_STATEMENTS_PER_WORD = 400
-_MAX_LITERAL_POSITIONS = 60
 _MAX_RANKED = 40
 _SIMILARITY_WEIGHT = 0.15
 _STEM_CHARS = 6
@@ -134,26 +133,33 @@ class Statement:
 
     Attributes:
         section: Number of the section.
-        text: The text.
-        tokens: The tokens.
         content: The keys of its content words and names; the head of a table counts for each of its rows.
-        is_row: Whether it is a row of a table.
     """
 
     section: int
-    text: str
-    tokens: tuple[Token, ...]
     content: frozenset[str]
-    is_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NearStatement:
-    """A statement near a sentence: the share of the sentence's words that it contains, and their similarity."""
+    """The statement nearest to a sentence: its section, and the share of the sentence's words that it contains."""
 
-    statement: Statement
+    section: int
     coverage: float
-    similarity: float
+
+
+def content_keys(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the keys of content words and names, without numbers, stop words and negations."""
+    return frozenset(token.key for token in tokens if _is_content(token))
+
+
+def word_keys(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the keys of content words of prose."""
+    return frozenset(token.key for token in tokens if _is_content(token) and not token.family)
+
+
+def _is_content(token: Token) -> bool:
+    return not token.is_stop_word and token.kind != "break" and token.family != "number"
 
 
 class StatementIndex:
@@ -164,57 +170,43 @@ class StatementIndex:
         self.language = language
         self._texts = texts
         self._raw = "\n\n".join(texts)
-        self._words = load_polarity_words(language)
-        self.statements = [statement for number, text in enumerate(texts) for statement in self._read(number, text)]
+        self._numbers = set[str]()
+        self._statements = [statement for number, text in enumerate(texts) for statement in self._read(number, text)]
         self._weights: dict[str, float] = {}
         self._lookups: dict[tuple[str, str], bool] = {}
         self._by_key: dict[str, list[int]] = {}
-        self._literals: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for number, statement in enumerate(self.statements):
+        for number, statement in enumerate(self._statements):
             for key in statement.content:
                 self._by_key.setdefault(key, []).append(number)
-            for position, token in enumerate(statement.tokens):
-                if token.family:
-                    self._literals.setdefault((token.family, token.key), []).append((number, position))
 
-    def content_keys(self, tokens: Sequence[Token]) -> frozenset[str]:
-        """Return the keys of content words and names, without numbers, stop words and negations."""
-        return frozenset(self._known_key(token) for token in tokens if self._is_content(token))
-
-    def word_keys(self, tokens: Sequence[Token]) -> frozenset[str]:
-        """Return the keys of content words of prose."""
-        return frozenset(self._known_key(token) for token in tokens if self._is_content(token) and not token.family)
-
-    def find_nearest(self, sentence: Sequence[Token], *, limit: int = 6) -> list[NearStatement]:
-        """Return the statements nearest to a sentence, nearest first."""
-        content, words = self.content_keys(sentence), self.word_keys(sentence)
+    def find_nearest(self, sentence: Sequence[Token]) -> NearStatement | None:
+        """Return the statement nearest to a sentence, or None if they share no words."""
+        content, words = content_keys(sentence), word_keys(sentence)
         shared: dict[int, float] = {}
         for key in sorted(content):
             weight = self._weight(key)
             for number in self._by_key.get(key, ())[:_MAX_STATEMENTS_PER_WORD]:
                 shared[number] = shared.get(number, 0.0) + weight
-        best = sorted(shared, key=lambda number: (-shared[number], number))[:_MAX_RANKED]
+        if not shared:
+            return None
         total = sum(map(self._weight, content))
-        ranked = list[tuple[float, NearStatement]]()
-        for number in best:
-            theirs = self.statements[number].content
-            similarity = shared[number] / (total + sum(map(self._weight, theirs)) - shared[number])
-            near = NearStatement(self.statements[number], self._share(words or content, theirs), similarity)
-            ranked.append((shared[number] / total + _SIMILARITY_WEIGHT * similarity, near))
-        return [near for _, near in sorted(ranked, key=lambda pair: -pair[0])[:limit]]
+
+        def nearness(number: int) -> float:
+            theirs = sum(map(self._weight, self._statements[number].content))
+            similarity = shared[number] / (total + theirs - shared[number])
+            return shared[number] / total + _SIMILARITY_WEIGHT * similarity
+
+        ranked = sorted(shared, key=lambda number: (-shared[number], number))[:_MAX_RANKED]
+        nearest = self._statements[max(ranked, key=nearness)]
+        return NearStatement(nearest.section, self._share(words or content, nearest.content))
 
     def section_coverage(self, keys: Collection[str], section: int) -> float:
         """Return the share of keys that a section contains, by weight."""
         return self._share(keys, self._section_content[section])
 
-    def find_literals(self, family: str, key: str) -> Iterator[tuple[Statement, int]]:
-        """Yield the statements that contain a literal, and its position among their tokens."""
-        for number, position in self._literals.get((family, key), ())[:_MAX_LITERAL_POSITIONS]:
-            yield self.statements[number], position
-
     def has_number(self, token: Token) -> bool:
         """Return whether a number occurs; `18000` does not contain `8000`, `1.2.3` does not contain `1.2`."""
-        return ("number", token.key) in self._literals or self._look_up(self._find_number, token.key)
+        return token.key in self._numbers or self._look_up(self._find_number, token.key)
 
     def has_name(self, name: str) -> bool:
         """Return whether a name occurs in the same spelling, not as a part of a longer one."""
@@ -229,9 +221,9 @@ class StatementIndex:
         return self._look_up(self._single_spaced.__contains__, " ".join(line.split()))
 
     def has_word(self, token: Token) -> bool:
-        """Return whether a word occurs in any form, or a synonym or opposite of it."""
+        """Return whether a word occurs in any form, or a synonym of it."""
         word = parse_word(token.text, self.language)
-        if token.key in self._terms or self._known_key(token) in self._by_key or not word.terms:
+        if token.key in self._terms or not word.terms:
             return True
         if word.terms[-1] in self._terms or all(term in self._terms for term in word.terms):
             return True
@@ -239,31 +231,11 @@ class StatementIndex:
             return True
         return any(other.terms[-1] in self._terms for other in find_synonyms(word, self.language) if other.terms)
 
-    def _axis(self, token: Token) -> str:
-        return self._words.axes.get(token.key, token.key)
-
-    def _known_key(self, token: Token) -> str:
-        """Return a word's key; for `unsupported`, the key of `supported` if only that occurs."""
-        key = self._axis(token)
-        if key not in self._by_key:
-            for prefix in self._words.opposite_prefixes:
-                if key.startswith(prefix) and len(key) > len(prefix) + 3:
-                    bare = key[len(prefix) :]
-                    bare = self._words.axes.get(bare, bare)
-                    if bare in self._by_key:
-                        return bare
-        return key
-
-    def _is_content(self, token: Token) -> bool:
-        if token.is_stop_word or token.kind == "break" or token.family == "number":
-            return False
-        return not is_negation(token, self._words)
-
     def _weight(self, key: str) -> float:
         """Return the weight of a key: rare words weigh most."""
         if key not in self._weights:
             count = len(self._by_key.get(key, ()))
-            self._weights[key] = log(1 + (len(self.statements) + 1) / (count + 1))
+            self._weights[key] = log(1 + (len(self._statements) + 1) / (count + 1))
         return self._weights[key]
 
     def _share(self, keys: Collection[str], within: Collection[str]) -> float:
@@ -287,19 +259,18 @@ class StatementIndex:
     def _read(self, section: int, text: str) -> Iterator[Statement]:
         head, last_kind = frozenset[str](), None
         for segment in split_segments(text):
-            piece = text[segment.start : segment.end]
-            tokens = tuple(tokenize(piece, self.language, code=segment.kind == "code"))
-            content = frozenset(self._axis(token) for token in tokens if self._is_content(token))
-            is_row = segment.kind == "row"
-            if is_row and last_kind != "row":
+            tokens = tokenize(text[segment.start : segment.end], self.language, code=segment.kind == "code")
+            self._numbers.update(token.key for token in tokens if token.family == "number")
+            content = content_keys(tokens)
+            if segment.kind == "row" and last_kind != "row":
                 head = content
             last_kind = segment.kind
-            yield Statement(section, piece, tokens, content | head if is_row else content, is_row)
+            yield Statement(section, content | head if segment.kind == "row" else content)
 
     @cached_property
     def _section_content(self) -> list[set[str]]:
         content: list[set[str]] = [set() for _ in self._texts]
-        for statement in self.statements:
+        for statement in self._statements:
             content[statement.section] |= statement.content
         return content
 

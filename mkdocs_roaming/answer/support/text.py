@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 from unicodedata import normalize
-
-import msgspec
 
 from mkdocs_roaming.text.languages import base_language, fold, load_table, load_words, strip_clitics
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
@@ -161,105 +159,6 @@ class _SegmentReader:
             yield from (Segment("sentence", offset + start, offset + end) for start, end in find_sentences(text))
 
 
-# Words of a language
-
-_ANY_CHARACTER = re.compile(".", re.DOTALL)
-
-
-class _SupportTable(msgspec.Struct, frozen=True):
-    """The table `[support]` of a language; `text/data/en.toml` describes the keys."""
-
-    negations: str = ""
-    opposites: tuple[str, ...] = ()
-    negation_suffixes: tuple[str, ...] = ()
-    negation_prefixes: tuple[str, ...] = ()
-    incomplete_negations: str = ""
-    continuing_negations: str = ""
-    not_negations: tuple[str, ...] = ()
-    clause_breaks: str = ""
-    conjunctions: str = ""
-    number_words: str = ""
-    thousands_separator: str = ","
-    opposite_prefixes: str = ""
-    has_spaces: bool = True
-
-
-class PolarityWords:
-    """The words of a language that change the meaning of a sentence. Words are folded, opposites are stems.
-
-    Attributes:
-        negations: Words that negate.
-        suffixes: Endings of words that negate.
-        prefixes: Beginnings of words that negate.
-        incomplete: Negations that need a second one.
-        continuing: Negations that continue an earlier one.
-        exceptions: Phrases with a negation that negate nothing.
-        clause_breaks: Words that end the reach of a negation.
-        conjunctions: Words that join the items of a list; the English ones occur in all documentation.
-        opposites: The opposites of a word.
-        axes: One name for a word and its opposites: `enabled` and `disabled` are about the same thing.
-        opposite_prefixes: Prefixes that turn a word into its opposite.
-        numbers: Digits of numbers that are written as words.
-        thousands_separator: The separator between thousands.
-        splitter: Splits text of a script without spaces into words of this table, and otherwise into characters.
-    """
-
-    def __init__(self, table: _SupportTable, code: str) -> None:
-        """Read the table of a language."""
-        self.negations = _fold_words(table.negations)
-        self.suffixes = table.negation_suffixes
-        self.prefixes = table.negation_prefixes
-        self.incomplete = _fold_words(table.incomplete_negations)
-        self.continuing = _fold_words(table.continuing_negations)
-        self.exceptions = [fold(phrase).split() for phrase in table.not_negations]
-        self.clause_breaks = _fold_words(table.clause_breaks)
-        self.conjunctions = _fold_words(table.conjunctions) | load_words("en", "support.conjunctions")
-        self.opposites = _read_opposites(table.opposites, code)
-        self.axes = _name_axes(self.opposites)
-        self.opposite_prefixes = table.opposite_prefixes.split()
-        self.numbers = {fold(word): str(number) for number, word in enumerate(table.number_words.split(), 2)}
-        self.thousands_separator = table.thousands_separator
-        self.splitter = _ANY_CHARACTER if table.has_spaces else _make_splitter(table)
-
-
-@cache
-def load_polarity_words(language: str) -> PolarityWords:
-    """Return the words of a language; none but conjunctions for a language without a table."""
-    return PolarityWords(load_table(language, "support", _SupportTable) or _SupportTable(), base_language(language))
-
-
-def _read_opposites(pairs: Iterable[str], code: str) -> dict[str, set[str]]:
-    opposites: dict[str, set[str]] = {}
-    for pair in pairs:
-        left, right = ([stem(word, code) for word in side.split()] for side in pair.split("/"))
-        for word, others in [*((word, right) for word in left), *((word, left) for word in right)]:
-            opposites.setdefault(word, set()).update(others)
-    return {word: others - {word} for word, others in opposites.items()}
-
-
-def _make_splitter(table: _SupportTable) -> re.Pattern[str]:
-    words = {*table.negations.split(), *(word for pair in table.opposites for word in re.split(r"[\s/]+", pair))}
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile("|".join([*map(re.escape, longest_first), "."]), re.DOTALL)
-
-
-def _fold_words(words: str) -> frozenset[str]:
-    return frozenset(map(fold, words.split()))
-
-
-def _name_axes(opposites: dict[str, set[str]]) -> dict[str, str]:
-    """Return one name for each group of connected words: its first word."""
-    axes: dict[str, str] = {}
-    for first in opposites:
-        waiting = [first]
-        while waiting:
-            word = waiting.pop()
-            if word not in axes:
-                axes[word] = f"± {first}"
-                waiting += sorted(opposites[word])
-    return axes
-
-
 # Tokens
 
 Kind = Literal["word", "break", "number", "version", "flag", "path", "identifier", "url"]
@@ -301,8 +200,7 @@ class Token:
         text: The text.
         start: Offset of the first character.
         key: The normalized text for comparisons.
-        is_stop_word: Whether it is a stop word.
-        is_conjunction: Whether it joins the items of a list.
+        is_stop_word: Whether it is a stop word or a negation.
         is_code: Whether it is in inline code or a line of code.
     """
 
@@ -311,7 +209,6 @@ class Token:
     start: int
     key: str
     is_stop_word: bool = False
-    is_conjunction: bool = False
     is_code: bool = False
 
     @property
@@ -339,14 +236,6 @@ def tokenize(text: str, language: str = "en", *, code: bool = False) -> list[Tok
     return tokens
 
 
-def is_negation(token: Token, words: PolarityWords) -> bool:
-    """Return whether a word negates: `not`, `don't`, `n'est`."""
-    if token.kind != "word" or token.is_code:
-        return False
-    word = fold(token.text).replace("’", "'")
-    return word in words.negations or word.endswith(words.suffixes) or word.startswith(words.prefixes)
-
-
 def normalize_number(text: str, thousands_separator: str = ",") -> str:
     """Return a number or version without `v` and thousands separators, with ASCII digits and minus."""
     plain = normalize("NFKC", text).replace("−", "-").lower()
@@ -363,7 +252,9 @@ class _Tokenizer:
 
     def __init__(self, language: str) -> None:
         self._language = base_language(language)
-        self._words = load_polarity_words(language)
+        self._numbers = _load_number_words(self._language)
+        self._negations = load_words(self._language, "support.negations")
+        self._thousands_separator = load_table(self._language, "support.thousands_separator", str) or ","
 
     def read(self, text: str, offset: int, pattern: re.Pattern[str]) -> Iterator[Token]:
         for match in pattern.finditer(text):
@@ -372,7 +263,7 @@ class _Tokenizer:
                 yield Token("break", run, start, run)
             elif kind == "number":
                 is_version = "." in run.strip(".") and (run.count(".") > 1 or run[0] in "vV" or run[-1].isalpha())
-                key = normalize_number(run, self._words.thousands_separator)
+                key = normalize_number(run, self._thousands_separator)
                 yield Token("version" if is_version else "number", run, start, key)
             elif kind == "url":
                 run = run.rstrip(".,;:!?*_")
@@ -396,13 +287,12 @@ class _Tokenizer:
             for part in _SPACELESS_RUN.finditer(run):
                 offset = start + part.start()
                 if _SPACELESS.match(part[0]):
-                    pieces = self._words.splitter.finditer(part[0])
-                    yield from (self._make_word(piece[0], offset + piece.start()) for piece in pieces)
+                    yield from (self._make_word(character, offset + at) for at, character in enumerate(part[0]))
                 else:
                     yield from self.read(part[0], offset, _SIMPLE_TOKEN)
         elif run.isdecimal():
             yield Token("number", run, start, normalize_number(run))
-        elif digits := self._words.numbers.get(fold(run)):
+        elif digits := self._numbers.get(fold(run)):
             yield Token("number", run, start, digits)
         elif _is_identifier(run):
             yield Token("identifier", run, start, run.replace("\\", "").removesuffix("()"))
@@ -414,10 +304,16 @@ class _Tokenizer:
                 yield Token("break", run, start, run)
 
     def _make_word(self, run: str, start: int) -> Token:
-        key = fold(run).replace("’", "'")
-        if not key.endswith("n't"):
-            key = stem(strip_clitics(run, self._language), self._language)
-        return Token("word", run, start, key, is_stop_word(run, self._language), key in self._words.conjunctions)
+        key = stem(strip_clitics(run, self._language), self._language)
+        is_negation = fold(run).replace("’", "'") in self._negations
+        return Token("word", run, start, key, is_negation or is_stop_word(run, self._language))
+
+
+@cache
+def _load_number_words(language: str) -> Mapping[str, str]:
+    """Return the digits of the numbers that a language writes as words."""
+    words = load_table(language, "support.number_words", str) or ""
+    return {fold(word): str(number) for number, word in enumerate(words.split(), 2)}
 
 
 def _is_path(run: str) -> bool:

@@ -40,8 +40,7 @@ def test_support_lines_show_marks_with_and_without_color() -> None:
     assert "port ⟦8001⟧1." in plain
     assert plain.endswith(
         "Not supported\n"
-        "  1  8001: the sections say: 8000\n"
-        "  2  Restart: the sections say: not restart\n"
+        "  1  8001: not in the sections\n"
         "  -  Whales migrate thousands of miles every winter.: no section says this"
     )
 

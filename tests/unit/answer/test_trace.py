@@ -478,7 +478,7 @@ def test_load_traces_ignores_unknown_fields(record: Record) -> None:
 
 texts = st.text(max_size=8)
 references = st.builds(Reference, texts, texts, st.lists(texts, max_size=3).map(tuple), texts, st.integers(0, 99))
-marks = st.builds(Mark, st.sampled_from(["number", "polarity"]), st.integers(), st.integers(), texts)
+marks = st.builds(Mark, st.sampled_from(["number", "word"]), st.integers(), st.integers())
 sentences = st.builds(
     Sentence, st.integers(), st.integers(), st.none() | texts, st.floats(0, 1), st.lists(marks, max_size=2).map(tuple)
 )
