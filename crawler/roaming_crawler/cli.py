@@ -153,9 +153,9 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
         if re.match(r"(s3|gs|az)://", folder, re.IGNORECASE):
             raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
     if options["prefix"] and options["same_host"]:
-        raise UsageError("--prefix and --same-host exclude each other; give one of them")
+        raise UsageError("--prefix and --same-host cannot be combined; give one of them")
     if not options["user_agent"].isprintable() or not options["user_agent"].isascii():
-        raise UsageError("--user-agent: contains characters that no header can carry; give plain ASCII")
+        raise UsageError("--user-agent: contains characters that are not allowed in headers; give plain ASCII")
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:

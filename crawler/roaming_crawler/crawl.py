@@ -55,23 +55,22 @@ async def crawl(
     """
     clock = clock or Clock()
     local = parse_folder_site(url)
-    if fetcher is None and local is None:
-        web = WebFetcher(
-            config.politeness,
-            clock=clock,
-            allow_private=config.allow_private,
-            on_wait=lambda host, seconds: on_event("wait", {"host": host, "seconds": round(seconds, 1)}),
-        )
-        async with web:
-            return await _Crawl(url, folder, config, web, clock, on_event).run()
     if local is not None:
-        fetcher = fetcher or FolderFetcher(local)
+        running = _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event)
         try:
-            return await _Crawl(local.start, folder, config, fetcher, clock, on_event).run()
+            return await running.run()
         except NoPagesError as error:
             raise NoPagesError(explain_empty_folder(local) or str(error)) from None
-    assert fetcher is not None
-    return await _Crawl(url, folder, config, fetcher, clock, on_event).run()
+    if fetcher is not None:
+        return await _Crawl(url, folder, config, fetcher, clock, on_event).run()
+    web = WebFetcher(
+        config.politeness,
+        clock=clock,
+        allow_private=config.allow_private,
+        on_wait=lambda host, seconds: on_event("wait", {"host": host, "seconds": round(seconds, 1)}),
+    )
+    async with web:
+        return await _Crawl(url, folder, config, web, clock, on_event).run()
 
 
 class _Crawl:
@@ -237,9 +236,9 @@ def _unmatched_patterns(scope: Scope, paths: list[str]) -> list[str]:
     """Return messages about `--include` patterns that match no page."""
     scopes = (replace(scope, include=(glob,), exclude=()) for glob in scope.include)
     return [
-        f"--include {single.include[0]}: matches no page; paths are relative to {scope.url}"
-        for single in scopes
-        if not any(path and single.allows_path(path) for path in paths)
+        f"--include {pattern_scope.include[0]}: matches no page; paths are relative to {scope.url}"
+        for pattern_scope in scopes
+        if not any(path and pattern_scope.allows_path(path) for path in paths)
     ]
 
 

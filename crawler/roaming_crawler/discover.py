@@ -265,20 +265,20 @@ class _LlmsDiscovery:
                 discovered.sources["llms-full.txt"], discovered.full = len(texts), url
                 return
             discovered.notes.append(
-                f"{url}: {len(full.pieces)} pages in it by the convention “{full.convention}”, {len(texts)} of the "
+                f"{url}: {len(full.pages)} pages in it by the convention “{full.convention}”, {len(texts)} of the "
                 f"{len(discovered.entries)} that llms.txt lists; not used, every page is fetched"
             )
 
 
 def match_texts(full: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
     """Return the text of each page that is in an llms-full.txt exactly once, matched by URL, or else by title."""
-    by_url = {loose_key(make_page_ref(url).url): piece for url, piece in full.by_url().items()}
+    by_url = {loose_key(make_page_ref(url).url): page for url, page in full.by_url().items()}
     if by_url:
         found = {key: by_url.get(loose_key(ref.url)) for key, ref in entries.items()}
-        return {key: piece.markdown for key, piece in found.items() if piece}
+        return {key: page.markdown for key, page in found.items() if page}
     listed = Counter(_normalize_title(ref.title) for ref in entries.values())
-    contained = Counter(_normalize_title(piece.title) for piece in full.pieces)
-    by_title = {_normalize_title(piece.title): piece.markdown for piece in full.pieces}
+    contained = Counter(_normalize_title(page.title) for page in full.pages)
+    by_title = {_normalize_title(page.title): page.markdown for page in full.pages}
     return {
         key: by_title[title]
         for key, ref in entries.items()

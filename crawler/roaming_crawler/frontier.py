@@ -147,7 +147,7 @@ class _PageTable:
         twin = self.pages.get(page.path) or self._by_loose_key.get(loose_key(page.url))
         if twin and (twin.path == page.path or twin.digest == page.digest):
             if twin.url != ref.url:  # else another URL redirected here before, and nothing is missing
-                self.skipped.append(SkippedPage(ref.url, f"is the page at {twin.url}, too"))
+                self.skipped.append(SkippedPage(ref.url, f"duplicate of {twin.url}"))
             del self.bodies[ref.url]
             return False
         self.pages[page.path] = self._by_loose_key[loose_key(page.url)] = self._without_links(page)
@@ -242,7 +242,7 @@ class _Frontier:
         result = self._store(ref, await self.fetcher.get(ref))
         known = len(self.known)
         if isinstance(result, SkippedPage):
-            self.on_event("skipped", {"url": ref.url, "why": result.why, "known": known})
+            self.on_event("skipped", {"url": ref.url, "why": result.reason, "known": known})
         else:
             markdown = result.markdown_url or None
             self.on_event("page", {"url": result.url, "path": result.path, "markdown": markdown, "known": known})

@@ -27,18 +27,18 @@ class FullTextPage:
 class FullText:
     """The pages of an llms-full.txt, and the name of the convention that separates them."""
 
-    pieces: tuple[FullTextPage, ...]
+    pages: tuple[FullTextPage, ...]
     convention: str
 
     def by_url(self) -> dict[str, FullTextPage]:
         """Return the pages that have a unique URL."""
         found: dict[str, FullTextPage] = {}
         duplicates: set[str] = set()
-        for piece in self.pieces:
-            if piece.url is not None:
-                duplicates |= {piece.url} & found.keys()
-                found[piece.url] = piece
-        return {url: piece for url, piece in found.items() if url not in duplicates}
+        for page in self.pages:
+            if page.url is not None:
+                duplicates |= {page.url} & found.keys()
+                found[page.url] = page
+        return {url: page for url, page in found.items() if url not in duplicates}
 
 
 def split_llms_full(text: str, base: str) -> FullText:
@@ -61,14 +61,14 @@ def split_llms_full(text: str, base: str) -> FullText:
         )
     ]
     best = max(candidates, key=lambda candidate: len(candidate.by_url()))
-    with_url = [piece for piece in best.pieces if piece.url is not None]
-    if len(with_url) > 1 or any(2 * len(piece.markdown) > len(text) for piece in with_url):  # else a page quotes one
+    with_url = [page for page in best.pages if page.url is not None]
+    if len(with_url) > 1 or any(2 * len(page.markdown) > len(text) for page in with_url):  # else a page quotes one
         return best
     by_title = FullText(tuple(_split_by_title(lines, code)), "one H1 a page")
-    if len(by_title.pieces) > 1:
+    if len(by_title.pages) > 1:
         return by_title
     by_rule = FullText(tuple(_split_by_rule(lines, code)), "rules")
-    return by_rule if len(by_rule.pieces) > 1 else FullText((_make_page(lines, None),), "one page")
+    return by_rule if len(by_rule.pages) > 1 else FullText((_make_page(lines, None),), "one page")
 
 
 def _mark_code_lines(lines: Sequence[str]) -> list[bool]:

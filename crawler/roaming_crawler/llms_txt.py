@@ -195,9 +195,9 @@ def _find_faults(parse: _Parse) -> Iterator[str]:
     if not parse.summary:
         yield f"{where}: has no summary"
     if not parse.entries and not parse.nested and not parse.full:
-        yield f"{where}: lists no page"
+        yield f"{where}: lists no pages"
     if parse.invalid:
-        links = "1 link is no address" if len(parse.invalid) == 1 else f"{len(parse.invalid)} links are no addresses"
+        links = "1 link is not a URL" if len(parse.invalid) == 1 else f"{len(parse.invalid)} links are not URLs"
         yield f"{where}: {links}, the first is {parse.invalid[0]!r}"
 
 

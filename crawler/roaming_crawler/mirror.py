@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urljoin
@@ -12,6 +11,7 @@ import msgspec.structs
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
+from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL
 from mkdocs_roaming.publish.writer import PublishOptions, publish_mirror
 from roaming_crawler.config import EventHandler
@@ -41,14 +41,14 @@ async def mirror_site(
 
     async def work() -> None:
         for page in queue:
-            text, why = await _fetch_page(session, page, discovered.root)
+            text, reason = await _fetch_page(session, page, discovered.root)
             if text is not None:
                 texts[page.path] = text
                 url = page.url or manifest.site.url + page.path
                 on_event("page", {"url": url, "path": page.path, "markdown": None})
             else:
-                skipped.append(SkippedPage(page.path, why))
-                on_event("skipped", {"url": page.path, "why": why})
+                skipped.append(SkippedPage(page.path, reason))
+                on_event("skipped", {"url": page.path, "why": reason})
 
     async with anyio.create_task_group() as group:
         for _ in range(_TASKS):
@@ -68,14 +68,14 @@ async def mirror_site(
 def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
     """Drop pages whose paths cannot be stored as they are; ids depend on paths, so paths cannot be changed."""
     paths = disambiguate_paths(page.path for page in manifest.pages)
-    kept: dict[str, PageEntry] = {}
+    safe: dict[str, PageEntry] = {}
     skipped: list[SkippedPage] = []
     for page in manifest.pages:
-        if storage_path(page.path) != page.path or paths[page.path] != page.path or page.path in kept:
-            skipped.append(SkippedPage(page.path, "its path cannot be a file's here"))
+        if storage_path(page.path) != page.path or paths[page.path] != page.path or page.path in safe:
+            skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
         else:
-            kept[page.path] = page
-    return msgspec.structs.replace(manifest, pages=tuple(kept.values())), skipped
+            safe[page.path] = page
+    return msgspec.structs.replace(manifest, pages=tuple(safe.values())), skipped
 
 
 async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
@@ -98,7 +98,7 @@ async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> d
 async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
     url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
     if not url.startswith(root):
-        return None, "its Markdown lies outside of its site"
+        return None, "its Markdown is outside of the site"
     for address in (url, f"{url}?v={page.digest.removeprefix('sha256:')[:16]}"):
         try:
             response = await session.get(address)
@@ -112,7 +112,7 @@ async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[byt
 
 
 def _matches_digest(text: bytes, page: PageEntry) -> bool:
-    return page.digest == "sha256:" + hashlib.sha256(text).hexdigest()
+    return page.digest == file_digest(text)
 
 
 _TASKS = 4

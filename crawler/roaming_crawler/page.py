@@ -12,7 +12,7 @@ from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
-from roaming_crawler.parser import ParsedPage
+from roaming_crawler.parser import ParsedPage, split_words
 from roaming_crawler.scope import Scope, canonical_url
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session
 from roaming_crawler.sniff import sniff_kind
@@ -77,10 +77,10 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPage:
-    """A page that is not published, and the reason."""
+    """A page that is not published."""
 
     url: str
-    why: str
+    reason: str
     links: tuple[str, ...] = ()
     nav: tuple[NavItem, ...] = ()
 
@@ -151,23 +151,23 @@ class PageFetcher:
                 self.capabilities.not_found_words = (await self.reader.page(response)).words
             elif sniff_kind(response) == "markdown":
                 text = decode_text(response.body, response.charset)
-                self.capabilities.not_found_text_words = _split_words(text)
+                self.capabilities.not_found_text_words = split_words(text)
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         text, text_url = ref.text, ref.markdown
         if text is None and ref.markdown and self.prefer_markdown:
             text = await self._get_markdown(ref.markdown)
-        response, parsed, why = None, None, ""
+        response, parsed, reason = None, None, ""
         if text is None or self.anchors or not ref.guessed:
-            response, parsed, why = await self._get_html(ref)
-        if text is None and why == _IS_MARKDOWN and ref.title and self.prefer_markdown:  # a list names it as a page
+            response, parsed, reason = await self._get_html(ref)
+        if text is None and reason == _IS_MARKDOWN and ref.title and self.prefer_markdown:  # a list names it as a page
             text, text_url = await self._get_markdown(ref.url), ref.url
             if text is not None and len(split_llms_full(text, ref.url).by_url()) > 1:
-                return SkippedPage(ref.url, "holds several pages, each with an address of its own")
+                return SkippedPage(ref.url, "contains several pages, each with its own URL")
         if text is None and response is not None and parsed is not None and self.prefer_markdown:
             text, text_url = await self._find_markdown(response, parsed)
-        if text is None and why:
-            return SkippedPage(ref.url, why, links=_all_links(parsed), nav=parsed.nav if parsed else ())
+        if text is None and reason:
+            return SkippedPage(ref.url, reason, links=_all_links(parsed), nav=parsed.nav if parsed else ())
         if text is not None and parsed is not None and parsed.skip_reason and "JavaScript" not in parsed.skip_reason:
             return SkippedPage(ref.url, parsed.skip_reason, links=_all_links(parsed))
         headings = await self.reader.headings(parsed) if text is not None and parsed is not None else ()
@@ -189,7 +189,7 @@ class PageFetcher:
                 url = parsed.canonical
         path = self.scope.path(url)
         if path is None:
-            return SkippedPage(ref.url, "lies outside of what is crawled")
+            return SkippedPage(ref.url, "out of scope")
         parsed = parsed or ParsedPage()
         front_matter = split_front_matter(text)[1] if text is not None else {}
         title = ref.title if text is not None and not parsed.title else parsed.title or ref.title
@@ -221,22 +221,22 @@ class PageFetcher:
 
     async def _get_html(self, ref: PageRef) -> tuple[Response | None, ParsedPage | None, str]:
         """Return the response, the parsed page, and the reason if it is not published."""
-        why = "nothing there"
+        reason = "not found"
         for url in _possible_urls(ref):
             response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
             if not response.ok:
-                why = "not found" if response.status in (404, 410) else f"status {response.status}"
+                reason = "not found" if response.status in (404, 410) else f"status {response.status}"
                 continue
             kind = sniff_kind(response)
             if kind != "html":
-                why = f"is {kind}, not a page"
+                reason = f"is {kind}, not a page"
                 continue
             parsed = await self.reader.page(response)
             if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
-                why = "status 200, but the host's page for missing pages"
+                reason = "status 200, but the host's page for missing pages"
                 continue
             return response, parsed, parsed.skip_reason
-        return None, None, why
+        return None, None, reason
 
     async def _find_markdown(self, response: Response, parsed: ParsedPage) -> tuple[str | None, str]:
         """Return a page's Markdown and its URL: as the page says, at a common URL form, or by content negotiation."""
@@ -266,7 +266,7 @@ class PageFetcher:
         if response is None or not response.ok or sniff_kind(response) != "markdown":
             return None
         text = decode_text(response.body, response.charset)
-        if is_similar(_split_words(text), self.capabilities.not_found_text_words) or _NOT_FOUND_TEXT.match(text):
+        if is_similar(split_words(text), self.capabilities.not_found_text_words) or _NOT_FOUND_TEXT.match(text):
             return None
         return text
 
@@ -350,10 +350,6 @@ def _title_from_path(path: str) -> str:
 
 def _all_links(parsed: ParsedPage | None) -> tuple[str, ...]:
     return (*parsed.links, *parsed.nav_links) if parsed else ()
-
-
-def _split_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.casefold()))
 
 
 _MISSING_NAME = "roaming-asks-for-what-is-not-there"

@@ -63,7 +63,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
     try:
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return ParsedPage(skip_reason="nothing in it")
+        return ParsedPage(skip_reason="an empty page")
     for element in find_own_elements(tree):
         if element.tag != "link":
             remove_element(element)
@@ -71,7 +71,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
     article = find_article(tree)
     if tree.find(".//base[@href]") is not None:
         _make_links_absolute(article, base)
-    words = frozenset(re.findall(r"\w+", "".join(str(part) for part in article.itertext()).casefold()))
+    words = split_words("".join(str(part) for part in article.itertext()))
     has_title = tree.xpath("boolean(//head/title[normalize-space()])")
     description = extract_meta(tree, "description")
     resolve = cache(lambda href: canonical_url(href, base))  # article links occur in the tree and in the navigation
@@ -106,6 +106,11 @@ def find_refresh_target(data: bytes, charset: str, url: str) -> str:
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ""
     return _extract_refresh(tree, _base_url(tree, url))
+
+
+def split_words(text: str) -> frozenset[str]:
+    """Return the distinct words of a text, case-folded."""
+    return frozenset(re.findall(r"\w+", text.casefold()))
 
 
 def extract_headings(article: str, title: str) -> tuple[Heading, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
+from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
@@ -95,9 +95,9 @@ def publish_crawl(
     """
     notes = list(discovered.notes)
     if not pages:
-        first = skipped[0] if skipped else SkippedPage(discovered.scope.url, "nothing there")
+        first = skipped[0] if skipped else SkippedPage(discovered.scope.url, "not found")
         where = "" if first.url == discovered.scope.url else f"{first.url}: "
-        raise NoPagesError(f"{discovered.scope.url}: no page to publish; {where}{first.why}{_hint(first.why)}")
+        raise NoPagesError(f"{discovered.scope.url}: no page to publish; {where}{first.reason}{_hint(first.reason)}")
     outputs = _make_outputs(pages, discovered.scope.url)
     site = _make_site(discovered, pages, list(outputs.values()), config)
     state = session.state.path
@@ -158,7 +158,7 @@ def compare_with_previous(
         same=sum(1 for path in after if before.get(path) == after[path]),
         gone=tuple(path for path in before if path not in after),
         kept=tuple(sorted(stale)),
-        skipped=tuple((page.url, page.why) for page in skipped),
+        skipped=tuple((page.url, page.reason) for page in skipped),
         notes=tuple(dict.fromkeys(notes)),
         pages=len(after),
         markdown=report.markdown,
@@ -167,22 +167,22 @@ def compare_with_previous(
     )
 
 
-def _hint(why: str) -> str:
+def _hint(reason: str) -> str:
     """Return what to do about a site without pages, unless the reason says it."""
-    if "forbids" in why:
+    if "forbids" in reason:
         return "; ask its owner"
-    if "password" in why or why.endswith(("401", "403")):
+    if "password" in reason or reason.endswith(("401", "403")):
         return "; only public pages can be crawled"
-    if re.search(r"429|status 5\d\d|within", why):
+    if re.search(r"429|status 5\d\d|within", reason):
         return "; try again later"
-    return "" if "; " in why else "; check the URL"
+    return "" if "; " in reason else "; check the URL"
 
 
 def _converted_digest(batch: Batch, path: str) -> str:
     if path not in batch.converted:
         return ""
     text = batch.converted[path].markdown
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return file_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page]:

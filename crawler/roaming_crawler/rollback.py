@@ -17,7 +17,7 @@ from pathlib import Path
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.builder import PreviousSite
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, markdown_path, short_markdown_path
-from mkdocs_roaming.manifest.sections import slice_digest
+from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 
 
@@ -81,7 +81,7 @@ class Rollback:
 
     def _link(self, file: Path, page: PageEntry) -> None:
         """Back up a file by a hard link: replacing the file leaves the link intact."""
-        if "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest() != page.digest:
+        if file_digest(file.read_bytes()) != page.digest:
             return
         self._backup.mkdir(exist_ok=True)
         try:

@@ -53,7 +53,7 @@ async def collect_sitemaps(
         response = await get(url)
         if response is None or sniff_kind(response) == "html":
             if url in expected:
-                found.notes.append(f"{url}: named by robots.txt, but is no sitemap")
+                found.notes.append(f"{url}: named by robots.txt, but is not a sitemap")
             continue
         sitemap = parse_sitemap(response.body)
         if sitemap.fault:
@@ -76,7 +76,7 @@ async def collect_sitemaps(
 def parse_sitemap(data: bytes) -> Sitemap:
     """Parse a sitemap or a sitemap index in XML or text, gzipped or not.
 
-    Data that is no sitemap, or unsafe to parse, yields a fault and no URLs.
+    Data that is not a sitemap, or unsafe to parse, yields a fault and no URLs.
     """
     if data[:2] == b"\x1f\x8b":
         unpacked = _decompress(data)
@@ -87,7 +87,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
         return Sitemap(fault="declares entities or is a web page; not read")
     if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
         urls = re.findall(rb"^\s*(https?://\S+)\s*$", data, re.MULTILINE)
-        return Sitemap(tuple(url.decode("utf-8", "replace") for url in urls), fault="" if urls else "lists no address")
+        return Sitemap(tuple(url.decode("utf-8", "replace") for url in urls), fault="" if urls else "lists no URLs")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)
@@ -102,7 +102,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
             loc = next((child for child in entry if isinstance(child.tag, str) and child.tag.endswith("loc")), None)
             if loc is not None and loc.text and loc.text.strip():
                 found[name].append(loc.text.strip())
-    fault = "" if found["url"] or found["sitemap"] else "lists no address"
+    fault = "" if found["url"] or found["sitemap"] else "lists no URLs"
     return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault)
 
 

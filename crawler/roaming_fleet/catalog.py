@@ -79,15 +79,25 @@ def read_head(bucket: Bucket) -> CatalogHead | None:
         return None
 
 
+def load_head(bucket: Bucket) -> CatalogHead:
+    """Return the head of the catalog.
+
+    Raises:
+        BucketError: It is missing or damaged.
+    """
+    head = read_head(bucket)
+    if head is None:
+        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+    return head
+
+
 def read_records(bucket: Bucket) -> Iterator[SiteRecord]:
     """Yield the records in the catalog in the order of their keys, without search terms.
 
     Raises:
         BucketError: The catalog is missing or damaged.
     """
-    head = read_head(bucket)
-    if head is None:
-        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+    head = load_head(bucket)
     try:
         yield from map(parse_record, _read_lines(bucket, head))
     except ValueError:

@@ -235,21 +235,22 @@ class Collection:
         where = f"{self.where.rstrip('/')}/{key}"
         return open_bucket_site(where) if is_bucket_url(where) else open_library(where)
 
-    def choose(self, question: str, limit: int = MAX_ANSWER_SITES) -> list[RankedSite]:
+    def choose(self, question: str) -> list[RankedSite]:
         """Return the best sites for a question, ranked by the catalog and by their best sections."""
-        return [searched.site for searched in self._search_sites(question, _CHECKED_HITS)][:limit]
+        return [searched.site for searched in self._search_sites(question, _CHECKED_HITS)][:MAX_ANSWER_SITES]
 
-    def find(self, query: str, *, limit: int = 10, sites: int = MAX_ANSWER_SITES) -> list[SiteHit]:
+    def find(self, query: str, *, limit: int = 10) -> list[SiteHit]:
         """Return the best sections of the best sites.
 
         Scores of different sites are not comparable, so the best hit of a site gets the score of the site.
         """
         found: list[SiteHit] = []
-        searched = self._search_sites(query, limit)[:sites]
-        for one in searched:
-            for hit in one.hits:
-                score = one.site.score / (searched[0].site.score or 1.0) * hit.score / (one.hits[0].score or 1.0)
-                found.append(SiteHit(one.site, one.library, hit, score))
+        searched_sites = self._search_sites(query, limit)[:MAX_ANSWER_SITES]
+        for searched in searched_sites:
+            site_score = searched.site.score / (searched_sites[0].site.score or 1.0)
+            for hit in searched.hits:
+                score = site_score * hit.score / (searched.hits[0].score or 1.0)
+                found.append(SiteHit(searched.site, searched.library, hit, score))
         return sorted(found, key=lambda hit: -hit.score)[:limit]
 
     def _search_sites(self, question: str, limit: int) -> list[_SearchedSite]:

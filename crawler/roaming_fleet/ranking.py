@@ -19,7 +19,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, read_head, read_shard, shard_number
+from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Ranking:
         self._bucket = bucket
         self._lock = threading.Lock()
         self._shards: OrderedDict[tuple[str, int], dict[str, list[int]]] = OrderedDict()
-        self._head = self._read_head()
+        self._head = load_head(self._bucket)
 
     @property
     def keys(self) -> list[str]:
@@ -67,7 +67,7 @@ class Ranking:
         Raises:
             BucketError: It cannot be read.
         """
-        self._head = self._read_head()
+        self._head = load_head(self._bucket)
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Return the keys and scores of the best sites for a question, best first."""
@@ -78,12 +78,6 @@ class Ranking:
     def query_terms(self, question: str) -> list[QueryTerm]:
         """Return the content words of a question."""
         return self._with_head(lambda head: self._query_terms(head, question))
-
-    def _read_head(self) -> CatalogHead:
-        head = read_head(self._bucket)
-        if head is None:
-            raise BucketError(f"{self._bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
-        return head
 
     def _with_head(self, action: Callable[[CatalogHead], T]) -> T:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""

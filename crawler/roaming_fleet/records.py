@@ -102,7 +102,7 @@ def parse_record(data: dict[str, Any]) -> SiteRecord:
     """Return the record in decoded JSON. Unknown fields are ignored.
 
     Raises:
-        ValueError: The data is no record.
+        ValueError: The data is not a record.
     """
     try:
         values = {name: value for name, value in data.items() if name in _RECORD_FIELDS}

@@ -76,12 +76,12 @@ def _stored_name(key: str) -> str:
     return _STORED_NAMES.get(first, first) + dot + rest
 
 
-def _is_current(made: str, digest: str) -> bool:
+def _is_current(recorded: str, digest: str) -> bool:
     """Return whether a site was published with these options, by these or newer versions.
 
     With newer ones, because two versions that crawl one store would otherwise crawl every site in turns.
     """
-    (their_versions, _, their_options), (versions, _, options) = made.partition("-"), digest.partition("-")
+    (their_versions, _, their_options), (versions, _, options) = recorded.partition("-"), digest.partition("-")
     try:
         theirs, ours = (list(map(int, text.split("."))) for text in (their_versions, versions))
     except ValueError:

@@ -12,6 +12,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, FolderBucket, open_bucket
 from roaming_fleet.catalog import read_records, rebuild_catalog
+from roaming_fleet.errors import SiteNotFoundError
 from roaming_fleet.leases import LEASE_SECONDS, hold_lease
 from roaming_fleet.namespaces import SITE_KEY
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record
@@ -66,7 +67,7 @@ def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str,
             problem = f"{key} is {record.url} there, not {site.url}; give that another name in the list"
         elif record is None and name != site.key:
             key = name
-            problem = f"{site.url} is there by the name {name}; list it by that"
+            problem = f"{site.url} has the name {name} there; list it with that name"
         else:
             continue
         raise UsageError(f"{bucket.where}: {problem}, or drop it first: roaming sites {bucket.where} --drop {key}")
@@ -81,7 +82,7 @@ def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> l
         patience: Seconds to wait for a crawl of a site.
 
     Raises:
-        UsageError: One of the sites is not in the store; none is removed then.
+        SiteNotFoundError: One of the sites is not in the store; none is removed then.
         BucketError: The store cannot be accessed.
         LeaseHeldError: A site is still being crawled.
     """
@@ -90,7 +91,7 @@ def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> l
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
         if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
-            raise UsageError(f"{store}: no site {key}; `roaming sites {store}` lists them")
+            raise SiteNotFoundError(store, key)
     for key in wanted:
         with hold_lease(bucket, key, patience=patience):
             _remove(bucket, key)

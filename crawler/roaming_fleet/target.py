@@ -104,7 +104,7 @@ class StoreTarget:
         named, bare_question = collection.named_site(question), collection.strip_site(question)
         check_question(bare_question)
         if not collection.keys:
-            raise LibraryError(f"{where}: there are no sites in it; crawl some: `roaming crawl --many FILE -o {where}`")
+            raise LibraryError(f"{where}: no sites in it; crawl some: `roaming crawl --many FILE -o {where}`")
         if not collection.crawled and not named:
             raise LibraryError(f"{where}: none of its sites could be crawled yet; `roaming sites {where}` shows why")
         home, page_in_home = self._resolve_page(page, warn)
@@ -140,7 +140,7 @@ class StoreTarget:
 
     def _store_given_error(self) -> UsageError:
         where = self.where
-        return UsageError(f"{where}: holds many sites; name one of them: {where}/SITE (`roaming sites {where}`)")
+        return UsageError(f"{where}: contains many sites; name one of them: {where}/SITE (`roaming sites {where}`)")
 
     def _no_site_error(self, address: str) -> UsageError:
         site = f"in it has the address {address}" if "://" in address else address.partition(":")[0].strip()

@@ -24,7 +24,7 @@ def open_bucket(where: str | Path) -> Bucket:
     if isinstance(where, str) and (match := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", where)):
         shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
         raise BucketError(
-            f"{shown}: {match[1]}:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
+            f"{shown}: {match[1]}:// is not supported; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
             lasting=True,
         )
     return FolderBucket(Path(where))

@@ -11,7 +11,7 @@ from mkdocs_roaming.errors import RoamingError
 
 
 class BucketError(RoamingError):
-    """A bucket cannot be read or written. If it is `lasting`, other files will fail, too."""
+    """A bucket cannot be read or written. If it is `lasting`, other files will fail as well."""
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
         """Create the error."""
@@ -104,17 +104,17 @@ def parse_bucket_url(where: str) -> BucketAddress:
     if mark := re.search(r"[?#]", rest):
         shown = _strip_login(f"{scheme}://{rest[: mark.start()]}")
         raise BucketError(
-            f"{shown}: has something after {mark[0]} in its URL; leave it out, settings come from the environment",
+            f"{shown}: contains text after {mark[0]}; leave it out, settings come from the environment",
             lasting=True,
         )
     if "@" in bucket:
         raise BucketError(
-            f"{_strip_login(f'{scheme}://{rest}')}: has a name or a key before @; "
+            f"{_strip_login(f'{scheme}://{rest}')}: contains a name or a key before @; "
             "leave it out, credentials come from the environment",
             lasting=True,
         )
     if not bucket:
-        raise BucketError(f"{where}: names no bucket; give {scheme}://BUCKET/PREFIX", lasting=True)
+        raise BucketError(f"{where}: the bucket is missing; give {scheme}://BUCKET/PREFIX", lasting=True)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", bucket):
         raise BucketError(f"{scheme}://{bucket}: invalid bucket name; give {scheme}://BUCKET/PREFIX", lasting=True)
     prefix = prefix.strip("/")

@@ -166,17 +166,17 @@ def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("s3://", "s3://: names no bucket; give s3://BUCKET/PREFIX"),
-        ("S3:///docs", "S3:///docs: names no bucket; give s3://BUCKET/PREFIX"),
-        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs: has a name or a key before @"),
-        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs: has something after ? in its URL"),
-        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs: has something after # in its URL"),
+        ("s3://", "s3://: the bucket is missing; give s3://BUCKET/PREFIX"),
+        ("S3:///docs", "S3:///docs: the bucket is missing; give s3://BUCKET/PREFIX"),
+        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs: contains a name or a key before @"),
+        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs: contains text after ?"),
+        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs: contains text after #"),
         ("s3://shelf:9000/docs", "s3://shelf:9000: invalid bucket name"),
         ("s3://shelf/a/../b", "s3://shelf/a/../b: invalid part '..' in the path"),
         ("s3://shelf/a//b", "s3://shelf/a//b: invalid part '' in the path"),
-        ("gcs://shelf/docs", "gcs://shelf/docs: gcs:// is no kind of store; give s3://, gs:// or az://BUCKET/PREFIX"),
-        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs: https:// is no kind of store"),
-        ("file:///srv/docs", "file:///srv/docs: file:// is no kind of store"),
+        ("gcs://shelf/docs", "gcs://shelf/docs: gcs:// is not supported; give s3://, gs:// or az://BUCKET/PREFIX"),
+        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs: https:// is not supported"),
+        ("file:///srv/docs", "file:///srv/docs: file:// is not supported"),
     ],
 )
 def test_invalid_bucket_url_is_refused(where: str, message: str) -> None:

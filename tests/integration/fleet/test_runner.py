@@ -156,7 +156,7 @@ def test_failed_site_keeps_copy_and_pauses(
             "site-000",
             "site-000 is {old} there, not {new}; give that another name in the list, or drop it first: {drop} site-000",
         ),
-        (3, "other", "{new} is there by the name site-003; list it by that, or drop it first: {drop} site-003"),
+        (3, "other", "{new} has the name site-003 there; list it with that name, or drop it first: {drop} site-003"),
     ],
 )
 def test_conflicting_names_are_refused(

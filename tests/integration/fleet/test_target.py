@@ -212,7 +212,7 @@ def test_empty_store_has_hint(tmp_path: Path) -> None:
     assert run("sites", tmp_path, "--drop", "ships").exit_code == 0
     done = run("ask", tmp_path, "how?")
     cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
-    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: there are no sites in it; {cure}\n")
+    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: no sites in it; {cure}\n")
     record = SiteRecord(
         "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1
     )
@@ -256,7 +256,7 @@ def test_sites_share_one_budget(shelf: Path, cost: float, asked: list[float]) ->
 def test_single_site_command_refuses_store(shelf: Path, command: list[str]) -> None:
     done = run(command[0], shelf, *command[1:])
     assert done.exit_code == 1, done.output
-    assert re.fullmatch(r"roaming: .+ holds many sites; name one of them: .+/SITE .+\n", done.stderr)
+    assert re.fullmatch(r"roaming: .+ contains many sites; name one of them: .+/SITE .+\n", done.stderr)
 
 
 @pytest.mark.parametrize(
