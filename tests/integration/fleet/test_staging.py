@@ -98,7 +98,8 @@ def test_full_disk_stops_run(
     assert "cannot be written to (File too large); fix that, and repeat the command" in full.stderr
     assert "failed" not in full.stderr
     assert "Traceback" not in full.stderr
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["new"] == 3
     assert [path for path in (tmp_path / "scratch").rglob("*") if path.is_file()] == []
 
