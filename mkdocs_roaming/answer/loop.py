@@ -275,7 +275,7 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
         return SmallSite(sections, text, estimate_tokens(text))
 
     try:
-        site = navigator.library.memoize(("small site", navigator.scope), read)
+        site = navigator.library.memoize("small site", read)
     except LibraryError:
         return None  # reported when the section is opened
     return site if site.tokens < max_tokens else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,11 +29,8 @@ from mkdocs_roaming.cli.common import (
 @click.option(
     "--budget", type=click.IntRange(min=200), default=8000, show_default=True, help="Maximum size in estimated tokens."
 )
-@click.option(
-    "--style", type=click.Choice(["compact", "comment"]), default="compact", show_default=True, help="Line format."
-)
 @AS_JSON
-def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool) -> None:
+def outline(lib: str, branch: str | None, budget: int, as_json: bool) -> None:
     """Print the collapsed outline, or one branch of it.
 
     BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
@@ -47,7 +43,7 @@ def outline(lib: str, branch: str | None, budget: int, style: Any, as_json: bool
 
     resolved = open_target(lib).resolve_branch(branch)
     library = resolved.library
-    text = render_outline(library.sections, budget=budget, branch=resolved.address or None, style=style)
+    text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
     if as_json:
         data = {"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
         print_json({**data, **site_as_json(resolved.site)})

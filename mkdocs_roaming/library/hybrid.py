@@ -54,14 +54,14 @@ class HybridSearch(Search):
         super().load()
         self.vectors.load()
 
-    def _rank_query(self, query: str, words: Sequence[Word], first: int) -> Iterator[RankedSection]:
+    def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections found by words or vectors, best first.
 
         Only words are used if there is no vector, or if the query names a section: similar ones are not wanted then.
         """
         nearest = self.vectors.nearest(query) if self._resolve_address(query) is None else None
         if nearest is None:
-            yield from super()._rank_query(query, words, first)
+            yield from super()._rank_query(query, words)
             return
         by_words = {place.id: (place, score) for place, score in self.rank(words)}
         near_by_id = {near.place.id: near for near in nearest}

@@ -20,7 +20,6 @@ from typing import Protocol
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
-from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.text.languages import available_languages, fold, load_phrases, load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 
@@ -342,12 +341,7 @@ def _squeeze(title: str) -> str:
 def _context_fields(library: SiteTexts, place: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str, str]:
     """Return the fields `above`, `nav`, `keywords`, `below` and `links` of a section."""
     breadcrumb = library.sections.breadcrumb(place)[:-1]
-    depth = 0
-    parent = library.sections.parent(place)
-    while parent is not None:
-        depth += 1
-        parent = library.sections.parent(parent)
-    first_on_page = len(breadcrumb) - depth
+    first_on_page = len(breadcrumb) - len(library.sections.ancestors(place))
     return (
         " / ".join(breadcrumb[first_on_page:]),
         " / ".join(breadcrumb[:first_on_page]),
@@ -383,18 +377,7 @@ def _link_texts(library: SiteTexts, places: Sequence[SectionRef], texts: Sequenc
         for words, url in _LINK.findall(text):
             path, _, anchor = url.removeprefix(site_url).partition("#")
             page = pages.get(path) if url.startswith(site_url) else None
-            target = _link_target(library, page, anchor) if page else None
+            target = library.sections.find_anchor(page, anchor) if page else None
             if target is not None and target.page is not place.page:
                 links.setdefault(target.id, []).append(words)
     return links
-
-
-def _link_target(library: SiteTexts, page: PageEntry, anchor: str) -> SectionRef | None:
-    """Return the section that a link leads to; on sites without HTML, anchors are GitHub's slugs."""
-    if target := library.sections.find_anchor(page, anchor):
-        return target
-    if library.manifest.anchors:
-        return None
-    matches = (at for at, section in enumerate(page.sections) if github_slug(section.title) == anchor)
-    at = next(matches, None)
-    return None if at is None else SectionRef(page, at)

@@ -1,15 +1,11 @@
-"""The three tools over one library: a scope, and a memory of the sections that a conversation has open."""
+"""The three tools over one library, with a memory of the sections that a conversation has open."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
-
-from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
@@ -37,9 +33,8 @@ from mkdocs_roaming.manifest.expand import (
     list_section,
     render_expansion,
 )
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
-from mkdocs_roaming.manifest.models import NavEntry, PageEntry
-from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, render_outline, render_page_outlines
+from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
+from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outlines
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MIN_CAP = 2_000
@@ -55,21 +50,6 @@ _MAX_ADDRESS_CHARS = 2_000
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The visible part of a library. Sections outside of it do not exist for the tools.
-
-    Attributes:
-        tags: Pages with one of these tags; empty for all.
-        pages: Pages whose path matches one of these globs; empty for all.
-        version: The version that the site must have.
-    """
-
-    tags: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    version: str | None = None
-
-
 class Navigator:
     """The three tools over one library, for one conversation.
 
@@ -78,13 +58,11 @@ class Navigator:
     Args:
         library: The site.
         search: Its search; `Search(library)` by default.
-        scope: The visible part.
         cap: Maximum number of characters of a rendered result.
-        outline_tokens: Maximum size of the outline, in estimated tokens.
         format_error: Returns the message for a section that cannot be read.
 
     Raises:
-        UsageError: `cap` is too small, or the site has another version than the scope.
+        UsageError: `cap` is too small.
     """
 
     def __init__(
@@ -92,19 +70,15 @@ class Navigator:
         library: Library,
         *,
         search: Search | None = None,
-        scope: Scope | None = None,
         cap: int = MAX_EXPANSION_CHARS,
-        outline_tokens: int = OUTLINE_BUDGET,
         format_error: Callable[[LibraryError], str] = str,
     ) -> None:
         if cap < MIN_CAP:
             raise UsageError(f"a result needs at least {MIN_CAP} characters, not {cap}")
         self.library = library
         self.search = search or Search(library)
-        self.scope = scope or Scope()
-        self.sections = library.memoize(("sections", self.scope), lambda: _sections_in_scope(library, self.scope))
+        self.sections = library.sections
         self.cap = cap
-        self._outline_tokens = outline_tokens
         self._format_error = format_error
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
@@ -139,18 +113,15 @@ class Navigator:
 
     def fork(self, cap: int) -> Navigator:
         """Return a navigator of the same site with nothing opened, whose results have at most `cap` characters."""
-        return Navigator(self.library, search=self.search, scope=self.scope, cap=cap, format_error=self._format_error)
+        return Navigator(self.library, search=self.search, cap=cap, format_error=self._format_error)
 
     def outline(self) -> str:
-        """Return the outline for the prompt; it depends on the library and the scope only."""
-        budget = max(self._outline_tokens, MIN_OUTLINE_BUDGET)
-        return self.library.memoize(
-            ("outline", self.scope, budget), lambda: render_outline(self.sections, budget=budget)
-        )
+        """Return the outline for the prompt."""
+        return self._render_outline(OUTLINE_BUDGET)
 
     def hints(self, question: str, page: str | None = None) -> str:
         """Return the inner outlines of the reader's page and of the pages that match a question best."""
-        pages = self.search.pages(question, limit=_MAX_HINT_PAGES, within=self._is_in_scope)
+        pages = self.search.pages(question, limit=_MAX_HINT_PAGES)
         place = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0]) if page else None
         if place is not None:
             pages = [place.page, *(other for other in pages if other is not place.page)]
@@ -162,10 +133,9 @@ class Navigator:
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
         """Return the outline or a closed branch of it; `<id>+` is the lines from that id on."""
-        budget = max(min(self._outline_tokens, self.cap // 4), MIN_OUTLINE_BUDGET)
-        if not id:  # rendered once: every conversation begins with it, and it takes the longest
-            key = ("tool outline", self.scope, budget)
-            return OutlineResult(self.library.memoize(key, lambda: render_outline(self.sections, budget=budget)))
+        budget = min(OUTLINE_BUDGET, self.cap // 4)
+        if not id:
+            return OutlineResult(self._render_outline(budget))
         suffix = "+" if id.endswith("+") else ""
         bare_id = id.removesuffix("+").strip()
         place = self._resolve(bare_id)
@@ -205,11 +175,11 @@ class Navigator:
         return ExpandResult(tuple(expansions), tuple(unknown), tuple(already_open), tuple(skipped))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
-        """Search the full text within the scope."""
+        """Search the full text."""
         limit = parse_int(limit, 5, 1, MAX_HITS)
         results: list[SearchResult] = []
         room = self.cap
-        for hit in self.search.find(query, limit=limit, within=self._is_in_scope):
+        for hit in self.search.find(query, limit=limit):
             result = to_search_result(self.sections, hit)
             room -= len(render(SearchResults("", (result,)))) + 1
             if room < 0:
@@ -232,10 +202,11 @@ class Navigator:
         """Add sections to the trail whose text was shown in another way: in an earlier turn, in the prompt."""
         self._trail.update((place.id, None) for id_ in ids if (place := self.sections.get(id_)))
 
-    # Ids
+    def _render_outline(self, budget: int) -> str:
+        """Return the outline of the whole site, rendered once: every conversation begins with it."""
+        return self.library.memoize(("outline", budget), lambda: render_outline(self.sections, budget=budget))
 
-    def _is_in_scope(self, place: SectionRef) -> bool:
-        return self.sections.get(place.id) is not None
+    # Ids
 
     def _resolve(self, id_: str) -> SectionRef | None:
         """Return the section that an id or an address means; it may contain other text besides an id."""
@@ -275,7 +246,7 @@ class Navigator:
             similar = get_close_matches(bare_id, [place.id for place in self.sections], _MAX_NEAREST, 0.6)
             nearest = [self.sections.get(each) for each in similar]
         else:
-            nearest = [hit.place for hit in self.search.find(id_, limit=_MAX_NEAREST, within=self._is_in_scope)]
+            nearest = [hit.place for hit in self.search.find(id_, limit=_MAX_NEAREST)]
         return UnknownSection(_shorten_id(id_), tuple(list_section(self.sections, place) for place in nearest if place))
 
     def _list_page(self, path: str) -> ListedSection | None:
@@ -322,38 +293,6 @@ class Navigator:
             if other is not None and shown.text == self._reader(other)(other):
                 self._fully_open.add(shown.id)
         self._shown_parts[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
-
-
-def _sections_in_scope(library: Library, scope: Scope) -> SectionIndex:
-    manifest = library.manifest
-    if scope.version is not None and scope.version != manifest.site.version:
-        others = [other.manifest for other in manifest.site.alternates if other.version == scope.version]
-        hint = f"open {others[0]}" if others else "open that version's own site"
-        raise UsageError(
-            f"{library.where} is version {manifest.site.version or 'unknown'}, not {scope.version}; {hint}"
-        )
-    if not scope.tags and not scope.pages:
-        return library.sections
-    pages = tuple(page for page in manifest.pages if _matches_scope(page, scope))
-    nav = tuple(_filter_nav(manifest.nav, {page.path for page in pages}))
-    return SectionIndex(replace(manifest, pages=pages, nav=nav))
-
-
-def _matches_scope(page: PageEntry, scope: Scope) -> bool:
-    if scope.tags and not set(scope.tags) & set(page.tags):
-        return False
-    names = {page.path, page.path.rstrip("/"), page.source or page.path}
-    return not scope.pages or any(fnmatchcase(name, glob.lstrip("/")) for name in names for glob in scope.pages)
-
-
-def _filter_nav(entries: Iterable[NavEntry], paths: set[str]) -> Iterator[NavEntry]:
-    """Yield the entries of pages with these paths; entries below another page move up to its level."""
-    for entry in entries:
-        children = tuple(_filter_nav(entry.children, paths))
-        if entry.page in paths or (children and entry.page is None):
-            yield replace(entry, children=children)
-        else:
-            yield from children
 
 
 def _shorten_id(id_: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest
 from itertools import chain, islice
 
 from mkdocs_roaming.errors import LibraryError
@@ -32,8 +31,6 @@ SNIPPET_CHARS = 200
 
 _MAX_QUERY_WORDS = 48
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
-_RANKED_FOR_PAGES = 100
-"""Number of sections that usually contains enough pages."""
 _WORD_CACHE_SIZE = 256
 _ADDRESS = re.compile(r"[/#]|\.md$")
 _SEARCHED_CHARS = 200_000
@@ -117,40 +114,37 @@ class Search:
         self._index: Index | None = None
         self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
 
-    def find(self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None) -> list[Hit]:
+    def find(self, query: str, *, limit: int = 10) -> list[Hit]:
         """Return the best sections for a query, best first.
 
         Args:
             query: A question, words, or the id or address of a section, which is then the first hit.
             limit: Maximum number of hits.
-            within: Returns whether a section may be a hit.
         """
         words = parse_query(query, self._language)
-        ranked = self._rank_query(query, words, limit)
+        ranked = self._rank_query(query, words)
         target = self._resolve_address(query)
         if target is not None:
             ranked = _put_first(target, ranked)
-        hits = (each for each in ranked if within is None or within(each[0]))
         return [
             Hit(place, score, self._make_snippet(place, window, words))
-            for place, score, window in islice(hits, max(limit, 0))
+            for place, score, window in islice(ranked, max(limit, 0))
         ]
 
-    def pages(
-        self, query: str, *, limit: int = 10, within: Callable[[SectionRef], bool] | None = None
-    ) -> list[PageEntry]:
+    def pages(self, query: str, *, limit: int = 10) -> list[PageEntry]:
         """Return the pages with the best sections, best first."""
         pages: dict[str, PageEntry] = {}
-        for place, _, _ in self._rank_query(query, parse_query(query, self._language), _RANKED_FOR_PAGES):
+        for place, _, _ in self._rank_query(query, parse_query(query, self._language)):
             if len(pages) >= limit:
                 break
-            if within is None or within(place):
-                pages.setdefault(place.page.path, place.page)
+            pages.setdefault(place.page.path, place.page)
         return list(pages.values())
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
-        return list(self._rank(words))
+        scores, sections = self._scores(words), self._get_index().sections
+        best_first = sorted(scores, key=lambda row: (-scores[row], row))
+        return [(sections[row], scores[row]) for row in best_first]
 
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
@@ -158,11 +152,11 @@ class Search:
 
     def load(self) -> None:
         """Read the data that searches need."""
-        self.rank(parse_query("page", self._language))
+        self._get_index()
 
-    def _rank_query(self, query: str, words: Sequence[Word], first: int) -> Iterator[RankedSection]:
-        """Yield the sections for a query, best first; the `first` ones before the others are sorted."""
-        return ((place, score, None) for place, score in self._rank(words, first))
+    def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
+        """Yield the sections for a query, best first."""
+        return ((place, score, None) for place, score in self.rank(words))
 
     def _make_snippet(self, place: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return snippet(self._read(place), words, self._language)
@@ -173,17 +167,6 @@ class Search:
         if len(query) > MAX_QUERY_CHARS:
             return None
         return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
-
-    def _rank(self, words: Sequence[Word], first: int = 0) -> Iterator[tuple[SectionRef, float]]:
-        """Yield sections and scores, best first; the `first` ones before the others are sorted."""
-        scores, sections = self._scores(words), self._get_index().sections
-        others = list(scores)
-        if 0 < first < len(scores):
-            threshold = nlargest(first, scores.values())[-1]
-            others = [row for row, score in scores.items() if score < threshold]
-            best = {row: score for row, score in scores.items() if score >= threshold}
-            yield from ((sections[row], scores[row]) for row in _sort_rows(best))
-        yield from ((sections[row], scores[row]) for row in _sort_rows({row: scores[row] for row in others}))
 
     def _scores(self, words: Sequence[Word]) -> dict[int, float]:
         """Return the score of each row that contains one of the words."""
@@ -291,11 +274,6 @@ def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dic
         for row, score in zip(match.rows, match.scores, strict=True):
             scores[row] = scores.get(row, 0.0) + score
     return scores, page_scores
-
-
-def _sort_rows(scores: Mapping[int, float]) -> list[int]:
-    """Return rows by descending score; equal ones in the site's order."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 
 # Snippets

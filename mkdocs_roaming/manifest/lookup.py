@@ -136,6 +136,11 @@ class SectionIndex:
         parent = self._tree(ref.page).parents[ref.position]
         return None if parent is None else SectionRef(ref.page, parent)
 
+    def ancestors(self, ref: SectionRef) -> list[SectionRef]:
+        """Return the enclosing sections on the same page, outermost first."""
+        parent = self.parent(ref)
+        return [*self.ancestors(parent), parent] if parent else []
+
     def neighbours(self, ref: SectionRef) -> tuple[SectionRef | None, SectionRef | None]:
         """Return the previous and the next section with the same parent; of a page the previous and the next page."""
         tree = self._tree(ref.page)
@@ -151,12 +156,9 @@ class SectionIndex:
 
     def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
         """Return the titles from the top of the nav to the section, each safe on a single line."""
-        titles: list[str] = []
-        above: SectionRef | None = ref
-        while above is not None and above.position:
-            titles.append(to_single_line(above.section.title))
-            above = self.parent(above)
-        return (*self._trails.get(ref.page.path, ()), to_single_line(ref.page.title), *reversed(titles))
+        sections = [*self.ancestors(ref), ref][1:]  # the page's own section has the title of the page
+        titles = [ref.page.title, *(section.section.title for section in sections)]
+        return (*self._trails.get(ref.page.path, ()), *map(to_single_line, titles))
 
     def url(self, ref: SectionRef) -> str:
         """Return the section's URL, with its anchor if it has one."""

@@ -2,8 +2,7 @@
 
 Lines are opened in an order that does not depend on the budget: nav groups, then pages, then the inner outlines of
 pages in blocks of at most 40 lines. An outline is the longest beginning of that order that fits, shown in nav order,
-so a larger budget only adds lines. The ranked map within a budget follows aider's repository map, the comment style
-follows John Berryman's Roaming RAG.
+so a larger budget only adds lines. The ranked map within a budget follows aider's repository map.
 """
 
 from __future__ import annotations
@@ -25,13 +24,10 @@ MIN_OUTLINE_BUDGET = 200
 MAX_BLOCK_LINES = 40
 """Maximum number of lines of a page's inner outline that are opened together."""
 
-Style = Literal["compact", "comment"]
-
-_LEGEND = {
-    "compact": "[id] Title — opening · keywords. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
-    "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).",
-    "comment": "<!-- Collapsed outline: titles and openings only. -->",
-}
+_LEGEND = (
+    "[id] Title — opening · keywords. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
+    "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).\n"
+)
 _PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
 _PAGE_OUTLINES_BUDGET = 2500
 _UNLIMITED = float("inf")  # weight of a marker that may represent any number of lines
@@ -43,16 +39,13 @@ _MAX_MARKER_TITLE = 24
 _MAX_INDENT = 12
 
 
-def render_outline(
-    sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None, style: Style = "compact"
-) -> str:
+def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None) -> str:
     """Return the outline of a site, or of one branch of it.
 
     Args:
         sections: Sections of the site.
         budget: Maximum number of estimated tokens.
         branch: Id of a nav group, page or section; or `<id>+`, as in `[<id>+] 30 more`, for it and its later siblings.
-        style: `compact`, or `comment` for headings with HTML comments.
 
     Raises:
         UsageError: The budget is below 200, or there is no such branch.
@@ -61,11 +54,11 @@ def render_outline(
         raise UsageError(f"an outline needs a budget of at least {MIN_OUTLINE_BUDGET} tokens, not {budget}")
     root = _build_tree(sections)
     if branch is None:
-        return _Renderer(root, budget, style).render(_iter_blocks(root))
+        return _Renderer(root, budget).render(_iter_blocks(root))
     root = _find_branch(root, branch, sections)
     # Siblings are opened in document order: the lines that a marker represents come first.
     blocks = ([line] for line in _iter_tree(root) if line is not root)
-    return _Renderer(root, budget, style).render(blocks if branch.endswith("+") else _iter_blocks(root))
+    return _Renderer(root, budget).render(blocks if branch.endswith("+") else _iter_blocks(root))
 
 
 def render_page_outlines(pages: Sequence[PageEntry], *, budget: int = _PAGE_OUTLINES_BUDGET) -> str:
@@ -88,7 +81,7 @@ def render_page_outlines(pages: Sequence[PageEntry], *, budget: int = _PAGE_OUTL
 
 def _render_page(page: PageEntry, limit: int) -> str:
     lines = [
-        _render_line(_section_line(SectionRef(page, position)), "compact", min(section.level, 6) - 1)
+        _render_line(_section_line(SectionRef(page, position)), min(section.level, 6) - 1)
         for position, section in enumerate(page.sections[:limit])
     ]
     if len(page.sections) > limit:
@@ -238,23 +231,22 @@ class _Renderer:
     tenth is spent on more markers, so that none represents more lines than one call shows.
     """
 
-    def __init__(self, root: _Line, budget: int, style: Style) -> None:
-        self._root, self._budget, self._style = root, budget, style
+    def __init__(self, root: _Line, budget: int) -> None:
+        self._root, self._budget = root, budget
         self._shown: dict[int, list[int]] = {}  # per line, the sorted ranks of its shown children
         for line in reversed(list(_iter_tree(root))):
-            line.cost = 0 if line is root else estimate_tokens(_render_line(line, style, line.level - 1))
+            line.cost = 0 if line is root else estimate_tokens(_render_line(line, line.level - 1))
             line.weight = line.cost + sum(child.weight for child in line.children)
-        self._cost = estimate_tokens(_LEGEND[style] + "\n") + self._marker_cost(root, _UNLIMITED)
+        self._cost = estimate_tokens(_LEGEND) + self._marker_cost(root, _UNLIMITED)
 
     def render(self, blocks: Iterator[list[_Line]]) -> str:
-        legend = _LEGEND[self._style] + "\n"
         max_weight = _UNLIMITED
-        if estimate_tokens(legend) + self._root.weight <= self._budget:
+        if estimate_tokens(_LEGEND) + self._root.weight <= self._budget:
             self._shown = {id(line): list(range(len(line.children))) for line in _iter_tree(self._root)}
         else:
             self._open_blocks(blocks, self._budget - self._budget // 10)
             max_weight = self._find_marker_weight()
-        return "".join([legend, *self._iter_text(self._root, max_weight)])
+        return "".join([_LEGEND, *self._iter_text(self._root, max_weight)])
 
     def _open_blocks(self, blocks: Iterator[list[_Line]], budget: int) -> None:
         for block in blocks:
@@ -303,7 +295,7 @@ class _Renderer:
         """
         ranks = self._shown.get(id(line))
         if line.children and not ranks and line.kind != "root" and line.weight - line.cost <= max_weight:
-            return {-1: [_render_inside(line, self._style)]}
+            return {-1: [f" +{line.inside} inside"]}
         edges = [-1, *(ranks or ()), len(line.children)]
         return {
             before + 1: self._make_run_markers(line, before + 1, end, max_weight)
@@ -313,14 +305,14 @@ class _Renderer:
 
     def _make_run_markers(self, line: _Line, start: int, end: int, max_weight: float) -> list[str]:
         if max_weight == _UNLIMITED:
-            return [_render_marker(line.children[start], line.counts[end] - line.counts[start], self._style)]
+            return [_render_marker(line.children[start], line.counts[end] - line.counts[start])]
         runs = _split_runs(line.children[start:end], max_weight)
-        return [_render_marker(first, count, self._style) for first, count in runs]
+        return [_render_marker(first, count) for first, count in runs]
 
     def _iter_text(self, line: _Line, max_weight: float) -> Iterator[str]:
         markers = self._make_markers(line, max_weight)
         if line.kind != "root":
-            yield _render_line(line, self._style, line.level - 1, "".join(markers.get(-1, ())))
+            yield _render_line(line, line.level - 1, "".join(markers.get(-1, ())))
         ranks = self._shown.get(id(line), [])
         for rank in sorted({*markers, *ranks} - {-1}):
             if rank in markers:
@@ -357,12 +349,8 @@ def _split_runs(lines: Sequence[_Line], max_weight: float) -> list[tuple[_Line, 
     return [(first, count) for first, count, _ in runs]
 
 
-def _render_line(line: _Line, style: Style, depth: int, suffix: str = "") -> str:
+def _render_line(line: _Line, depth: int, suffix: str = "") -> str:
     title, text = _truncate_texts(line)
-    if style == "comment":
-        tool = "read_outline" if line.kind == "group" else "expand_section"
-        comment = f'<!-- Section collapsed - expand with {tool}("{line.id}") -->'
-        return f"{'#' * min(depth + 1, 6)} {title}\n{text}{' ' if text else ''}{comment}{suffix}\n"
     return f"{_indent(depth)}[{line.id}] {title}{' — ' + text if text else ''}{suffix}\n"
 
 
@@ -389,12 +377,6 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, _MAX_INDENT)
 
 
-def _render_inside(line: _Line, style: Style) -> str:
-    return f" <!-- +{line.inside} inside -->" if style == "comment" else f" +{line.inside} inside"
-
-
-def _render_marker(first: _Line, count: int, style: Style) -> str:
-    if style == "comment":
-        return f'<!-- {count} more - read_outline("{first.id}+") -->\n'
+def _render_marker(first: _Line, count: int) -> str:
     title = truncate_at_word(to_single_line(first.title), _MAX_MARKER_TITLE)
     return f"{_indent(first.level - 1)}[{first.id}+] {count} more: {title}{' …' if count > 1 else ''}\n"

@@ -85,12 +85,6 @@ def test_outline_prints_branch_below_id(site: Path) -> None:
     assert "take an id from the outline" in result.stderr
 
 
-def test_outline_supports_comment_style(site: Path) -> None:
-    assert (
-        '<!-- Section collapsed - expand with expand_section("' in roaming("outline", site, "--style", "comment").stdout
-    )
-
-
 def test_expand_accepts_paths_and_urls(site: Path) -> None:
     result = roaming("expand", site, "pumps/#oil", "https://boat.example/lamps/#colours")
     assert result.exit_code == 0

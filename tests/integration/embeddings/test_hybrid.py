@@ -120,11 +120,6 @@ def test_vector_of_a_query_is_requested_once(site: Path, api: EmbeddingsApi) -> 
     assert len(api.requests) == before + 1
 
 
-def test_within_filters_vector_matches(site: Path, api: EmbeddingsApi) -> None:
-    searched = SearchedSite(site, api.url)
-    assert searched.titles("car", within=lambda place: place.page.path == "money/") == []
-
-
 # Fallback to words
 
 

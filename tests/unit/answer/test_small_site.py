@@ -23,7 +23,7 @@ from mkdocs_roaming.answer.models.base import Text, ToolCall, UserTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import Navigator, Scope
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 
 Ask = Callable[..., list[Event]]
@@ -89,15 +89,6 @@ def test_section_tags_in_text_are_escaped(ask: Ask) -> None:
     ask(model, navigator=Navigator(library), whole_site_tokens=WHOLE)
     assert model.requests[0].outline.count("\n<section ") == 1
     assert "&lt;/section 07f3277d>" in model.requests[0].outline
-
-
-def test_sections_out_of_scope_are_not_in_prompt(ask: Ask, library: Library) -> None:
-    page = next(section.page for section in library.sections if section.section.title == "Settings")
-    navigator = Navigator(library, scope=Scope(pages=(page.path,)))
-    model = ScriptedModel([[]])
-    ask(model, navigator=navigator, whole_site_tokens=WHOLE)
-    assert "8642" in model.requests[0].outline
-    assert "whistle" not in model.requests[0].outline
 
 
 def test_tool_calls_end_answer(ask: Ask, ids: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import Navigator, Scope
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import PhraseMatcher, RulesBudget, RulesResult, apply_rules, match_rules, rules_share
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import ExpandResult
@@ -167,13 +167,6 @@ def test_match_rules_resolves_alias_and_drops_unknown_id(site: MadeSite, ids: di
     result = match_rules([rule("0000002a", "ffffffff", always=True)], "", None, places)
     assert result.opens == (ids["Oil"],)
     assert [(one.id, one.why) for one in result.dropped] == [("ffffffff", "absent")]
-
-
-def test_apply_rules_drops_section_out_of_scope(site: MadeSite, ids: dict[str, str]) -> None:
-    library = library_with(site, rule(ids["Oil"], ids["Colours"], always=True))
-    result = apply_rules(Navigator(library, scope=Scope(pages=("lamps/*",))), "", None, 30_000)
-    assert result.opens == (ids["Colours"],)
-    assert [one.why for one in result.dropped] == ["absent"]
 
 
 def test_apply_rules_ignores_rules_of_untrusted_site(
