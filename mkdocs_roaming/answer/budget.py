@@ -107,15 +107,11 @@ class Deadline:
 
     Attributes:
         seconds: The time from the start to the end.
-        operations: Number of operations so far.
-        expired_in: Number of the operation in which the time was over; None until then. A replay stops there, too.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         """Start the time; `clock` returns seconds, as `time.monotonic` does."""
         self.seconds = seconds
-        self.operations = 0
-        self.expired_in: int | None = None
         self._clock = clock
         self._end = clock() + seconds
 
@@ -130,13 +126,10 @@ class Deadline:
         Raises:
             DeadlineExceededError: The time was over before the result.
         """
-        self.operations += 1
         remaining = self._remaining()
         if remaining > 0:
             with anyio.move_on_after(remaining):
                 return await operation()
-        if self.expired_in is None:
-            self.expired_in = self.operations
         raise DeadlineExceededError
 
     async def run_in_thread(self, work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:

@@ -130,7 +130,7 @@ class SectionOpened(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     tokens: int = 0
 
 
-class SectionAlreadyOpen(msgspec.Struct, frozen=True, tag="SectionStanding", omit_defaults=True):
+class SectionAlreadyOpen(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """The model asked for a section that is already open; its text is not repeated.
 
     Attributes:
@@ -156,7 +156,7 @@ class SectionMissing(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     nearest: tuple[Reference, ...] = ()
 
 
-class ToolCallRejected(msgspec.Struct, frozen=True, tag="ToolMisused", omit_defaults=True):
+class ToolCallRejected(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """A call was not made: its arguments are invalid, or there is no room for its result.
 
     Attributes:
@@ -280,7 +280,6 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     currency: str = ""
 
 
-# Traces store events by class name: renaming a class needs a `tag` with its old name.
 Event = (
     OutlineRead
     | SiteRead

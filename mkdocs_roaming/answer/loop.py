@@ -96,7 +96,6 @@ async def answer(
     budget: Budget | None = None,
     whole_site_tokens: int = SMALL_SITE_TOKENS,
     clock: Callable[[], float] = time.monotonic,
-    deadline: Deadline | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Answer a question; yield what happens, `Finished` last.
 
@@ -113,10 +112,9 @@ async def answer(
         budget: Limits of the answer.
         whole_site_tokens: A site with fewer estimated tokens is read whole, without an outline and tools.
         clock: Returns the time in seconds.
-        deadline: End of the time, instead of `clock` and the seconds of the budget.
     """
     budget = budget or Budget()
-    run = _Run(question, navigator, model, budget, deadline or Deadline(budget.seconds, clock))
+    run = _Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
     try:
         # The whole text of a small site, or an outline and the first sections.
         for event in await _prepare(run, page, opened, history, whole_site_tokens):

@@ -1,4 +1,4 @@
-"""`roaming ask` and `roaming replay`."""
+"""`roaming ask`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import click
 
 from mkdocs_roaming.cli.common import (
     AS_JSON,
-    FAULTS_FOUND,
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
@@ -23,9 +22,7 @@ from mkdocs_roaming.cli.common import (
     ResolvedOptions,
     model_options,
     one_line,
-    open_lib,
     print_json,
-    sanitize,
     site_as_json,
     warn,
 )
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.trace import Recording, Trace
     from mkdocs_roaming.cli.output import Trail
-    from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.targets import Candidate, SiteInfo
 
 
@@ -156,65 +152,3 @@ def _namespace(data: Any, site: str) -> Any:
             for name, value in data.items()
         }
     return [_namespace(item, site) for item in data] if isinstance(data, (list, tuple)) else data
-
-
-@click.command()
-@click.argument("files", nargs=-1, required=True, metavar="[LIB] TRACE")
-@TRUST_RULES
-@AS_JSON
-def replay(files: tuple[str, ...], trust_rules: bool, as_json: bool) -> None:
-    """Show a recorded answer, or verify it against a site.
-
-    TRACE alone shows the trail and the answer. With LIB the recorded replies run through the answer loop again, and
-    events and answer are compared with the recording. No model is called.
-    """
-    from mkdocs_roaming.answer.trace import read_trace
-
-    if len(files) > 2:
-        raise click.UsageError("expected TRACE, or LIB and TRACE")
-    traces = read_trace(Path(files[-1]))
-    if len(files) == 1:
-        _show_traces(traces, as_json=as_json)
-    elif not _verify_traces(open_lib(files[0], trust_rules=trust_rules), traces, as_json=as_json):
-        sys.exit(FAULTS_FOUND)
-
-
-def _show_traces(traces: tuple[Trace, ...], *, as_json: bool) -> None:
-    from mkdocs_roaming.cli.output import Trail, print_answer, print_line
-
-    if as_json:
-        print_json([{"question": trace.question, **trace.answer.to_dict()} for trace in traces])
-        return
-    for number, trace in enumerate(traces):
-        separator = "\n" if number else ""
-        print_line(f"{separator}Question: {sanitize(trace.question)} ({sanitize(trace.site)})")
-        trail = Trail()
-        for event in trace.events:
-            trail.show(event)
-        print_answer(trace.answer)
-
-
-def _verify_traces(library: Library, traces: tuple[Trace, ...], *, as_json: bool) -> bool:
-    """Replay traces and print differences; return whether there are none."""
-    import anyio
-
-    from mkdocs_roaming.answer.trace import replay_trace
-    from mkdocs_roaming.library.navigator import Navigator
-    from mkdocs_roaming.library.search import Search
-
-    search = Search(library)
-    results = [anyio.run(replay_trace, trace, Navigator(library, search=search)) for trace in traces]
-    if as_json:
-        print_json(
-            [
-                {"question": trace.question, "same": not result.differences, "differences": result.differences}
-                for trace, result in zip(traces, results, strict=True)
-            ]
-        )
-        return not any(result.differences for result in results)
-    for trace, result in zip(traces, results, strict=True):
-        if not result.differences:
-            click.echo(f"The same: {len(trace.events)} events, {len(trace.answer.text)} characters of answer.")
-        for difference in result.differences:
-            click.echo(f"Different: {sanitize(difference)}")
-    return not any(result.differences for result in results)

@@ -125,7 +125,7 @@ class Request:
         return next((turn.question for turn in reversed(self.turns) if isinstance(turn, UserTurn)), "")
 
 
-# The reply. Traces store these parts: renaming a class needs a `tag` with its old name.
+# The reply
 
 
 class Text(msgspec.Struct, frozen=True, tag=True):

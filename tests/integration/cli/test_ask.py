@@ -1,4 +1,4 @@
-"""`roaming ask` and `roaming replay`: options, configuration, traces, cost and final states."""
+"""`roaming ask`: options, configuration, traces, cost and final states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
+from mkdocs_roaming.cli.common import NOTHING_FOUND
 from mkdocs_roaming.library.targets import open_library
 
 LAMP = """\
@@ -178,52 +178,6 @@ def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> No
     (lamp.parent / "roaming.toml").write_text(text)
     result = roaming("ask", lamp, "Watts?", "--model", answering_model(lamp.parent, power))
     assert "Warning: roaming.toml has no prices for scripted" in result.stderr
-
-
-def test_replay_without_library_shows_trace(lamp: Path, power: str) -> None:
-    asked = roaming("ask", lamp, "Watts?", "--trace", "t.json", "--whole-site-tokens", 0)
-    lamp.unlink()
-    shown = roaming("replay", "t.json")
-    assert shown.exit_code == 0
-    assert shown.stdout == asked.stdout
-    assert shown.stderr == f"Question: Watts? (lamp)\n{asked.stderr}"
-    assert json.loads(roaming("replay", "t.json", "--json").stdout)[0]["question"] == "Watts?"
-
-
-def test_replay_with_library_reports_differences(lamp: Path, power: str) -> None:
-    roaming("ask", lamp, "Watts?", "--model", answering_model(lamp.parent, power), "--trace", "t.json")
-    same = roaming("replay", lamp, "t.json")
-    assert (same.exit_code, same.stdout.split(":")[0]) == (0, "The same")
-    lamp.write_text(LAMP.replace("3.7", "9.9"), "utf-8")
-    changed = roaming("replay", lamp, "t.json")
-    assert changed.exit_code == FAULTS_FOUND
-    assert "Different: the site changed" in changed.stdout
-    (result,) = json.loads(roaming("replay", lamp, "t.json", "--json").stdout)
-    assert (result["same"], len(result["differences"]) > 1) == (False, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["no.json"], 1, "no.json: cannot be read"),
-        (["lamp.md"], 1, "lamp.md: not JSON"),
-        (["a", "b", "c"], 2, "expected TRACE, or LIB and TRACE"),
-        ([], 2, "Missing argument"),
-    ],
-)
-def test_replay_rejects_invalid_arguments(lamp: Path, arguments: list[str], code: int, message: str) -> None:
-    result = roaming("replay", *arguments)
-    assert result.exit_code == code
-    assert message in result.stderr
-
-
-def test_replay_strips_control_characters(lamp: Path) -> None:
-    roaming("ask", lamp, "Watts?", "--trace", "t.json")
-    text = Path("t.json").read_text("utf-8").replace("watts", "wa\\u001b[31mtts").replace("Power", "Po\\u001b[1mwer")
-    Path("t.json").write_text(text, "utf-8")
-    shown = roaming("replay", "t.json")
-    assert "wa[31mtts" in shown.stdout
-    assert "\x1b" not in shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize("command", ["ask", "explain"])

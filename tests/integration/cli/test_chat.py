@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -30,7 +31,6 @@ from mkdocs_roaming.answer.models.base import (
     UserTurn,
 )
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import _HANDLERS, COMMANDS, HELP, Chat
 from mkdocs_roaming.errors import UsageError
@@ -254,16 +254,12 @@ def test_chat_save_accepts_lone_surrogates(library: Library, ids: dict[str, str]
     assert "80 [^" in (tmp_path / name).read_text("utf-8")
 
 
-def test_chat_save_writes_replayable_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
+def test_chat_save_writes_trace(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
     server = ids["Server"]
     path = tmp_path / "talk.json"
-    (tmp_path / "kettle.md").write_bytes(KETTLE.read_bytes())
-    opened = library_from_markdown(KETTLE.read_text("utf-8"), name="kettle", url=(tmp_path / "kettle.md").as_uri())
     replies = [[opens(server)], [Text(f"8642 [^{server}].")], [Text(f"Yes [^{server}].")]]
-    talk(opened, ["Port?", "Sure?", f"/save {path}"], *replies)
-    assert [trace.question for trace in read_trace(path)] == ["Port?", "Sure?"]
-    done = CliRunner().invoke(main, ["replay", str(tmp_path / "kettle.md"), str(path)])
-    assert (done.exit_code, done.stdout.count("The same: ")) == (0, 2)
+    talk(library, ["Port?", "Sure?", f"/save {path}"], *replies)
+    assert [answer["question"] for answer in json.loads(path.read_text("utf-8"))["answers"]] == ["Port?", "Sure?"]
 
 
 def test_chat_save_reports_unwritable_file(library: Library, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from fleet_servers.stores import add_site, make_store
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Answer
-from mkdocs_roaming.answer.trace import read_trace
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.targets import Candidate, open_library
@@ -180,7 +179,7 @@ def test_page_is_passed_to_its_site_only(docks: Path, tmp_path: Path, page: str)
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
         run("ask", docks, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
-        recorded = read_trace(trace)[0].page
+        recorded = json.loads(trace.read_text("utf-8"))["answers"][0]["page"]
         place = open_library(docks / site).sections.resolve(recorded) if recorded else None
         assert (place.id if place else recorded) == (pumps if known else None)
 

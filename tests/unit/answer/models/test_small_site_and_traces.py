@@ -15,7 +15,7 @@ from messages_api.script import Script
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, SiteRead, summarize
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.trace import Recording, Trace, dump_traces, load_traces, replay_trace
+from mkdocs_roaming.answer.trace import Recording, Trace, dump_traces
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 
@@ -58,28 +58,20 @@ def record(library: Library, model: Model, question: str, **given: object) -> Tr
 
 
 @pytest.mark.parametrize("whole_site_tokens", [0, 8_000])
-def test_recording_of_provider_replies_can_be_replayed(
+def test_trace_contains_cost_and_model_but_no_key(
     api: MessagesApi, make: Make, library: Library, whole_site_tokens: int
 ) -> None:
     api.brain = WordNavigator()
     budget = Budget(prices=Prices(1.0, 0.1, 1.25, 5.0))
     question = "Which port does the server listen on?"
     trace = record(library, make(), question, budget=budget, whole_site_tokens=whole_site_tokens)
-    asked = len(api.exchanges)
-    (loaded,) = load_traces(dump_traces([trace]), "t.json")
-    result = anyio.run(replay_trace, loaded, Navigator(library))
-    assert result.differences == ()
-    assert dump_traces([result.trace]) == dump_traces([trace])
-    assert len(api.exchanges) == asked
     assert trace.answer.cost
     assert trace.model in dump_traces([trace])
     assert "test-key" not in dump_traces([trace])
 
 
-def test_recording_of_failed_reply_can_be_replayed(api: MessagesApi, make: Make, library: Library) -> None:
+def test_recording_of_interrupted_reply_stores_error(api: MessagesApi, make: Make, library: Library) -> None:
     api.brain = Script([Say("Let me see."), Call("search_sections", {"query": "port"})], [Say("The port"), Broken()])
     trace = record(library, make(), "Which port?", whole_site_tokens=0)
     assert trace.answer.state == "error"
-    result = anyio.run(replay_trace, trace, Navigator(library))
-    assert result.differences == ()
-    assert result.trace.answer.error == trace.answer.error
+    assert trace.replies[-1].error == trace.answer.error
