@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from weakref import WeakValueDictionary
 
 import anyio
 from starlette.applications import Starlette
@@ -21,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mkdocs_roaming.answer.budget import compute_limiter, run_in_thread
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
-from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, build_section, parse_count
+from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
@@ -58,7 +57,7 @@ def create_store_app(collection: Collection, policy: RequestPolicy, *, key: byte
         for operation in STORE_OPERATIONS
     ]
     listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
-    mcp = _create_mcp_endpoint(collection, policy)
+    mcp = _create_mcp_endpoint(collection)
     if mcp is not None:
         listed.append(Route("/mcp", mcp))
 
@@ -86,14 +85,12 @@ async def _refuse_question(request: Request) -> Response:
     raise ProblemError(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
 
 
-def _create_mcp_endpoint(collection: Collection, policy: RequestPolicy) -> McpEndpoint | None:
+def _create_mcp_endpoint(collection: Collection) -> McpEndpoint | None:
     """Return the endpoint for MCP clients if the package is installed."""
     if find_spec("mcp") is None:
         return None
     return McpEndpoint(
         lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
-        hosts=policy.hosts,
-        origins=policy.origins,
         instructions=INSTRUCTIONS,
         is_local=lambda: not collection.is_remote,
     )
@@ -106,11 +103,10 @@ class _Routes:
     collection: Collection
     recorded: Metrics
     description: bytes = field(init=False)
-    locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
-    """One lock per client."""
+    queue: WorkQueue = field(default_factory=WorkQueue)
 
     def __post_init__(self) -> None:
-        self.description = json.dumps(describe_operations(STORE_OPERATIONS, title="mkdocs-roaming")).encode()
+        self.description = json.dumps(describe_operations(STORE_OPERATIONS)).encode()
 
     async def list_sites(self, request: Request) -> Response:
         """List the sites, or those that match words."""
@@ -152,15 +148,13 @@ class _Routes:
         return respond_with_etag(request, self.description, JSON)
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
-        """Compute a response in a thread, one at a time per client."""
-        lock = self.locks.setdefault(get_client(request.scope), anyio.Lock(fast_acquire=True))
-        async with lock:
-            try:
-                return await run_in_thread(make, None if self.collection.is_remote else compute_limiter())
-            except SiteNotFoundError as error:
-                raise ProblemError(404, "no_site", f"There is no site {error.key!r}; /v1/sites lists them.") from None
-            except SiteNotCrawledError as error:
-                raise ProblemError(404, "not_crawled", f"{error.public_message}.") from None
+        """Compute a response in a thread."""
+        try:
+            return await self.queue.run(get_client(request.scope), make, is_local=not self.collection.is_remote)
+        except SiteNotFoundError as error:
+            raise ProblemError(404, "no_site", f"There is no site {error.key!r}; /v1/sites lists them.") from None
+        except SiteNotCrawledError as error:
+            raise ProblemError(404, "not_crawled", f"{error.public_message}.") from None
 
 
 def _list_sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Payload:

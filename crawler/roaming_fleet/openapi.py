@@ -7,56 +7,27 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from mkdocs_roaming.serve.openapi import LANGUAGE, OPERATIONS, QUERY, Operation, Parameter
+from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.serve.openapi import LANGUAGE, OPERATIONS, Operation, Parameter, count_up_to
 from mkdocs_roaming.serve.schemas import JSON, MARKDOWN
-from roaming_fleet.namespaces import NAMESPACED_ID
 
 MAX_SITES = 1_000
 DEFAULT_SITES = 50
 MAX_SITE_KEY_CHARS = 100
 
-SectionId = Annotated[str, Meta(pattern=f"^{NAMESPACED_ID}$")]
 Crawled = Annotated[float, Meta(description="Time of the last complete crawl, in seconds since 1970.")]
 
 
-class SectionEntry(TypedDict):
-    """A section that is listed without its text. `inside` counts its subsections."""
-
-    id: SectionId
-    title: str
-    tokens: int
-    inside: int
-
-
-class Section(TypedDict):
+class Section(schemas.Section):
     """An opened section."""
 
-    id: SectionId
-    title: str
-    path: list[str]
-    url: str
-    tokens: int
-    text: str
-    shown: Annotated[list[SectionId], Meta(description="The sections whose text is part of `text`.")]
-    listed: list[SectionEntry]
-    part: int
-    parts: int
-    before: SectionEntry | None
-    after: SectionEntry | None
-    digest: str
     site: str
     crawled: Crawled
 
 
-class Hit(TypedDict):
+class Hit(schemas.Hit):
     """A search result."""
 
-    id: SectionId
-    title: str
-    path: list[str]
-    url: str
-    snippet: str
-    score: float
     site: str
     crawled: Crawled
 
@@ -115,6 +86,9 @@ def _adapt(name: str) -> Operation:
 
 
 _SEARCH = _adapt("search_sections")
+_SiteKey = Annotated[
+    str, Meta(max_length=MAX_SITE_KEY_CHARS, description="The key of a site: list the sites after it.")
+]
 
 STORE_OPERATIONS = (
     Operation(
@@ -125,13 +99,13 @@ STORE_OPERATIONS = (
         {JSON: Sites},
         _SEARCH.errors,
         (
-            replace(QUERY, description="The topic (default: all sites).", required=False),
-            Parameter("after", "The key of a site: list the sites after it.", maximum=MAX_SITE_KEY_CHARS),
-            Parameter("limit", f"Maximum number of sites (default: {DEFAULT_SITES}).", "integer", maximum=MAX_SITES),
+            Parameter("q", Annotated[schemas.Query, Meta(description="The topic (default: all sites).")]),
+            Parameter("after", _SiteKey),
+            Parameter("limit", count_up_to(MAX_SITES, f"Maximum number of sites (default: {DEFAULT_SITES}).")),
         ),
     ),
     _adapt("read_outline"),
-    replace(_adapt("read_section"), responses={JSON: Section, MARKDOWN: None}),
+    replace(_adapt("read_section"), responses={JSON: Section, MARKDOWN: str}),
     replace(_SEARCH, responses={JSON: Hits}),
     _adapt("metrics"),
     _adapt("openapi"),

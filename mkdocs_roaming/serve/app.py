@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -41,9 +41,7 @@ from typing import Annotated
 import anyio
 import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route
 
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.config import Settings, decode_table, table_keys
@@ -245,11 +243,11 @@ def create_app(config: AppConfig) -> ASGIApp:
         on_record=record,
         on_cost=metrics.count_cost,
     )
-    description = json.dumps(describe_operations(OPERATIONS, title="mkdocs-roaming")).encode()
+    description = json.dumps(describe_operations(OPERATIONS)).encode()
     routes = Routes(
         service, metrics, journal, description=description, widget=config.widget, ping_seconds=config.ping_seconds
     )
-    tools = _create_mcp_endpoint(site, config.policy)
+    tools = _create_mcp_endpoint(site)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -262,10 +260,10 @@ def create_app(config: AppConfig) -> ASGIApp:
             yield
             group.cancel_scope.cancel()
 
-    app = Starlette(
-        routes=_create_routes(routes, tools, config.site), lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS
-    )
+    app = Starlette(routes=_create_routes(routes, tools), lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     app.router.redirect_slashes = False
+    if config.site is not None:
+        app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, limiter, metrics)
 
 
@@ -290,7 +288,7 @@ def _log_question(record: AnswerRecord, journal: Journal) -> None:
     )
 
 
-def _create_mcp_endpoint(site: LocalizedSite, policy: RequestPolicy) -> McpEndpoint | None:
+def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:
     """Return the MCP endpoint, None if the package is not installed."""
     if find_spec("mcp") is None:
         return None
@@ -299,39 +297,14 @@ def _create_mcp_endpoint(site: LocalizedSite, policy: RequestPolicy) -> McpEndpo
         return site.main.current is not None and site.main.current.library.is_local
 
     format_error = partial(public_message, at="/mcp")
-    return McpEndpoint(
-        lambda: site.now().navigator(format_error), hosts=policy.hosts, origins=policy.origins, is_local=is_local
-    )
+    return McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
 
 
-def _create_routes(routes: Routes, tools: McpEndpoint | None, site: Path | None) -> list[BaseRoute]:
-    created: list[BaseRoute] = [
+def _create_routes(routes: Routes, tools: McpEndpoint | None) -> list[Route]:
+    created = [
         Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
         for operation in OPERATIONS
     ]
     if tools is not None:
         created.append(Route("/mcp", tools))
-    if site is not None:
-        created += [*_refuse_other_methods(), Mount("/", StaticSite(site))]
     return created
-
-
-def _refuse_other_methods() -> Iterator[BaseRoute]:
-    """Yield routes that refuse other methods of the operations, which would otherwise reach the static site."""
-    methods: dict[str, set[str]] = {}
-    for operation in OPERATIONS:
-        methods.setdefault(operation.path, set()).add(operation.method)
-        if operation.method == "GET":
-            methods[operation.path].add("HEAD")
-    for path, allowed in methods.items():
-        yield Route(path, _MethodNotAllowed(", ".join(sorted(allowed))))
-
-
-class _MethodNotAllowed:
-    """An ASGI application for every method; Starlette would route only GET to a function."""
-
-    def __init__(self, allowed: str) -> None:
-        self._allowed = allowed
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise HTTPException(405, headers={"Allow": self._allowed})

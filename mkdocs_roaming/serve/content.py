@@ -138,23 +138,17 @@ class WorkQueue:
     """Runs blocking work in threads, so that a client with many requests does not delay the others.
 
     Local work, which only computes, runs one call at a time, and the clients take turns. Remote work, which waits for a
-    disk or a server, may be limited in total and for each client (default: the limit of anyio for all threads).
+    disk or a server, is limited in total and for each client.
     """
 
-    def __init__(self, *, max_remote: int | None = None, max_remote_each: int | None = None) -> None:
-        self._max_remote, self._max_remote_each = max_remote, max_remote_each
-        self._remote_limiter: anyio.CapacityLimiter | None = None  # created in the event loop that uses it
-        self._turns: WeakValueDictionary[tuple[str, bool], anyio.Semaphore] = WeakValueDictionary()
+    def __init__(self) -> None:
+        self._remote_limiter = anyio.CapacityLimiter(_MAX_REMOTE_CALLS)
+        self._turns: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
         """Run work for a client and return its result."""
-        limiter = compute_limiter() if is_local else self._remote_limiter
-        if limiter is None and self._max_remote is not None:
-            limiter = self._remote_limiter = anyio.CapacityLimiter(self._max_remote)
-        max_each = 1 if is_local else self._max_remote_each
-        if max_each is None:
-            return await run_in_thread(work, limiter)
-        turn = self._turns.setdefault((client, is_local), anyio.Semaphore(max_each, fast_acquire=True))
+        limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, _MAX_REMOTE_CALLS_EACH)
+        turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
         async with turn:
             return await run_in_thread(work, limiter)
 
@@ -211,4 +205,5 @@ def _parse_range(text: str) -> tuple[str, float]:
         return name, 0.0
 
 
+_MAX_REMOTE_CALLS, _MAX_REMOTE_CALLS_EACH = 8, 3
 _MAX_DIGITS = 20  # Python refuses to parse thousands of digits

@@ -1,6 +1,6 @@
 """The three tools for MCP clients, over streamable HTTP and over standard input and output.
 
-    endpoint = McpEndpoint(navigator, hosts=policy.hosts, origins=policy.origins)
+    endpoint = McpEndpoint(navigator)
     Route("/mcp", endpoint=endpoint)            # not Mount, which would redirect /mcp
     async with endpoint.run(): …                # in the application's lifespan
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
     from mcp.server import Server, ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams
 
 INSTRUCTIONS = """\
@@ -66,15 +65,13 @@ MAX_BODY_BYTES = 65_536
 class McpEndpoint:
     """An ASGI application that speaks MCP at the path of its route, without sessions, with JSON responses.
 
-    It checks Host and Origin headers by itself; a host `*` leaves that to the middleware in front of it.
+    `RequestGuard` in front of it checks Host and Origin headers, and limits bodies.
     """
 
     def __init__(
         self,
         navigator: Callable[[], Toolset],
         *,
-        hosts: Iterable[str] = ("localhost",),
-        origins: Iterable[str] = (),
         instructions: str = INSTRUCTIONS,
         is_local: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -82,8 +79,6 @@ class McpEndpoint:
 
         Args:
             navigator: Returns the tools of the current deployment.
-            hosts: Accepted hosts.
-            origins: Accepted origins of other sites.
             instructions: Instructions for models.
             is_local: Whether the tools only compute, without waiting for a disk or a server.
 
@@ -92,7 +87,7 @@ class McpEndpoint:
         """
         if find_spec("mcp_types") is None:  # an mcp before version 2 is installed
             raise UsageError(_MCP_MISSING)
-        self._create_manager = partial(_create_manager, navigator, instructions, is_local, tuple(hosts), tuple(origins))
+        self._create_manager = partial(_create_manager, navigator, instructions, is_local)
         self._manager: StreamableHTTPSessionManager | None = None
         self._group: TaskGroup | None = None
         self._start_lock = anyio.Lock()
@@ -129,32 +124,19 @@ class McpEndpoint:
 
 
 def _create_manager(
-    navigator: Callable[[], Toolset],
-    instructions: str,
-    is_local: Callable[[], bool],
-    hosts: tuple[str, ...],
-    origins: tuple[str, ...],
+    navigator: Callable[[], Toolset], instructions: str, is_local: Callable[[], bool]
 ) -> StreamableHTTPSessionManager:
     server = make_server(navigator, instructions=instructions, is_local=is_local)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
 
     return StreamableHTTPSessionManager(
         server,
         stateless=True,
         json_response=True,
         max_request_body_size=MAX_BODY_BYTES,
-        security_settings=_create_security_settings(hosts, origins),
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-
-
-def _create_security_settings(hosts: tuple[str, ...], origins: tuple[str, ...]) -> TransportSecuritySettings:
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    if "*" in hosts:
-        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    names = [name for host in hosts for name in (host, f"{host}:*")]
-    own = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    return TransportSecuritySettings(allowed_hosts=names, allowed_origins=[*origins, *own])
 
 
 def make_server(
@@ -168,7 +150,7 @@ def make_server(
         from mcp.server import CacheHint, Server
     except ImportError:
         raise UsageError(_MCP_MISSING) from None
-    queue = WorkQueue(max_remote=_MAX_REMOTE_CALLS, max_remote_each=_MAX_REMOTE_CALLS_EACH)
+    queue = WorkQueue()
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         return _list_tools(*await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local()))
@@ -324,7 +306,6 @@ _TITLES = {
     "search_sections": "Search",
 }
 _LINKS_SINCE = "2025-06-18"
-_MAX_REMOTE_CALLS, _MAX_REMOTE_CALLS_EACH = 8, 3
 _FRAME_CHARS = 64 * (MAX_IDS + 1)  # two lines around each section, and around the notes
 _OVERHEAD_CHARS = _FRAME_CHARS + 2_036  # and the ids that did not fit
 _MARKER_KEY = secrets.token_bytes(16)  # a site chooses its digest itself

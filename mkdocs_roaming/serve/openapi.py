@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
@@ -18,19 +19,12 @@ from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, PROBLEM
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of the query, or of the path if its name is there in braces.
-
-    `maximum` limits the characters of a string, or the value of an integer.
-    """
+class Parameter(NamedTuple):
+    """A parameter of the query, or of the path if its name is there in braces."""
 
     name: str
-    description: str
-    type: Literal["string", "integer"] = "string"
+    type: Any
     required: bool = False
-    maximum: int | None = None
-    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +32,7 @@ class Operation:
     """An operation of the endpoint.
 
     Attributes:
-        responses: Types of the response's body by media type; None for anything but JSON with a schema.
+        responses: Types of the response's body, by media type.
         errors: Status codes of error responses.
         body: Accepted types of the request's body.
         status: Status code of success.
@@ -56,18 +50,16 @@ class Operation:
     description: str = ""
 
 
-LANGUAGE = Parameter(
-    "lang",
-    "The reader's language, as a tag (default: the site's own language).",
-    pattern=schemas.LANGUAGE_TAG_PATTERN,
-)
-QUERY = Parameter(
-    "q",
-    "Words, as the documentation would use them.",
-    required=True,
-    maximum=schemas.MAX_QUESTION_CHARS,
-    pattern=schemas.NOT_BLANK_PATTERN,
-)
+def count_up_to(maximum: int, description: str) -> Any:
+    """Return the type of a number from 1 to a maximum."""
+    return Annotated[int, Meta(ge=1, le=maximum, description=description)]
+
+
+def _text(description: str) -> Any:
+    return Annotated[str, Meta(description=description)]
+
+
+LANGUAGE = Parameter("lang", schemas.Language)
 _REQUEST_ERRORS = (400, 403, 421, 429)  # of the middleware
 
 OPERATIONS = (
@@ -76,7 +68,7 @@ OPERATIONS = (
         "POST",
         "/v1/ask",
         "Ask a question. The answer is streamed while it is produced.",
-        {EVENTS: None, JSON: schemas.Answer},
+        {EVENTS: Any, JSON: schemas.Answer},
         (*_REQUEST_ERRORS, 408, 413, 415, 422, 502, 503),
         body=(schemas.Question, schemas.Chat),
         description="Server-sent events in the AI SDK's UI message stream v1, or one object with "
@@ -88,11 +80,11 @@ OPERATIONS = (
         "GET",
         "/ask",
         "Ask a question and get Markdown. No provider's model is called and no money is spent.",
-        {MARKDOWN: None},
+        {MARKDOWN: str},
         (*_REQUEST_ERRORS, 422, 502, 503),
         (
-            replace(QUERY, description="The question."),
-            Parameter("page", "The page that the client shows, as a path or a URL.", maximum=schemas.MAX_PAGE_CHARS),
+            Parameter("q", schemas.QuestionText, required=True),
+            Parameter("page", schemas.Page),
             LANGUAGE,
         ),
     ),
@@ -101,10 +93,10 @@ OPERATIONS = (
         "GET",
         "/v1/outline",
         "Read the collapsed outline, or a closed branch of it.",
-        {JSON: schemas.Outline, MARKDOWN: None},
+        {JSON: schemas.Outline, MARKDOWN: str},
         (*_REQUEST_ERRORS, 404, 422, 503),
         (
-            Parameter("id", "The id of a group, page or section, or `<id>+` (default: the whole outline)."),
+            Parameter("id", _text("The id of a group, page or section, or `<id>+` (default: the whole outline).")),
             LANGUAGE,
         ),
     ),
@@ -113,11 +105,11 @@ OPERATIONS = (
         "GET",
         "/v1/sections/{id}",
         "Open a section: its text, and its subsections within a size limit.",
-        {JSON: schemas.Section, MARKDOWN: None},
+        {JSON: schemas.Section, MARKDOWN: str},
         (*_REQUEST_ERRORS, 404, 422, 503),
         (
-            Parameter("id", "The section's id, or a former one.", required=True),
-            Parameter("part", "The part of a long section (default: 1).", "integer", maximum=MAX_PARTS),
+            Parameter("id", _text("The section's id, or a former one."), required=True),
+            Parameter("part", count_up_to(MAX_PARTS, "The part of a long section (default: 1).")),
             LANGUAGE,
         ),
     ),
@@ -129,8 +121,8 @@ OPERATIONS = (
         {JSON: schemas.Hits},
         (*_REQUEST_ERRORS, 422, 503),
         (
-            QUERY,
-            Parameter("limit", f"Maximum number of results (default: {DEFAULT_HITS}).", "integer", maximum=MAX_HITS),
+            Parameter("q", schemas.Query, required=True),
+            Parameter("limit", count_up_to(MAX_HITS, f"Maximum number of results (default: {DEFAULT_HITS}).")),
             LANGUAGE,
         ),
     ),
@@ -146,15 +138,15 @@ OPERATIONS = (
         description="404 if feedback is not collected.",
     ),
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: schemas.Health}, (503,)),
-    Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": None}, _REQUEST_ERRORS),
-    Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: None}, (400, 421)),
-    Operation("widget", "GET", "/roaming-ask.js", "The widget.", {"text/javascript": None}, (400, 404, 421)),
+    Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": str}, _REQUEST_ERRORS),
+    Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: Any}, (400, 421)),
+    Operation("widget", "GET", "/roaming-ask.js", "The widget.", {"text/javascript": str}, (400, 404, 421)),
     Operation(
         "widget_finder",
         "GET",
         "/roaming-find.js",
         "The search of the widget.",
-        {"text/javascript": None},
+        {"text/javascript": str},
         (400, 404, 421),
     ),
     Operation(
@@ -162,72 +154,64 @@ OPERATIONS = (
         "GET",
         "/ask.{language}.json",
         "The translations of the widget.",
-        {JSON: None},
+        {JSON: Any},
         (400, 404, 421),
-        (Parameter("language", "A language tag.", required=True),),
+        (Parameter("language", _text("A language tag."), required=True),),
     ),
 )
 
 
-def describe_operations(operations: Iterable[Operation], *, title: str) -> Json:
+def describe_operations(operations: Iterable[Operation]) -> Json:
     """Return the OpenAPI 3.1 description of operations."""
-    operations = tuple(operations)
-    types: list[Any] = [schemas.Problem]
-    for operation in operations:
-        types += filter(None, (*operation.body, *operation.responses.values()))
-    described, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    schema_by_type = dict(zip(types, described, strict=True))
+    components: Json = {}
     paths: dict[str, Json] = {}
+
+    def describe_type(type_: Any) -> Json:
+        (schema,), found = msgspec.json.schema_components([type_], ref_template="#/components/schemas/{name}")
+        components.update(found)
+        return schema
+
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, schema_by_type)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, describe_type)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": __version__},
+        "info": {"title": "mkdocs-roaming", "version": __version__},
         "paths": paths,
         "components": {"schemas": components},
     }
 
 
-def _describe(operation: Operation, schema_by_type: Mapping[Any, Json]) -> Json:
+def _describe(operation: Operation, describe_type: Callable[[Any], Json]) -> Json:
+    def describe_content(types: Mapping[str, Any]) -> Json:
+        return {media_type: {"schema": describe_type(type_)} for media_type, type_ in types.items()}
+
     described: Json = {"operationId": operation.name, "summary": operation.summary}
     if operation.description:
         described["description"] = operation.description
-    if operation.parameters:
-        described["parameters"] = [_describe_parameter(parameter, operation.path) for parameter in operation.parameters]
+    described["parameters"] = [
+        _describe_parameter(parameter, operation.path, describe_type(parameter.type))
+        for parameter in operation.parameters
+    ]
     if operation.body:
-        bodies = [schema_by_type[type_] for type_ in operation.body]
-        schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
+        schema = {"anyOf": [describe_type(type_) for type_ in operation.body]}
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
     success: Json = {"description": HTTPStatus(operation.status).phrase}
     if operation.responses:
-        success["content"] = {
-            media_type: {"schema": {} if type_ is None else schema_by_type[type_]}
-            for media_type, type_ in operation.responses.items()
-        }
+        success["content"] = describe_content(operation.responses)
     described["responses"] = {str(operation.status): success}
     for status in sorted(operation.errors):
-        described["responses"][str(status)] = _describe_error(status, schema_by_type[schemas.Problem])
+        error = {"description": HTTPStatus(status).phrase, "content": describe_content({PROBLEM: schemas.Problem})}
+        if status == 429:
+            error["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
+        described["responses"][str(status)] = error
     return described
 
 
-def _describe_error(status: int, schema: Json) -> Json:
-    described: Json = {"description": HTTPStatus(status).phrase, "content": {PROBLEM: {"schema": schema}}}
-    if status == 429:
-        described["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
-    return described
-
-
-def _describe_parameter(parameter: Parameter, path: str) -> Json:
-    schema: Json = {"type": parameter.type}
-    if parameter.maximum is not None:
-        is_integer = parameter.type == "integer"
-        schema |= {"minimum": 1, "maximum": parameter.maximum} if is_integer else {"maxLength": parameter.maximum}
-    if parameter.pattern:
-        schema["pattern"] = parameter.pattern
+def _describe_parameter(parameter: Parameter, path: str, schema: Json) -> Json:
     return {
         "name": parameter.name,
         "in": "path" if f"{{{parameter.name}}}" in path else "query",
         "required": parameter.required,
-        "description": parameter.description,
+        "description": schema.pop("description"),
         "schema": schema,
     }

@@ -20,7 +20,8 @@ MAX_COMMENT_CHARS = 1_000
 NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
 LANGUAGE_TAG_PATTERN = "^(?:[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4})?$"
 
-SectionId = Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
+SectionId = Annotated[str, Meta(pattern="^(?:.+:)?[0-9a-f]{8}$")]
+"""In a store of many sites, the key of the site precedes the id."""
 
 # Requests
 
@@ -28,13 +29,22 @@ Turns = Annotated[list[Annotated[str, Meta(max_length=MAX_TURN_CHARS)]], Meta(ma
 Page = Annotated[
     str, Meta(max_length=MAX_PAGE_CHARS, description="The page that the client shows, as a path or a URL.")
 ]
-Language = Annotated[str, Meta(pattern=LANGUAGE_TAG_PATTERN, description="The reader's language, as a language tag.")]
+Language = Annotated[
+    str,
+    Meta(
+        pattern=LANGUAGE_TAG_PATTERN,
+        description="The reader's language, as a language tag (default: the site's own language).",
+    ),
+]
+_NotBlank = Annotated[str, Meta(max_length=MAX_QUESTION_CHARS, pattern=NOT_BLANK_PATTERN)]
+QuestionText = Annotated[_NotBlank, Meta(description="The question.")]
+Query = Annotated[_NotBlank, Meta(description="Words, as the documentation would use them.")]
 
 
 class Question(TypedDict):
     """A question of a client of this API."""
 
-    question: Annotated[str, Meta(max_length=MAX_QUESTION_CHARS, pattern=NOT_BLANK_PATTERN)]
+    question: QuestionText
     page: NotRequired[Page]
     lang: NotRequired[Language]
     turns: NotRequired[Turns]

@@ -37,8 +37,8 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, make_server
-from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
@@ -82,27 +82,29 @@ BOAT_LIBRARY = library_from_markdown(BOAT, name="Boat", url="https://boat.exampl
 LONG_LIBRARY = long_site()
 
 
+LARGE_POLICY = RequestPolicy(requests_a_minute=10**6, requests_a_minute_each=10**6)
+
+
 def ids(library: Library) -> dict[str, str]:
     return {place.section.title: place.id for place in library.sections}
 
 
 @contextmanager
-def served(navigator: Callable[[], Navigator], *, guarded: bool = False, **given: Any) -> Iterator[str]:
+def served(navigator: Callable[[], Navigator], *, policy: RequestPolicy = LARGE_POLICY, **given: Any) -> Iterator[str]:
     """Serve MCP in an application on a local port."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    endpoint = McpEndpoint(navigator, **{"hosts": ("127.0.0.1",), **given})
+    endpoint = McpEndpoint(navigator, **given)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with endpoint.run():
             yield
 
-    app: ASGIApp = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
-    if guarded:
-        app = RequestGuard(app, RequestPolicy(), QuotaLimiter(AnswerQuota(), CounterStore(), secret=b"0" * 32))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
+    app = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
+    guard = RequestGuard(app, policy, QuotaLimiter(AnswerQuota(), secret=b"0" * 32))
+    server = uvicorn.Server(uvicorn.Config(guard, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -146,7 +148,7 @@ def test_remote_calls_of_one_client_do_not_delay_others() -> None:
             go_on.wait(20)
         return Navigator(BOAT_LIBRARY)
 
-    with served(navigator, guarded=True) as url, ThreadPoolExecutor(20) as several:
+    with served(navigator) as url, ThreadPoolExecutor(20) as several:
         many = [several.submit(post_from, "127.0.0.2", url) for _ in range(20)]
         assert all(others.acquire(timeout=20) for _ in range(3))
         slow.append(False)
@@ -168,7 +170,7 @@ def test_local_calls_run_one_at_a_time() -> None:
         under_way.pop()
         return Navigator(BOAT_LIBRARY)
 
-    with served(navigator, guarded=True, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:
+    with served(navigator, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:
         futures = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
         assert all("Pressure" in future.result(20) for future in futures)
     assert most == [1] * 8
@@ -284,12 +286,13 @@ def test_get_and_delete_return_405(boat: str) -> None:
 
 def test_endpoint_checks_host_and_origin() -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    with served(lambda: Navigator(BOAT_LIBRARY), origins=("https://docs.example",)) as url:
+    policy = RequestPolicy(hosts=("127.0.0.1",), origins=("https://docs.example",))
+    with served(lambda: Navigator(BOAT_LIBRARY), policy=policy) as url:
         assert post(url, ping)[0] == 200
         assert post(url, ping, Host="evil.example")[0] == 421
         assert post(url, ping, Origin="https://evil.example")[0] == 403
         assert post(url, ping, Origin="https://docs.example")[0] == 200
-    with served(lambda: Navigator(BOAT_LIBRARY), hosts=("*",)) as url:
+    with served(lambda: Navigator(BOAT_LIBRARY), policy=RequestPolicy(hosts=("*",))) as url:
         assert post(url, ping, Host="any.example")[0] == 200
 
 
