@@ -92,10 +92,9 @@ class SiteWatcher:
         self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
         self._search_factory, self._on_change = search_factory, on_change
         self._detector: ChangeDetector | None = None
-        self._expected: str | None = None  # digest of a newer deployment that is not current yet; "" if unknown
+        self._published = ""  # digest of the manifest that was read last
         self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
-        self._next_repair = 0.0
-        self._repairs = 0
+        self._next_repair = self._repair_seconds = 0.0
 
     def now(self) -> Deployment:
         """Return the current deployment. Raise ProblemError if there is none yet."""
@@ -128,10 +127,11 @@ class SiteWatcher:
         if found is not None:
             self._use(found)
             await run_in_thread(self._on_change)
-        elif self._expected is not None:
+        elif self.current is not None and self._published != self.current.digest:
             self._set_problem(f"{self.target}: a new deployment is not complete yet")
-        elif self.current is not None and self.current.is_complete:
-            self._clear_problem()
+        elif self.problem and self.current is not None and self.current.is_complete:
+            _log.info("%s: can be read again", strip_passwords(str(self.target)))
+            self.problem = ""
         return found is not None
 
     # One check, in a thread
@@ -145,25 +145,18 @@ class SiteWatcher:
             self._detector = open_change_detector(self.target, current.library)
         digest = self._detector.poll()
         if digest is not None:
-            self._expected = None if digest == current.digest else digest
-        repair = not current.is_complete and self._clock() >= self._next_repair
-        if self._expected is None and not repair:
+            self._published = digest
+        is_current = self._published == current.digest
+        if is_current and (current.is_complete or self._clock() < self._next_repair):
             return None
         found = self._open()
-        if found.digest == current.digest:
-            self._mark_arrived(found.digest)
-            return found if self._is_repaired(current, found) else None
-        if found.is_complete or self._is_overdue(found.digest):
-            self._mark_arrived(found.digest)
-            return found
-        if self._expected is None:
-            self._expected = found.digest
-        return None
-
-    def _mark_arrived(self, digest: str) -> None:
-        """Stop expecting a deployment. Another digest stays expected: servers behind one URL may differ for a while."""
-        if self._expected in ("", digest):
-            self._expected = None
+        self._published = self._published or found.digest
+        if found.digest != current.digest:  # otherwise servers behind one URL may differ for a while
+            return found if found.is_complete or self._is_overdue(found.digest) else None
+        # Failed attempts to repair a deployment are repeated less and less often.
+        self._repair_seconds = min(self._repair_seconds * 2, _MAX_REPAIR_SECONDS)
+        self._next_repair = self._clock() + self._repair_seconds
+        return found if found.is_complete and not current.is_complete else None
 
     def _open(self) -> Deployment:
         library = open_library(self.target)
@@ -178,12 +171,6 @@ class SiteWatcher:
         library.is_local = (library.is_local or in_memory) and not isinstance(search, HybridSearch)
         return Deployment(library, search, complete, in_memory)
 
-    def _is_repaired(self, current: Deployment, found: Deployment) -> bool:
-        """Return whether the current deployment became complete. Failed attempts are repeated less and less often."""
-        self._repairs += 1
-        self._next_repair = self._clock() + min(self.poll_seconds * 2**self._repairs, _MAX_REPAIR_SECONDS)
-        return found.is_complete and not current.is_complete
-
     def _is_overdue(self, digest: str) -> bool:
         """Return whether a deployment has been incomplete for too long to wait for it."""
         if self._incomplete is None or self._incomplete[0] != digest:
@@ -194,8 +181,9 @@ class SiteWatcher:
 
     def _use(self, found: Deployment) -> None:
         previous, self.current = self.current, found
-        self._incomplete, self._repairs = None, 0
-        self._next_repair = self._clock() + self.poll_seconds
+        self._incomplete = None
+        self._repair_seconds = self.poll_seconds
+        self._next_repair = self._clock() + self._repair_seconds
         site, count = found.library.manifest.site.name, len(found.library.sections)
         event = "opened" if previous is None else "changed to a new deployment of"
         _log.info("%s %s: %d sections, %s", event, site, count, found.digest[:19])
@@ -211,11 +199,6 @@ class SiteWatcher:
         if log and problem != self.problem:
             _log.warning("%s; %s", problem, "the last good copy is served" if self.current else "retrying")
         self.problem = problem
-
-    def _clear_problem(self) -> None:
-        if self.problem:
-            _log.info("%s: can be read again", strip_passwords(str(self.target)))
-        self.problem = ""
 
 
 def is_complete(library: Library) -> bool:
@@ -308,43 +291,34 @@ def open_change_detector(target: str | Path, library: Library, *, seconds: float
     if text.lower().startswith(("http://", "https://")):
         is_file = not library.is_published or urlsplit(text).path.endswith(".json")
         return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, seconds)
-    if "://" in text:
-        return _VersionChanges(library)
-    path = Path(target)
-    return _FileChanges(path if path.is_file() else Path(library.where) / MANIFEST_PATH)
-
-
-class _FileChanges:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen: tuple[int, int, int] | None = None
-
-    def poll(self) -> str | None:
-        try:
-            found = self._path.stat()
-        except OSError as error:
-            raise LibraryError(f"{self._path}: cannot be read ({error.strerror})") from None
-        state = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if state == self._seen:
-            return None
-        digest = _parse_digest(read_file(self._path, MAX_MANIFEST_BYTES))
-        self._seen = state  # only now: a file that could not be read is new at the next check
-        return digest
+    if "://" in text:  # a plugin opened it
+        return _VersionChanges(library.version, lambda: library.file(MANIFEST_PATH))
+    path = Path(target) if Path(target).is_file() else Path(library.where) / MANIFEST_PATH
+    return _VersionChanges(lambda: _file_version(path), lambda: read_file(path, MAX_MANIFEST_BYTES))
 
 
 class _VersionChanges:
-    """Compares the version of the library, for sites that a plugin opens."""
+    """Reads the manifest if its version changed."""
 
-    def __init__(self, library: Library) -> None:
-        self._library, self._seen = library, ""
+    def __init__(self, version: Callable[[], object], read: Callable[[], bytes]) -> None:
+        self._version, self._read = version, read
+        self._seen: object = None
 
     def poll(self) -> str | None:
-        version = self._library.version()
+        version = self._version()
         if version and version == self._seen:
             return None
-        digest = _parse_digest(self._library.file(MANIFEST_PATH))
-        self._seen = version
+        digest = _parse_digest(self._read())
+        self._seen = version  # only now: a manifest that could not be read is new at the next check
         return digest
+
+
+def _file_version(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise LibraryError(f"{path}: cannot be read ({error.strerror})") from None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class _HttpChanges:
@@ -370,7 +344,7 @@ class _HttpChanges:
         return None if previous == self._body_hash else _parse_digest(response.body)
 
 
-ChangeDetector = _FileChanges | _VersionChanges | _HttpChanges
+ChangeDetector = _VersionChanges | _HttpChanges
 
 
 def _parse_digest(body: bytes) -> str:

@@ -162,7 +162,7 @@ def encode_support(checked: SupportChecked) -> schemas.Support:
 class _ToolCall:
     """A tool call in progress. `requested` holds the sections without a result yet; an id is empty if none is sent."""
 
-    name: str
+    name: str = ""
     id: str = ""
     requested: dict[str, Reference] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
@@ -180,9 +180,9 @@ class PartEncoder:
         self._model_called = False
         self._text_id = ""
         self._text_count = self._call_count = 0
-        self._call: _ToolCall | None = None
+        self._call = _ToolCall()
         self._trail: set[str] = set()
-        self._uncited: dict[str, Reference] = {}  # cited in the text, source part not sent yet
+        self._cited: dict[str, Reference] = {}
         self._read: dict[str, StreamPart] = {}
 
     def start(self) -> StreamPart:
@@ -201,15 +201,25 @@ class PartEncoder:
                 yield from self._begin_step()
             case ToolCalled():
                 yield from self._begin_call(event)
-            case SectionOpened() | SectionAlreadyOpen() | SectionMissing() | SectionsFound() | ToolCallRejected():
-                yield from self._add_result(event)
+            case SectionOpened():
+                yield self._open_section(event)
+            case SectionAlreadyOpen():
+                self._mark_opened(event.section)
+            case SectionMissing():
+                self._call.has_result = True
+                self._call.missing.append(event.id)
+                nearest = [encode_section(section) for section in event.nearest]
+                yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
+            case SectionsFound():
+                self._call.found += [section.id for section in event.sections]
+            case ToolCallRejected():
+                self._call.has_result = True
             case TextReleased():
                 yield from self._add_text(event.text)
             case SectionCited():
-                self._uncited.setdefault(event.section.id, event.section)
+                self._cited[event.section.id] = event.section
                 yield self._section_part(event.section, "cited")
             case SupportChecked():
-                yield from self._end_text()
                 yield from self._end_step()
                 yield from self._source_parts()
                 yield {"type": "data-support", "data": encode_support(event)}
@@ -269,48 +279,29 @@ class PartEncoder:
             if section.id not in self._read:
                 yield self._section_part(section, "open")
 
-    def _add_result(
-        self, event: SectionOpened | SectionAlreadyOpen | SectionMissing | SectionsFound | ToolCallRejected
-    ) -> Iterator[StreamPart]:
-        call = self._call or _ToolCall("")
-        call.has_result = True
-        match event:
-            case SectionOpened():
-                call.opened.append(event.section.id)
-                call.requested.pop(event.section.id, None)
-                self._trail.add(event.section.id)
-                details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
-                if event.parts > 1:
-                    details |= {"part": event.part, "parts": event.parts}
-                yield self._section_part(replace(event.section, tokens=event.tokens), "read", **details)
-            case SectionAlreadyOpen():
-                call.opened.append(event.section.id)
-                call.requested.pop(event.section.id, None)
-            case SectionMissing():
-                call.missing.append(event.id)
-                nearest = [encode_section(section) for section in event.nearest]
-                yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
-            case SectionsFound():
-                call.found += [section.id for section in event.sections]
-            case ToolCallRejected():
-                pass
+    def _open_section(self, event: SectionOpened) -> StreamPart:
+        self._mark_opened(event.section)
+        self._trail.add(event.section.id)
+        details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
+        if event.parts > 1:
+            details |= {"part": event.part, "parts": event.parts}
+        return self._section_part(replace(event.section, tokens=event.tokens), "read", **details)
+
+    def _mark_opened(self, section: Reference) -> None:
+        self._call.has_result = True
+        self._call.opened.append(section.id)
+        self._call.requested.pop(section.id, None)
 
     def _end_call(self) -> Iterator[StreamPart]:
-        call, self._call = self._call, None
-        if call is None:
-            return
+        call, self._call = self._call, _ToolCall()
         if call.has_result:
             for section in call.requested.values():
                 if section.id not in self._read:
                     yield self._section_part(section, "too_big")
-        if not call.id:
-            return
-        output: StreamPart = {}
-        if call.name == _EXPAND:
-            output = {"opened": call.opened, "missing": call.missing}
-        elif call.name == _SEARCH:
-            output = {"found": call.found}
-        yield {"type": "tool-output-available", "toolCallId": call.id, "output": output, "providerExecuted": True}
+        if call.id:
+            found = {"found": call.found} if call.name == _SEARCH else {}
+            output = {"opened": call.opened, "missing": call.missing} if call.name == _EXPAND else found
+            yield {"type": "tool-output-available", "toolCallId": call.id, "output": output, "providerExecuted": True}
 
     def _section_part(self, section: Reference, state: str, **details: Any) -> StreamPart:
         """Return a section's part. After a section was read, its later parts repeat the details of that part."""
@@ -324,12 +315,11 @@ class PartEncoder:
     # End of the stream
 
     def _source_parts(self) -> Iterator[StreamPart]:
-        for section in self._uncited.values():
+        for section in self._cited.values():
             yield {"type": "source-url", "sourceId": section.id, "url": section.url, "title": section.title}
-        self._uncited = {}
+        self._cited = {}
 
     def _finish(self, end: Finished) -> Iterator[StreamPart]:
-        yield from self._end_text()
         yield from self._end_step()
         yield from self._source_parts()
         yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._trail))}

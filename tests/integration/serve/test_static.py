@@ -241,13 +241,13 @@ def test_operation_precedes_file_with_same_path(http: Any, site: Path) -> None:
     [
         ("GET", "/v1/ask", "POST"),
         ("PUT", "/v1/ask", "POST"),
-        ("POST", "/ask?q=port", "GET, HEAD"),
-        ("DELETE", "/v1/sections/0a1b2c3d", "GET, HEAD"),
+        ("POST", "/ask?q=port", "GET HEAD"),
+        ("DELETE", "/v1/sections/0a1b2c3d", "GET HEAD"),
     ],
 )
 def test_other_method_of_operation_returns_405(http: Any, method: str, path: str, allowed: str) -> None:
     response = http.request(method, path)
-    assert (response.status_code, response.headers["allow"]) == (405, allowed)
+    assert (response.status_code, sorted(response.headers["allow"].split(", "))) == (405, allowed.split())
     assert response.json()["code"] == "method_not_allowed"
 
 
