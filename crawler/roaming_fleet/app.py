@@ -29,7 +29,6 @@ from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import describe_operations
-from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
 from mkdocs_roaming.serve.schemas import JSON, encode_json
@@ -42,14 +41,8 @@ from roaming_fleet.records import CatalogEntry
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, site_label
 
 
-def create_store_app(collection: Collection, policy: RequestPolicy, *, key: bytes = b"") -> ASGIApp:
-    """Return the ASGI application of a store.
-
-    Args:
-        collection: The sites.
-        policy: Which requests are accepted.
-        key: Hashes the addresses of clients in counters.
-    """
+def create_store_app(collection: Collection, policy: RequestPolicy) -> ASGIApp:
+    """Return the ASGI application of a store."""
     metrics = Metrics(STORE_OPERATIONS)
     routes = _Routes(collection, metrics)
     listed = [
@@ -70,8 +63,7 @@ def create_store_app(collection: Collection, policy: RequestPolicy, *, key: byte
 
     application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     application.router.redirect_slashes = False
-    limiter = QuotaLimiter(AnswerQuota(), secret=key)  # no answers: only to hash the addresses of clients
-    return RequestGuard(application, policy, limiter, metrics)
+    return RequestGuard(application, policy, metrics)
 
 
 async def _refresh(collection: Collection) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import Store
-    from mkdocs_roaming.serve.app import ServeConfig
+    from mkdocs_roaming.serve.app import AppConfig
     from mkdocs_roaming.serve.middleware import ASGIApp
 
 _OPEN_SITES = 16
@@ -64,7 +64,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 @model_options
 @TRUST_RULES
 @click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
-def serve(lib: str, check_config: bool, **given: Any) -> None:
+def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> None:
     """Answer questions over HTTP.
 
     LIB can be the URL of a published site. A new deployment is noticed within a minute. API keys are read from the
@@ -74,54 +74,49 @@ def serve(lib: str, check_config: bool, **given: Any) -> None:
     _check_packages()
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
-    from mkdocs_roaming.serve.app import ServeOptions, build_config, create_app
+    from mkdocs_roaming.serve.app import build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    own = {name: given.pop(name) for name in ("host", "port", "site", "hosts", "origins", "proxies", "trust_rules")}
+    own = {name: given.pop(name) for name in ("site", "hosts", "origins", "proxies", "trust_rules")}
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
     answers = AnswerConfig(model, budget, options.whole_site, options.settings.search_factory(os.environ, _warn))
-    config = build_config(ServeOptions(lib, **own), answers, options.settings, os.environ)
+    config = build_config(lib, answers, options.settings, os.environ, host=host, **own)
     target = open_target(
-        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.app.poll_seconds
+        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
     )
     app: ASGIApp
     if target.store is None:
-        app = create_app(replace(config.app, on_change=freeze_objects))
+        app = create_app(replace(config, on_change=freeze_objects))
     else:
         _refuse_site_options(lib)
-        app = target.store.create_app(config.app.policy, key=config.app.key)
+        app = target.store.create_app(config.policy)
     if check_config:
-        for name, value in _list_values(config, options.settings, answers=target.store is None):
+        address = f"{host}:{port}"
+        for name, value in _list_values(config, options.settings, address, answers=target.store is None):
             text = ", ".join(value) if isinstance(value, tuple) else value
             click.echo(f"{name} = {'none' if text in (None, '') else text}")
         return
     _log_to_standard_error()
-    run_server(
-        app,
-        config.host,
-        config.port,
-        drain_seconds=config.drain_seconds,
-        header_seconds=config.app.policy.header_seconds,
-    )
+    run_server(app, host, port, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
 
 
-def _list_values(config: ServeConfig, settings: Settings, *, answers: bool) -> Iterator[tuple[str, object]]:
+def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> Iterator[tuple[str, object]]:
     """Yield the names and values of the configuration, secrets only as set or not set.
 
     Args:
-        config: The configuration.
+        app: The configuration.
         settings: The settings it was built from.
+        address: The address that the server listens on.
         answers: Whether questions are answered. A store of many sites answers none.
     """
     from mkdocs_roaming.serve.app import POLICY_KEYS
 
-    app = config.app
     embeddings = settings.embeddings if settings.search != "lexical" else None
     yield "settings", settings.where
     yield "site" if answers else "store", strip_address_secrets(app.target)
-    yield "listens on", f"{config.host}:{config.port}"
+    yield "listens on", address
     if answers:
         yield "static files", app.site
         yield "model", app.answers.model.name
@@ -130,13 +125,13 @@ def _list_values(config: ServeConfig, settings: Settings, *, answers: bool) -> I
     for name in dict.fromkeys(filter(None, (*keys, embeddings.key_env if embeddings else ""))):
         yield name, "set" if os.environ.get(name) else "not set"
     if answers:
-        yield from _list_answer_limits(config)
+        yield from _list_answer_limits(app)
     for name in POLICY_KEYS:
         yield f"[limits] {name}", getattr(app.policy, name)
     for name in ("hosts", "origins", "proxies"):
         yield f"[serve] {name}", getattr(app.policy, name)
     yield "[serve] look_every", app.poll_seconds
-    yield "[serve] drain", config.drain_seconds
+    yield "[serve] drain", app.drain_seconds
     if answers:
         yield "[serve] turn_seconds", app.token_seconds
         yield "[serve] kept_answers", app.max_cached_answers
@@ -145,9 +140,8 @@ def _list_values(config: ServeConfig, settings: Settings, *, answers: bool) -> I
         yield "rules", "trusted" if app.trust_rules else "trusted only in local folders"
 
 
-def _list_answer_limits(config: ServeConfig) -> Iterator[tuple[str, object]]:
-    app = config.app
-    yield config.key_variable, "set" if app.key else "not set: tokens expire when the process ends"
+def _list_answer_limits(app: AppConfig) -> Iterator[tuple[str, object]]:
+    yield app.key_variable, "set" if app.key else "not set: tokens expire when the process ends"
     yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
     yield "[budget] whole_site_tokens", app.answers.small_site_tokens
     budget = asdict(app.answers.budget)

@@ -88,13 +88,8 @@ class Store(Protocol):
         """Return the three tools over all sites, with nothing opened yet."""
         ...
 
-    def create_app(self, policy: Any, *, key: bytes = b"") -> Callable[..., Awaitable[None]]:
-        """Return the ASGI application.
-
-        Args:
-            policy: A `serve.middleware.RequestPolicy`.
-            key: Hashes the addresses of clients in counters.
-        """
+    def create_app(self, policy: Any) -> Callable[..., Awaitable[None]]:
+        """Return the ASGI application; `policy` is a `serve.middleware.RequestPolicy`."""
         ...
 
 

@@ -54,10 +54,13 @@ from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, ASGIApp, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
-from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
 from mkdocs_roaming.serve.static import StaticSite
+
+KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
+MIN_KEY_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class AppConfig:
         answers: The model, the budget and the search.
         key: Signs conversation tokens and hides clients in counters. Without a key a random one is used, and tokens
             are valid until the process ends.
+        key_variable: The environment variable that the key is from.
         site: Folder of the built site, if it is served too.
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
@@ -79,12 +83,14 @@ class AppConfig:
         trust_rules: Follow the rules of a site, also if it is not a local folder.
         token_seconds: Time for which follow-up questions can refer to an answer.
         ping_seconds: Silence in a stream after which a comment is sent.
+        drain_seconds: Time for answers in progress when the server stops.
         widget: Folder with the files of the widget.
     """
 
     target: str
     answers: AnswerConfig
     key: bytes = b""
+    key_variable: str = KEY_VARIABLE
     site: Path | None = None
     policy: RequestPolicy = field(default_factory=RequestPolicy)
     quota: AnswerQuota = field(default_factory=AnswerQuota)
@@ -98,16 +104,11 @@ class AppConfig:
     max_cached_answers: int = MAX_CACHED_ANSWERS
     token_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
+    drain_seconds: int = DRAIN_SECONDS
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
 
 # Settings, environment and command line
-
-
-KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
-MIN_KEY_CHARS = 16
-
-_Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
 
 
 class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,12 +116,12 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    proxies: int = 0
+    proxies: Annotated[int, msgspec.Meta(ge=0)] = 0
     key_env: str = KEY_VARIABLE
     counters_env: str = COUNTERS_VARIABLE
-    look_every: _Seconds = POLL_SECONDS
+    look_every: Amount = POLL_SECONDS
     drain: Annotated[int, msgspec.Meta(ge=0)] = DRAIN_SECONDS
-    turn_seconds: Annotated[int, msgspec.Meta(ge=1)] = TOKEN_SECONDS
+    turn_seconds: Count = TOKEN_SECONDS
     kept_answers: Annotated[int, msgspec.Meta(ge=0)] = MAX_CACHED_ANSWERS
     trust_rules: bool = False
     question_log: str = ""
@@ -128,41 +129,27 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 SERVE_KEYS = table_keys(ServeTable)
-POLICY_KEYS = tuple(
-    name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies", "guarded")
-)
+POLICY_KEYS = tuple(name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies"))
 LIMIT_KEYS = (*table_keys(AnswerQuota), *POLICY_KEYS)
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """Options of the command line. With None or an empty tuple, the settings apply."""
-
-    target: str
-    host: str = "127.0.0.1"
-    port: int = 8000
-    site: Path | None = None
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    proxies: int | None = None
-    trust_rules: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ServeConfig:
-    """The configuration of the application and of its server."""
-
-    app: AppConfig
-    host: str
-    port: int
-    drain_seconds: int
-    key_variable: str
-
-
 def build_config(
-    options: ServeOptions, answers: AnswerConfig, settings: Settings, environ: Mapping[str, str]
-) -> ServeConfig:
-    """Return the configuration. Raise UsageError if it is invalid."""
+    target: str,
+    answers: AnswerConfig,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    host: str,
+    site: Path | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    proxies: int | None,
+    trust_rules: bool,
+) -> AppConfig:
+    """Return the configuration from the options of the command line, the settings and the environment.
+
+    With None or an empty tuple, the settings apply. Raise UsageError if the settings are invalid.
+    """
     file = settings.where
     table = decode_table(file, "serve", settings.serving.get("serve", {}), ServeTable)
     limits = settings.serving.get("limits", {})
@@ -175,26 +162,27 @@ def build_config(
         )
     policy = replace(
         decode_table(file, "limits", limits, RequestPolicy),
-        hosts=_merge(RequestPolicy().hosts, _bound_names(options.host), table.hosts, options.hosts),
-        origins=_merge(table.origins, options.origins),
-        proxies=table.proxies if options.proxies is None else options.proxies,
+        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *hosts))),
+        origins=tuple(dict.fromkeys((*table.origins, *origins))),
+        proxies=table.proxies if proxies is None else proxies,
     )
-    app = AppConfig(
-        options.target,
+    return AppConfig(
+        target,
         answers,
         key=key,
-        site=options.site,
+        key_variable=table.key_env,
+        site=site,
         policy=policy,
         quota=decode_table(file, "limits", limits, AnswerQuota),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
         poll_seconds=table.look_every,
-        trust_rules=options.trust_rules or table.trust_rules,
+        trust_rules=trust_rules or table.trust_rules,
         max_cached_answers=table.kept_answers,
         token_seconds=table.turn_seconds,
+        drain_seconds=table.drain,
     )
-    return ServeConfig(app, options.host, options.port, table.drain, table.key_env)
 
 
 def _bound_names(host: str) -> tuple[str, ...]:
@@ -202,10 +190,6 @@ def _bound_names(host: str) -> tuple[str, ...]:
     if host in ("0.0.0.0", "::"):
         return ()
     return (f"[{host}]" if ":" in host else host,)
-
-
-def _merge(*lists: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in lists for name in names))
 
 
 # Application
@@ -245,7 +229,13 @@ def create_app(config: AppConfig) -> ASGIApp:
     )
     description = json.dumps(describe_operations(OPERATIONS)).encode()
     routes = Routes(
-        service, metrics, journal, description=description, widget=config.widget, ping_seconds=config.ping_seconds
+        service,
+        metrics,
+        journal,
+        limiter,
+        description=description,
+        widget=config.widget,
+        ping_seconds=config.ping_seconds,
     )
     tools = _create_mcp_endpoint(site)
 
@@ -264,7 +254,7 @@ def create_app(config: AppConfig) -> ASGIApp:
     app.router.redirect_slashes = False
     if config.site is not None:
         app.router.default = StaticSite(config.site)
-    return RequestGuard(app, config.policy, limiter, metrics)
+    return RequestGuard(app, config.policy, metrics)
 
 
 def _check_cost(config: AppConfig, limiter: QuotaLimiter) -> None:
@@ -277,15 +267,7 @@ def _check_cost(config: AppConfig, limiter: QuotaLimiter) -> None:
 
 def _log_question(record: AnswerRecord, journal: Journal) -> None:
     answer = replace(summarize(record.events), model=record.model, cost=record.cost)
-    journal.log_question(
-        record.question.text,
-        answer,
-        page=record.question.page,
-        language=record.question.language,
-        turn=record.turn,
-        seconds=record.seconds,
-        cached=record.cached,
-    )
+    journal.log_question(record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached)
 
 
 def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:

@@ -1,7 +1,7 @@
 """The logs of questions and of feedback: JSON lines, written only if a file is configured for them.
 
     journal = Journal(questions=JsonLinesFile(Path("questions.jsonl")), feedback=JsonLinesFile(Path("feedback.jsonl")))
-    journal.log_question(question.text, summarize(events), page=question.page, turn=turn, seconds=1.2)
+    journal.log_question(question, summarize(events), turn=turn, seconds=1.2, cached=False)
     journal.log_feedback(parse_feedback(body))
 
 No line contains a client's address. Whatever looks like a key, a password or an e-mail address is redacted: people
@@ -24,6 +24,7 @@ from pathlib import Path
 
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.serve.requests import Question
 from mkdocs_roaming.serve.schemas import Feedback
 
 MAX_TEXT_CHARS = 4_000
@@ -50,14 +51,12 @@ class Journal:
 
     def log_question(
         self,
-        question: str,
+        question: Question,
         answer: Answer,
         *,
-        page: str = "",
-        language: str = "",
-        turn: str = "",
-        seconds: float | None = None,
-        cached: bool = False,
+        turn: str,
+        seconds: float,
+        cached: bool,
     ) -> None:
         """Log a question and the sections that answered it. The text of the answer is not logged."""
         if self._questions is None:
@@ -66,16 +65,16 @@ class Journal:
         self._questions.write(
             {
                 "time": self._now(),
-                "question": redact(question),
-                "page": redact(page),
-                "language": language[:40],
+                "question": redact(question.text),
+                "page": redact(question.page),
+                "language": question.language,
                 "state": answer.state,
                 "model": answer.model,
                 "opened": [section.id for section in answer.trail],
                 "cited": [section.id for section in answer.citations],
                 "nearest": [section.id for section in nearest],
                 "cost": answer.cost,
-                "seconds": None if seconds is None else round(seconds, 3),
+                "seconds": round(seconds, 3),
                 "cached": cached,
                 "turn": hash_turn(turn),
             }
@@ -112,8 +111,6 @@ class JsonLinesFile:
 
     def __init__(self, path: Path, *, max_bytes: int = 10 * 2**20, backups: int = 3) -> None:
         """Open the file, and raise UsageError if that fails."""
-        if max_bytes < _MIN_BYTES or backups < 0:
-            raise UsageError(f"{path}: a log needs at least {_MIN_BYTES} bytes, and 0 or more backups")
         self.path = path
         self.failures = 0
         self._max_bytes, self._backups = max_bytes, backups
@@ -159,8 +156,6 @@ class JsonLinesFile:
                 newer = self._backup(number - 1) if number > 1 else self.path
                 if newer.exists():
                     newer.replace(self._backup(number))
-            if self._backups == 0:
-                self.path.unlink(missing_ok=True)
 
     def _backup(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.{number}")
@@ -188,7 +183,6 @@ def _lock(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-_MIN_BYTES = 65_536
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _log = logging.getLogger("mkdocs_roaming.serve")
 

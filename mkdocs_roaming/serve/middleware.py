@@ -1,17 +1,9 @@
 """The middleware in front of the application: it checks hosts, origins, sizes, time limits and request rates.
 
-    limiter = QuotaLimiter(AnswerQuota(money_a_day=2.0), CounterStore(url), secret=key)
-    app = RequestGuard(Starlette(…), RequestPolicy(hosts=("docs.example",)), limiter, metrics)
+    app = RequestGuard(Starlette(…), RequestPolicy(hosts=("docs.example",)), metrics)
 
 It wraps the whole application, because it reads the body first and sends its own error responses. Run the server with
 `proxy_headers=False`: the middleware decides which forwarded addresses to trust, by `RequestPolicy.proxies`.
-
-A handler reserves its answer before the first byte, and settles it when the cost is known. The middleware settles
-forgotten reservations, at their full amount, when the request ends:
-
-    reservation = await reserve_answer(request.scope, max_cost=0.06)  # raises ProblemError
-    …
-    await reservation.settle(cost)
 """
 
 from __future__ import annotations
@@ -25,9 +17,8 @@ from typing import Any
 
 import anyio
 
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.quotas import CounterStore, QuotaLimiter, Reservation, Window
+from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     AllowedHosts,
@@ -50,6 +41,8 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""
+GUARDED_PATHS = ("/v1", "/ask", "/mcp", "/metrics")
+"""They, and everything below, count towards the request rates and are closed to other origins."""
 HEADER_SECONDS = 10.0
 DRAIN_SECONDS = 30
 """Time for answers in progress to end after SIGTERM."""
@@ -63,27 +56,18 @@ class RequestPolicy:
         hosts: Names that the server answers to; `*` is any name.
         origins: Other sites whose pages may send requests. Browsers enforce this; it is no authentication.
         proxies: Number of trusted reverse proxies.
-        guarded: Paths that count towards the request rates and are closed to other origins, with everything below.
         header_seconds: Time limit for the headers. The server enforces it.
     """
 
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
     origins: tuple[str, ...] = ()
     proxies: int = 0
-    guarded: tuple[str, ...] = ("/v1", "/ask", "/mcp", "/metrics")
-    requests_a_minute: int = 3_000
-    requests_a_minute_each: int = 120
-    header_seconds: float = HEADER_SECONDS
-    body_bytes: int = 65_536
-    body_seconds: float = 10.0
-    send_seconds: float = 20.0
-
-    def __post_init__(self) -> None:
-        numbers = (self.requests_a_minute, self.requests_a_minute_each, self.body_bytes)
-        if min(numbers) < 1 or min(self.header_seconds, self.body_seconds, self.send_seconds) <= 0:
-            raise UsageError("limits of requests, bytes and seconds must be greater than 0")
-        if self.proxies < 0:
-            raise UsageError(f"the number of proxies must not be negative, got {self.proxies}")
+    requests_a_minute: Count = 3_000
+    requests_a_minute_each: Count = 120
+    header_seconds: Amount = HEADER_SECONDS
+    body_bytes: Count = 65_536
+    body_seconds: Amount = 10.0
+    send_seconds: Amount = 20.0
 
 
 class RequestGuard:
@@ -92,16 +76,13 @@ class RequestGuard:
     Requests are counted in this process only, so that reading continues while shared counters are unavailable.
     """
 
-    def __init__(
-        self, app: ASGIApp, policy: RequestPolicy, limiter: QuotaLimiter, metrics: Metrics | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, policy: RequestPolicy, metrics: Metrics) -> None:
         self.app = app
         self.policy = policy
-        self.limiter = limiter
         self._metrics = metrics
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
-        self._requests = CounterStore(clock=limiter.counters.clock)
+        self._requests = CounterStore()
         self._client_window = Window("requests", policy.requests_a_minute_each)
         self._total_window = Window("requests", policy.requests_a_minute)
 
@@ -115,7 +96,7 @@ class RequestGuard:
             await self.app(scope, receive, send)
             return
         with anyio.CancelScope() as cancel_scope:
-            client = _Client(resolve_client(scope, self.policy.proxies), self.limiter)
+            client = resolve_client(scope, self.policy.proxies)
             response = _Response(send, self.policy.send_seconds, cancel_scope)
             try:
                 if scope["path"] == HEALTH_PATH:
@@ -130,27 +111,24 @@ class RequestGuard:
                     await self._refuse(problem, response)
                     return
                 if body is not None:
-                    scope[CLIENT_KEY], scope[_RESERVATIONS_KEY] = client.network, client
+                    scope[CLIENT_KEY] = client
                     await self.app(scope, _replay(body, receive), response.send)
             except Exception:
                 if not cancel_scope.cancel_called:
                     raise
             finally:
                 response.close()
-                if self._metrics is not None:
-                    self._metrics.count_request(scope["path"], scope["method"], response.status)
-                for reservation in client.reservations:
-                    await reservation.settle(None)
+                self._metrics.count_request(scope["path"], scope["method"], response.status)
         if cancel_scope.cancel_called:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
 
-    async def _check(self, scope: Scope, client: _Client, response: _Response) -> None:
+    async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
         name, port = self._check_host(scope)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if not any(path == guarded or path.startswith(guarded + "/") for guarded in self.policy.guarded):
+        if not any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS):
             return
         response.headers.append((b"vary", b"Origin"))
         origin = self._check_origin(scope, name, port)
@@ -161,7 +139,7 @@ class RequestGuard:
                 await response.send({"type": "http.response.start", "status": 204, "headers": []})
                 await response.send({"type": "http.response.body"})
                 return
-        full = await self._requests.hit([(self._client_window, client.hashed), (self._total_window, "all")])
+        full = await self._requests.hit([(self._client_window, client), (self._total_window, "all")])
         if full is not None:
             raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1])
 
@@ -214,32 +192,10 @@ class RequestGuard:
         raise ProblemError(408, "slow", f"The body did not arrive within {self.policy.body_seconds:g} seconds.")
 
     async def _refuse(self, problem: ProblemError, response: _Response) -> None:
-        if self._metrics is not None:
-            self._metrics.count_refusal(problem)
+        self._metrics.count_refusal(problem)
         if problem.status in (408, 413):  # the rest of the body is not read
             response.headers.append((b"connection", b"close"))
         await send_problem(response.send, problem)
-
-
-async def reserve_answer(scope: Scope, *, max_cost: float = 0.0, spends_money: bool | None = None) -> Reservation:
-    """Reserve an answer for the client of a request, as `QuotaLimiter.reserve` does."""
-    client: _Client = scope[_RESERVATIONS_KEY]
-    reservation = await client.limiter.reserve(client.network, max_cost=max_cost, spends_money=spends_money)
-    client.reservations.append(reservation)
-    return reservation
-
-
-class _Client:
-    """The client of a request, and its reservations."""
-
-    def __init__(self, network: str, limiter: QuotaLimiter) -> None:
-        self.network = network
-        self.limiter = limiter
-        self.reservations: list[Reservation] = []
-
-    @property
-    def hashed(self) -> str:
-        return self.limiter.hash_client(self.network)
 
 
 class _Response:
@@ -293,7 +249,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-_RESERVATIONS_KEY = "roaming.reservations"
 _EXPOSED_HEADERS: Header = (
     b"access-control-expose-headers",
     b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id",

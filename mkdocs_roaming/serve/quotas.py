@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from math import ceil, isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import anyio
+from msgspec import Meta
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import ProblemError
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from limits.aio.storage import Storage
 
 DAY_SECONDS = 86_400
+
+Count = Annotated[int, Meta(ge=1, le=10**15)]
+Amount = Annotated[float, Meta(gt=0, le=1e15)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,13 @@ class AnswerQuota:
     end in `_each` apply to each client.
     """
 
-    concurrent: int = 8
-    concurrent_each: int = 3
-    answers_a_minute: int = 60
-    answers_a_minute_each: int = 6
-    answers_a_day_each: int = 200
-    money_a_day: float | None = None
-    money_a_day_each: float | None = None
-
-    def __post_init__(self) -> None:
-        counts = (self.concurrent, self.concurrent_each, self.answers_a_minute)
-        if min(*counts, self.answers_a_minute_each, self.answers_a_day_each) < 1:
-            raise UsageError("limits of answers must be 1 or more; to serve no answers, serve the static site alone")
-        for money in (self.money_a_day, self.money_a_day_each):
-            if money is not None and not (isfinite(money) and money > 0):
-                raise UsageError(f"the money of a day must be greater than 0, got {money}; omit it for no limit")
+    concurrent: Count = 8
+    concurrent_each: Count = 3
+    answers_a_minute: Count = 60
+    answers_a_minute_each: Count = 6
+    answers_a_day_each: Count = 200
+    money_a_day: Amount | None = None
+    money_a_day_each: Amount | None = None
 
 
 class QuotaLimiter:
@@ -85,13 +80,13 @@ class QuotaLimiter:
                     f"{name} is {money:g}, but one answer may cost {max_cost:g}; raise it or lower [budget] cost"
                 )
 
-    async def reserve(self, client: str, *, max_cost: float = 0.0, spends_money: bool | None = None) -> Reservation:
+    async def reserve(self, client: str, *, max_cost: float = 0.0, spends_money: bool = False) -> Reservation:
         """Reserve a place and the maximum cost of an answer.
 
         Args:
             client: The network of the client.
             max_cost: The maximum cost; 0 if it is free or if prices are unknown.
-            spends_money: Whether the answer costs anything (default: whether `max_cost` is greater than 0).
+            spends_money: Whether the answer costs anything, even if its maximum cost is unknown.
 
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
@@ -99,7 +94,7 @@ class QuotaLimiter:
         key = self.hash_client(client)
         self._take_place(key)
         try:
-            return await self._count(key, max_cost, spends_money=max_cost > 0 if spends_money is None else spends_money)
+            return await self._count(key, max_cost, spends_money=spends_money or max_cost > 0)
         except BaseException:
             self._free_place(key)
             raise
@@ -178,10 +173,7 @@ class QuotaLimiter:
 
 
 class Reservation:
-    """A place and money for one answer, until it is settled.
-
-    As a context manager it is settled at the end of the block, as fully spent if it was not settled before.
-    """
+    """A place and money for one answer, until it is settled."""
 
     def __init__(self, counters: CounterStore, purses: list[str], amount: int, free_place: Callable[[], None]) -> None:
         self.settled = False
@@ -202,14 +194,6 @@ class Reservation:
                     await self._counters.add_eventually(purse, difference, _PURSE_SECONDS)
                 elif difference < 0:
                     await self._counters.subtract(purse, -difference, _PURSE_SECONDS)
-
-    async def __aenter__(self) -> Reservation:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.settle(None)
 
 
 def _purse(owner: str, now: float) -> str:
@@ -259,8 +243,8 @@ class CounterStore:
         from limits.errors import StorageError
 
         self.clock = clock
-        self.is_shared = url is not None and not url.startswith("memory:")
-        self._storage = _open_redis(url) if url and self.is_shared else _MemoryStorage(clock)
+        self.is_shared = url is not None
+        self._storage = _MemoryStorage(clock) if url is None else _open_redis(url)
         self._storage_errors = (StorageError, OSError)
         self._timeout = timeout
         self._is_down, self._down_until = False, float("-inf")
@@ -276,21 +260,15 @@ class CounterStore:
             CounterStorageError: The storage is unavailable.
         """
         now = self.clock()
-        previous_counts: list[int] = []
-        for window, key in windows:
-            previous = max(await self.get(_slot(window, key, now - window.seconds)), 0)
-            current = max(await self.get(_slot(window, key, now)), 0)
-            if _weighted_count(window, now, previous, current + 1) > window.limit:
-                return window, _seconds_to_wait(window, now, previous, current)
-            previous_counts.append(previous)
         counted: list[tuple[Window, str]] = []
         try:
-            for (window, key), previous in zip(windows, previous_counts, strict=True):
+            for window, key in windows:
+                previous = max(await self.get(_slot(window, key, now - window.seconds)), 0)
                 current = await self.add(_slot(window, key, now), 1, 2 * window.seconds + 1)
                 counted.append((window, key))
                 if _weighted_count(window, now, previous, current) > window.limit:
                     await self.undo_hit(counted, now)
-                    return window, _seconds_to_wait(window, now, previous, current - 1)
+                    return window, _seconds_to_wait(window, now, previous, max(current - 1, 0))
         except CounterStorageError:
             await self.undo_hit(counted, now)
             raise
@@ -406,14 +384,14 @@ def _open_redis(url: str) -> Storage:
     from limits.aio.storage import RedisStorage
     from limits.errors import ConfigurationError
 
-    scheme, separator, _ = url.removeprefix("async+").partition("://")
+    scheme, separator, _ = url.partition("://")
     if not separator or scheme not in _REDIS_SCHEMES:  # the message must not contain the URL: it may hold a password
         raise UsageError(f"counters are kept in memory or in Redis: write a URL with {', '.join(_REDIS_SCHEMES)}")
     if find_spec("redis") is None:
         raise UsageError("counters in Redis need the package redis: pip install 'mkdocs-roaming[serve,redis]'")
     try:
         return RedisStorage(
-            f"async+{url.removeprefix('async+')}",
+            f"async+{url}",
             wrap_exceptions=True,
             implementation="redispy",
             socket_timeout=1.0,

@@ -38,8 +38,7 @@ from mkdocs_roaming.serve.encoding import (
 )
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
-from mkdocs_roaming.serve.middleware import reserve_answer
-from mkdocs_roaming.serve.quotas import Reservation
+from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     ProblemError,
     Question,
@@ -66,12 +65,13 @@ class Routes:
         service: AnswerService,
         metrics: Metrics,
         journal: Journal,
+        limiter: QuotaLimiter,
         *,
         description: bytes,
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
-        self._service, self._metrics, self._journal = service, metrics, journal
+        self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
         self._description, self._widget, self._ping_seconds = description, widget, ping_seconds
         self._queue = WorkQueue()
 
@@ -81,7 +81,7 @@ class Routes:
         """Answer a question with the configured model."""
         answer = self._service.open(parse_question(await _read_json(request)))
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
-        reservation = await _reserve(request, answer)
+        reservation = await self._reserve(request, answer)
         if media_type == EVENTS:
             return AnswerStream(answer, reservation, self._ping_seconds)
         return AnswerDocument(answer, reservation, JSON)
@@ -91,7 +91,14 @@ class Routes:
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
         answer = self._service.open(Question(text, page, validate_language(query.get("lang"))), offline=True)
-        return AnswerDocument(answer, await _reserve(request, answer), MARKDOWN)
+        return AnswerDocument(answer, await self._reserve(request, answer), MARKDOWN)
+
+    async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
+        """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
+        if answer.cached:
+            return None
+        client = get_client(request.scope)
+        return await self._limiter.reserve(client, max_cost=answer.max_cost, spends_money=answer.spends_money)
 
     # Reading
 
@@ -168,13 +175,6 @@ async def _read_json(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise ProblemError(415, "not_json", "Send the body as application/json.")
     return await request.body()
-
-
-async def _reserve(request: Request, answer: AnswerRequest) -> Reservation | None:
-    """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
-    if answer.cached:
-        return None
-    return await reserve_answer(request.scope, max_cost=answer.max_cost, spends_money=answer.spends_money)
 
 
 # Responses with an answer

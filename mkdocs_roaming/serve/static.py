@@ -5,18 +5,16 @@ Only files inside the folder are served: no dotfiles, and nothing that a symboli
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
-from email.utils import formatdate, parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import quote
 
-import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
@@ -26,57 +24,52 @@ from mkdocs_roaming.serve.schemas import MARKDOWN
 HTML = "text/html"
 
 
-class StaticSite:
+class StaticSite(StaticFiles):
     """An ASGI application that serves a folder."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
             raise UsageError(f"{root}: no such folder; give the folder of the built site")
+        super().__init__(directory=root, html=True)
         self._root = root.resolve()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        if scope["method"] not in ("GET", "HEAD"):
-            raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         try:
-            response = await anyio.to_thread.run_sync(self._respond, scope)
+            response = await self.get_response(scope["path"], scope)
         except OSError:  # removed after it was found, because the site is being built
             raise HTTPException(404) from None
+        if isinstance(response, RedirectResponse):  # Starlette's location has the scheme of the proxy's request
+            query = scope.get("query_string", b"").decode("latin-1")
+            location = quote("/" + scope["path"].strip("/") + "/")  # never `//`, which would be another host
+            response = RedirectResponse(location + (f"?{query}" if query else ""), 308)
+        response.headers.setdefault("cache-control", "no-cache")
         await response(_drop_invalid_range(scope), receive, _raise_for_unsatisfiable_range(send))
 
-    def _respond(self, scope: Scope) -> Response:
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        headers = Headers(scope=scope)
-        file = self._find(path)
-        if file is not None and file.is_dir():
-            if not path.endswith("/"):
-                query = scope.get("query_string", b"").decode("latin-1")
-                location = quote("/" + scope["path"].strip("/") + "/")  # never `//`, which would be another host
-                return RedirectResponse(location + (f"?{query}" if query else ""), 308)
-            file = self._resolve(file / "index.html")
-        elif path.endswith("/"):
-            file = None
-        if file is None or not file.is_file():
-            return self._not_found()
-        markdown = self._find_markdown(file)
-        if markdown is None:
-            return _respond_with_file(file, headers)
-        media_type = choose_media_type(headers.get("accept", ""), (HTML, MARKDOWN))
-        return _respond_with_file(markdown if media_type == MARKDOWN else file, headers, vary="Accept")
-
-    def _find(self, path: str) -> Path | None:
-        """Return the file or folder at a path, None if there is none or if it must not be served."""
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Return a file or folder and its status; no status if there is none or if it must not be served."""
         parts = [part for part in path.split("/") if part]
         if any(_FORBIDDEN.search(part) or (part.startswith(".") and part != ".well-known") for part in parts):
-            return None
-        return self._resolve(self._root.joinpath(*parts))
+            return "", None
+        full_path, status = super().lookup_path("/".join(parts))
+        is_missing = path.endswith("/") and status is not None and not stat.S_ISDIR(status.st_mode)
+        return ("", None) if is_missing else (full_path, status)
 
-    def _resolve(self, path: Path) -> Path | None:
-        try:
-            resolved = path.resolve(strict=True)
-        except (OSError, RuntimeError, ValueError):
-            return None
-        return resolved if resolved.is_relative_to(self._root) else None
+    def file_response(
+        self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return a page or its Markdown, another file, or 304 if the client has it."""
+        request_headers = Headers(scope=scope)
+        file, status, headers = Path(full_path), stat_result, _cache_headers(Path(full_path).name)
+        if (markdown := self._find_markdown(file)) is not None:
+            headers["vary"] = "Accept"
+            if choose_media_type(request_headers.get("accept", ""), (HTML, MARKDOWN)) == MARKDOWN:
+                file, status = markdown, markdown.stat()
+        media_type = _CONTENT_TYPES.get(file.suffix)
+        response = FileResponse(file, status_code, headers, media_type, stat_result=status)
+        if self.is_not_modified(response.headers, request_headers):
+            return NotModifiedResponse(response.headers)
+        return response
 
     def _find_markdown(self, file: Path) -> Path | None:
         """Return the Markdown version of an HTML page."""
@@ -85,53 +78,18 @@ class StaticSite:
         candidates = [file.with_suffix(".md")]
         if file.name != "index.html":
             candidates.append(file.with_suffix("") / "index.md")
-        found = filter(None, map(self._resolve, candidates))
-        return next((markdown for markdown in found if markdown.is_file()), None)
-
-    def _not_found(self) -> Response:
-        page = self._resolve(self._root / "404.html")
-        if page is None:
-            raise HTTPException(404)
-        return Response(page.read_bytes(), 404, {"Cache-Control": "no-cache"}, HTML)
+        for candidate in candidates:
+            full_path, status = self.lookup_path(candidate.relative_to(self._root).as_posix())
+            if status is not None and stat.S_ISREG(status.st_mode):
+                return Path(full_path)
+        return None
 
 
-def _respond_with_file(file: Path, request_headers: Headers, **headers: str) -> Response:
-    """Return a file, or 304 if the client has it."""
-    status = file.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise HTTPException(404)
-    headers = {
-        "etag": _make_etag(status),
-        "last-modified": formatdate(status.st_mtime, usegmt=True),
-        "cache-control": _choose_cache_control(file.name),
-        **headers,
-    }
-    if _is_cached(request_headers, headers["etag"], status.st_mtime):
-        return Response(status_code=304, headers=headers)
-    return FileResponse(file, headers=headers, media_type=_CONTENT_TYPES.get(file.suffix), stat_result=status)
-
-
-def _is_cached(headers: Headers, etag: str, modified: float) -> bool:
-    if "if-none-match" in headers:
-        etags = [text.strip().removeprefix("W/") for text in headers["if-none-match"].split(",")]
-        return etag in etags or "*" in etags
-    try:
-        since = parsedate_to_datetime(headers.get("if-modified-since", "")).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return int(modified) <= since
-
-
-def _make_etag(status: os.stat_result) -> str:
-    state = f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
-    return f'"{hashlib.sha256(state.encode()).hexdigest()[:20]}"'
-
-
-def _choose_cache_control(name: str) -> str:
-    """Return the caching policy: unlimited for names that contain a hash, otherwise revalidation."""
+def _cache_headers(name: str) -> dict[str, str]:
+    """Return unlimited caching for names that contain a hash; other files are revalidated."""
     match = _HASHED.search(name)
     has_hash = match is not None and not match["hash"].isdigit()  # digits alone are a date or a number
-    return "public, max-age=31536000, immutable" if has_hash else "no-cache"
+    return {"cache-control": "public, max-age=31536000, immutable"} if has_hash else {}
 
 
 # Ranges

@@ -26,8 +26,8 @@ import anyio
 import pytest
 import uvicorn
 
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStore, QuotaLimiter
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 NGINX, CADDY = (shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin") for name in ("nginx", "caddy"))
@@ -194,7 +194,7 @@ def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
     policy = RequestPolicy(
         hosts=("ask.example",), origins=("https://docs.example",), proxies=1, requests_a_minute_each=4
     )
-    guard = RequestGuard(app, policy, QuotaLimiter(AnswerQuota(), CounterStore()))
+    guard = RequestGuard(app, policy, Metrics(()))
     start = {"nginx": nginx, "caddy": caddy}[request.param]
     with behind(guard) as port, start(port, tmp_path) as running:
         running.app = app
@@ -248,9 +248,7 @@ def test_proxy_forwards_problem_responses(front: Front) -> None:
 def test_proxy_logs_contain_no_questions(kind: str, there: bool, tmp_path: Path) -> None:
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
-    guard = RequestGuard(
-        Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), QuotaLimiter(AnswerQuota(), CounterStore())
-    )
+    guard = RequestGuard(Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), Metrics(()))
     with (
         behind(guard) as port,
         {"nginx": nginx, "caddy": caddy}[kind](port if there else free_port(), tmp_path) as front,
@@ -316,9 +314,7 @@ def test_answer_streams_through_proxy(kind: str, tmp_path: Path) -> None:
 def test_proxy_closes_connection_with_slow_headers(kind: str, tmp_path: Path) -> None:
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
-    guard = RequestGuard(
-        Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), QuotaLimiter(AnswerQuota(), CounterStore())
-    )
+    guard = RequestGuard(Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), Metrics(()))
     with behind(guard) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
         line: socket.socket = socket.create_connection(("127.0.0.1", front.port), timeout=20)
         if front.context is not None:

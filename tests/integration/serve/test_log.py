@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.log import REDACTED, Journal, JsonLinesFile, hash_turn, redact
-from mkdocs_roaming.serve.requests import ProblemError, parse_feedback
+from mkdocs_roaming.serve.requests import ProblemError, Question, parse_feedback
 from mkdocs_roaming.serve.schemas import Feedback
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"
@@ -38,6 +38,10 @@ ANSWER = Answer(
 
 def lines_of(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def log_question(journal: Journal, question: Question, answer: Answer = ANSWER, turn: str = "t") -> None:
+    journal.log_question(question, answer, turn=turn, seconds=0.12345, cached=False)
 
 
 # Redaction
@@ -184,7 +188,7 @@ def test_parse_feedback_refuses_invalid_body(body: bytes, status: int) -> None:
 
 def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
     journal = Journal()
-    journal.log_question("What?", ANSWER)
+    log_question(journal, Question("What?"))
     journal.log_feedback(Feedback("t", True))
     assert not journal.logs_feedback
     assert list(tmp_path.iterdir()) == []
@@ -193,9 +197,7 @@ def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
 def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     journal = Journal(questions=JsonLinesFile(file), clock=lambda: 1_800_000_000.0)
-    journal.log_question(
-        "How often is the oil changed? me@boat.example", ANSWER, page="/pumps/", turn="t", seconds=0.12345
-    )
+    log_question(journal, Question("How often is the oil changed? me@boat.example", "/pumps/"))
     assert lines_of(file) == [
         {
             "time": "2027-01-15T08:00:00Z",
@@ -218,7 +220,9 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
 
 def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> None:
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"))
-    journal.log_question("Rust?", Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations)))
+    log_question(
+        journal, Question("Rust?"), Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations))
+    )
     (line,) = lines_of(tmp_path / "q")
     assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
 
@@ -226,7 +230,7 @@ def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> 
 def test_log_feedback_has_turn_hash_of_question(tmp_path: Path) -> None:
     journal = Journal(questions=JsonLinesFile(tmp_path / "q"), feedback=JsonLinesFile(tmp_path / "f"))
     turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
-    journal.log_question("How often?", ANSWER, turn=turn)
+    log_question(journal, Question("How often?"), turn=turn)
     journal.log_feedback(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
     (question,), (opinion,) = lines_of(tmp_path / "q"), lines_of(tmp_path / "f")
     assert question["turn"] == opinion["turn"] == hash_turn(turn)
@@ -241,7 +245,7 @@ def test_record_is_always_one_line(comment: str, page: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
         journal = Journal(questions=JsonLinesFile(file), feedback=JsonLinesFile(file))
-        journal.log_question(comment, ANSWER, page=page)
+        log_question(journal, Question(comment, page))
         journal.log_feedback(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
         data = file.read_bytes()
         assert data.isascii()
@@ -273,10 +277,6 @@ def test_rotation_limits_size_and_backups(tmp_path: Path) -> None:
     assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
     numbers = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
     assert numbers == list(range(numbers[0], 3000))
-    alone = JsonLinesFile(tmp_path / "alone", max_bytes=65_536, backups=0)
-    for at in range(1000):
-        alone.write({"at": at, "text": "x" * 100})
-    assert not (tmp_path / "alone.1").exists()
 
 
 def test_write_error_is_logged_once_and_counted(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
@@ -323,6 +323,4 @@ def test_unwritable_file_is_refused_at_start(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be written"):
             JsonLinesFile(path)
     assert not (tmp_path / "elsewhere").exists()
-    with pytest.raises(UsageError, match="at least"):
-        JsonLinesFile(tmp_path / "log", max_bytes=100)
     assert [path.name for path in tmp_path.iterdir()] == ["link"]

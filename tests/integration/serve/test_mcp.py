@@ -37,8 +37,8 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, make_server
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
@@ -103,7 +103,7 @@ def served(navigator: Callable[[], Navigator], *, policy: RequestPolicy = LARGE_
             yield
 
     app = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
-    guard = RequestGuard(app, policy, QuotaLimiter(AnswerQuota(), secret=b"0" * 32))
+    guard = RequestGuard(app, policy, Metrics(()))
     server = uvicorn.Server(uvicorn.Config(guard, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

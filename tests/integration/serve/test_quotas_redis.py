@@ -108,13 +108,13 @@ async def test_refused_hit_is_not_counted_in_other_windows(redis: Redis) -> None
 async def test_cancelled_answer_is_settled_in_redis(redis: Redis) -> None:
     limiter = QuotaLimiter(LARGE_QUOTA, CounterStore(redis.uri), secret=b"key")
     with anyio.CancelScope() as leaving:
-        async with await limiter.reserve("a", max_cost=0.3) as reservation:
-            await limiter.counters.close()  # so that settling has to wait for a connection first
-            leaving.cancel()
-            try:
-                await anyio.sleep(10)
-            finally:
-                await reservation.settle(0.2)
+        reservation = await limiter.reserve("a", max_cost=0.3)
+        await limiter.counters.close()  # so that settling has to wait for a connection first
+        leaving.cancel()
+        try:
+            await anyio.sleep(10)
+        finally:
+            await reservation.settle(0.2)
     assert await limiter.spent() == pytest.approx(0.2)
     await limiter.counters.close()
 

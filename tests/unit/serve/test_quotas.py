@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mkdocs_roaming.config import decode_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.quotas import (
     DAY_SECONDS,
@@ -81,10 +82,9 @@ async def test_client_cannot_take_all_places() -> None:
 async def test_place_is_freed_once() -> None:
     limiter = make_limiter(concurrent=2, answers_a_minute_each=3, money_a_day=1.0)
     other = await limiter.reserve("a", max_cost=0.2)
-    async with await limiter.reserve("a", max_cost=0.2) as reservation:
-        await reservation.settle(0.1)
-        await reservation.settle(0.1)
-        assert limiter.in_progress == 1
+    reservation = await limiter.reserve("a", max_cost=0.2)
+    await reservation.settle(0.1)
+    await reservation.settle(0.1)
     assert (limiter.in_progress, await limiter.spent()) == (1, pytest.approx(0.3))
     await other.settle(0.2)
     await (await limiter.reserve("a")).settle(0.0)
@@ -244,10 +244,7 @@ async def test_unknown_cost_counts_full_reservation() -> None:
     limiter = make_limiter(money_a_day=1.0)
     await (await limiter.reserve("a", max_cost=0.25)).settle(None)
     await (await limiter.reserve("a", max_cost=0.25)).settle(float("nan"))
-    with pytest.raises(ZeroDivisionError):
-        async with await limiter.reserve("a", max_cost=0.25):
-            raise ZeroDivisionError
-    assert await limiter.spent() == pytest.approx(0.75)
+    assert await limiter.spent() == pytest.approx(0.5)
     assert limiter.in_progress == 0
 
 
@@ -285,12 +282,12 @@ async def test_budget_exceeded_does_not_count_against_rate() -> None:
 async def test_cancelled_answer_is_settled() -> None:
     limiter = make_limiter(money_a_day=1.0)
     with anyio.CancelScope() as leaving:
-        async with await limiter.reserve("a", max_cost=0.3) as reservation:
-            leaving.cancel()
-            try:
-                await anyio.sleep(10)
-            finally:
-                await reservation.settle(0.2)
+        reservation = await limiter.reserve("a", max_cost=0.3)
+        leaving.cancel()
+        try:
+            await anyio.sleep(10)
+        finally:
+            await reservation.settle(0.2)
     assert await limiter.spent() == pytest.approx(0.2)
     assert limiter.in_progress == 0
 
@@ -369,7 +366,7 @@ async def test_failed_storage_is_retried_after_seconds() -> None:
 )
 def test_quota_refuses_zero_and_infinite_limits(settings_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        AnswerQuota(**settings_)
+        decode_table("roaming.toml", "limits", settings_, AnswerQuota)
 
 
 def test_check_cost_refuses_day_below_one_answer() -> None:
