@@ -73,7 +73,7 @@ def _print_row(collection: Collection, kind: str, queries: Sequence[Query]) -> N
         first += chosen[:1] == [key]
         three += key in chosen
         if section is not None:
-            found += any(hit.hit.place.id == section.id for hit in collection.find(question, limit=5))
+            found += any(hit.hit.section.id == section.id for hit in collection.find(question, limit=5))
     count = len(queries)
     share = f"{found / count:.0%}" if queries[0][2] else ""
     print(f"| {kind} | {count} | {alone / count:.0%} | {first / count:.0%} | {three / count:.0%} | {share} |")

@@ -87,14 +87,14 @@ def meaning_ranking(hybrid: HybridSearch) -> Ranking:
     """Return the ranking by embeddings only."""
 
     def rank(query: str) -> list[SectionRef]:
-        return [near.place for near in hybrid.vectors.nearest(query) or ()]
+        return [near.section for near in hybrid.vectors.nearest(query) or ()]
 
     return rank
 
 
 def hybrid_ranking(hybrid: HybridSearch) -> Ranking:
     """Return the ranking of hybrid search."""
-    return lambda query: [hit.place for hit in hybrid.find(query, limit=200)]
+    return lambda query: [hit.section for hit in hybrid.find(query, limit=200)]
 
 
 def measure_median(queries: Sequence[str], find: Callable[[str], Any]) -> float:

@@ -149,7 +149,7 @@ LINK = re.compile(r"(?<!!)\[([^\]\[\n]+)\]\((https?://[^)\s]+)\)")
 
 def search_ranking(search: Search) -> Ranking:
     """Return the ranking of `roaming search`."""
-    return lambda query: [hit.place for hit in search.find(query, limit=200)]
+    return lambda query: [hit.section for hit in search.find(query, limit=200)]
 
 
 def fts5_ranking(library: Library) -> Ranking:

@@ -58,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     for site in options.sites:
         library = open_library(site)
-        texts = {place.id: library.text(place) for place in library.sections}
+        texts = {section.id: library.text(section) for section in library.sections}
         timing = measure_time(texts)
         tallies = measure_site(texts, half=options.half, max_sections=options.sections)
         print(f"\n{site}: {len(texts)} sections, {options.half} sentences")

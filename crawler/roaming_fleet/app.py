@@ -202,10 +202,10 @@ def _search(collection: Collection, query: str, limit: str | None) -> Payload:
     validate_question(collection.strip_site(query))
     hits = [
         {
-            "id": found.hit.place.id,
-            "title": found.hit.place.section.title,
-            "path": list(found.library.sections.breadcrumb(found.hit.place)),
-            "url": found.library.sections.url(found.hit.place),
+            "id": found.hit.section.id,
+            "title": found.hit.section.section.title,
+            "path": list(found.library.sections.breadcrumb(found.hit.section)),
+            "url": found.library.sections.url(found.hit.section),
             "snippet": found.hit.snippet,
             "score": round(found.score, 4),
             "site": found.site.key,

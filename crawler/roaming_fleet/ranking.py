@@ -163,7 +163,7 @@ def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[Query
     best_text = best_title = 0.0
     language = library.manifest.site.language
     for hit in hits:
-        section = hit.place
+        section = hit.section
         breadcrumb = " / ".join(library.sections.breadcrumb(section))
         try:
             text = library.text(section)

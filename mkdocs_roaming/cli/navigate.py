@@ -103,7 +103,7 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
     if as_json:
         print_json(
             [
-                {**hit_as_json(one.library, one.hit.place, one.score, one.hit.snippet), **site_as_json(one.site)}
+                {**hit_as_json(one.library, one.hit.section, one.score, one.hit.snippet), **site_as_json(one.site)}
                 for one in hits
             ]
         )

@@ -181,7 +181,7 @@ def format_money(amount: float) -> str:
 def print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
     for found in hits:
-        sections, section = found.library.sections, found.hit.place
+        sections, section = found.library.sections, found.hit.section
         title = one_line(" › ".join(sections.breadcrumb(section)))
         age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
         click.echo(f"[{section.id}] {click.style(title, bold=True)}")

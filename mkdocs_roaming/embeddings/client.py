@@ -5,18 +5,15 @@ Published files name only the model. Server and key come from the configuration 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import math
-import sys
 import threading
 import time
-from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Protocol
+
+import msgspec
 
 from mkdocs_roaming._http import (
     ApiConfig,
@@ -26,6 +23,7 @@ from mkdocs_roaming._http import (
     parse_retry_after,
     run_with_timeout,
 )
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 
 BASE_URL = "https://api.openai.com/v1"
@@ -51,7 +49,6 @@ class Embedder(Protocol):
         Raises:
             EmbeddingError: The vectors cannot be computed.
         """
-        ...
 
 
 class EmbeddingError(RoamingError):
@@ -157,7 +154,6 @@ class EmbeddingsClient:
         key_name: The environment variable of the key, for error messages.
         timeout: Time limit for one request in seconds.
         retries: Maximum number of retries after a temporary failure.
-        max_pause: Longest pause before a retry; if the server asks for a longer one, the request fails.
         sleep: Replaced by tests.
     """
 
@@ -170,13 +166,11 @@ class EmbeddingsClient:
         key_name: str = KEY_VARIABLE,
         timeout: float = 60.0,
         retries: int = 3,
-        max_pause: float = 60.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.model = model
         self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
-        self._timeout, self._retries, self._max_pause, self._sleep = timeout, retries, max_pause, sleep
-        self._sends_format = True  # `encoding_format`, which some servers reject
+        self._timeout, self._retries, self._sleep = timeout, retries, sleep
         self._http = HttpClient(
             seconds=timeout,
             read_seconds=timeout,
@@ -198,8 +192,9 @@ class EmbeddingsClient:
         vectors: list[Vector] = []
         for start in range(0, len(texts), BATCH_SIZE):
             vectors += self._embed_batch(texts[start : start + BATCH_SIZE])
-        if len({len(vector) for vector in vectors}) > 1:
-            raise self._invalid("vectors of different lengths")
+        lengths = {len(vector) for vector in vectors}
+        if len(lengths) > 1 or not all(1 <= length <= MAX_DIMENSIONS for length in lengths):
+            raise self._invalid(f"vectors of different lengths, or not of 1 to {MAX_DIMENSIONS} dimensions")
         return vectors
 
     def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
@@ -208,23 +203,17 @@ class EmbeddingsClient:
             try:
                 return self._request(texts)
             except EmbeddingError as error:
-                if not error.retryable or attempt >= self._retries or (error.retry_after or 0.0) > self._max_pause:
-                    raise
                 pause = min(0.5 * 2.0**attempt, 8.0) if error.retry_after is None else error.retry_after
+                if not error.retryable or attempt == self._retries or pause > _MAX_PAUSE:
+                    raise
             attempt += 1
             self._sleep(pause)
 
     def _request(self, texts: Sequence[str]) -> list[Vector]:
-        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        if self._sends_format:
-            body["encoding_format"] = "float"
-        response = self._post(body)
+        response = self._post({"model": self.model, "input": list(texts)})
         if response.status == 200:
             return self._parse(response.body, len(texts))
         message = _error_message(response.body)
-        if response.status in (400, 422) and self._sends_format and "encoding_format" in message:
-            self._sends_format = False
-            return self._request(texts)
         too_large = response.status == 413 or "batch" in message.lower()
         if response.status in (400, 413, 422) and len(texts) > 1 and too_large:
             half = len(texts) // 2
@@ -254,20 +243,15 @@ class EmbeddingsClient:
 
     def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
-            rows = json.loads(body)["data"]
-            indices = [row.get("index", position) for position, row in enumerate(rows)]
-            vectors = [_parse_vector(row["embedding"]) for row in rows]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, binascii.Error):
+            rows = msgspec.json.decode(body, type=prepare(_Response)).data
+        except (ValueError, RecursionError):
             raise self._invalid("a response that is not of the embeddings API") from None
-        if len(vectors) != count:
-            raise self._invalid(f"{len(vectors)} vectors for {count} texts")
-        if sorted(map(str, indices)) != sorted(map(str, range(count))):
+        if len(rows) != count:
+            raise self._invalid(f"{len(rows)} vectors for {count} texts")
+        vectors = {at if row.index is None else row.index: row.embedding for at, row in enumerate(rows)}
+        if vectors.keys() != set(range(count)):
             raise self._invalid("vectors whose index does not match the texts")
-        if len({len(vector) for vector in vectors}) != 1 or not 1 <= len(vectors[0]) <= MAX_DIMENSIONS:
-            raise self._invalid(f"vectors of different lengths, or not of 1 to {MAX_DIMENSIONS} dimensions")
-        if not all(map(math.isfinite, (sum(vector) for vector in vectors))):
-            raise self._invalid("a vector that contains NaN or infinity")
-        return [vector for _, vector in sorted(zip(indices, vectors, strict=True), key=lambda pair: int(pair[0]))]
+        return [vectors[index] for index in range(count)]
 
     def _refused(self, status: int, message: str, retry_after: float | None) -> EmbeddingError:
         address = self.address
@@ -294,17 +278,13 @@ class EmbeddingsClient:
         return EmbeddingError(f"{self.model}: {self.address} sent {response}; check model and base_url")
 
 
-def _parse_vector(data: object) -> list[float]:
-    """Parse a vector: a list of numbers, or little-endian floats in base64."""
-    if isinstance(data, str):
-        floats = array("f")
-        floats.frombytes(base64.b64decode(data, validate=True))
-        if sys.byteorder == "big":
-            floats.byteswap()
-        return floats.tolist()
-    if not isinstance(data, list):
-        raise TypeError
-    return [float(number) for number in data]
+class _Row(msgspec.Struct):
+    embedding: list[float]
+    index: int | None = None
+
+
+class _Response(msgspec.Struct):
+    data: list[_Row]
 
 
 def _error_message(body: bytes) -> str:
@@ -320,6 +300,8 @@ def _error_message(body: bytes) -> str:
 
 
 _MAX_RESPONSE_BYTES = 64 * 2**20
+_MAX_PAUSE = 60.0
+"""Longest pause before a retry, in seconds; if the server asks for a longer one, the request fails."""
 
 
 # Queries
@@ -377,19 +359,41 @@ class QueryEmbedder:
             return vector
 
     def embed(self, query: str) -> Vector | None:
-        """Return the vector of a query, or None if the server fails or has failed a short time ago."""
+        """Return the vector of a query, or None if the server fails or has failed a short time ago.
+
+        A vector that arrives after the time limit is cached.
+        """
         if (vector := self.cached(query)) is not None:
             return vector
+        text = _normalize(query)
         with self._lock:
             if self.clock() < self._paused_until:
                 return None
             if self._failure:
                 self._paused_until = self.clock() + self._pause  # one query tries, the others do not wait
+            self.requests += 1
+
+        def request() -> Vector:
+            (vector,) = self._embedder.embed([self._prefix + text])
+            with self._lock:
+                self._cache[text] = vector
+                if len(self._cache) > _CACHE_SIZE:
+                    self._cache.popitem(last=False)
+            return vector
+
         try:
-            return self._request(_normalize(query))
+            vector = run_with_timeout(request, self._timeout, lambda: None)
         except EmbeddingError as error:
             self._fail(str(error))
-            return None
+        except TimeoutError:
+            self._fail(f"{self.model}: no vector within {self._timeout:g} seconds")
+        except Exception as error:
+            self._fail(f"{self.model}: {type(error).__name__}")
+        else:
+            with self._lock:
+                self._failure, self._paused_until = "", float("-inf")
+            return vector
+        return None
 
     def _fail(self, reason: str) -> None:
         with self._lock:
@@ -398,33 +402,6 @@ class QueryEmbedder:
             is_new, self._failure = not self._failure, reason
         if is_new:
             self.on_warning(f"search uses words only: {reason}")
-
-    def _request(self, text: str) -> Vector:
-        """Request a vector in a thread; a vector that arrives after the time limit is cached."""
-
-        def request() -> Vector:
-            (vector,) = self._embedder.embed([self._prefix + text])
-            self._store(text, vector)
-            return vector
-
-        self.requests += 1
-        try:
-            vector = run_with_timeout(request, self._timeout, lambda: None)
-        except EmbeddingError:
-            raise
-        except TimeoutError:
-            raise EmbeddingError(f"{self.model}: no vector within {self._timeout:g} seconds") from None
-        except Exception as error:
-            raise EmbeddingError(f"{self.model}: {type(error).__name__}") from None
-        with self._lock:
-            self._failure, self._paused_until = "", float("-inf")
-        return vector
-
-    def _store(self, text: str, vector: Vector) -> None:
-        with self._lock:
-            self._cache[text] = vector
-            if len(self._cache) > _CACHE_SIZE:
-                self._cache.popitem(last=False)
 
 
 def _normalize(query: str) -> str:

@@ -19,8 +19,6 @@ import hashlib
 import math
 import re
 import struct
-import sys
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -212,10 +210,7 @@ def decode_vectors(data: bytes, where: str = VECTORS_PATH) -> VectorFile:
     values = scales + 4 * window_count
     if not 1 <= dimensions <= MAX_DIMENSIONS or len(data) != values + dimensions * window_count:
         raise broken
-    numbers = array("f")
-    numbers.frombytes(data[scales:values])
-    if sys.byteorder == "big":
-        numbers.byteswap()
+    numbers = struct.unpack(f"<{window_count}f", data[scales:values])
     rows = tuple((id_.hex(), count) for id_, count in struct.iter_unpack("<4sI", data[table:digests]))
     if sum(count for _, count in rows) != window_count or not all(0 <= number <= 1 for number in numbers):
         raise broken

@@ -69,7 +69,7 @@ class Ranking:
     def hits(self, question: Question) -> list[SectionRef]:
         """Return the first sections that search finds."""
         if question.ask not in self._hits:
-            self._hits[question.ask] = [hit.place for hit in self.search.find(question.ask, limit=MAX_RANK)]
+            self._hits[question.ask] = [hit.section for hit in self.search.find(question.ask, limit=MAX_RANK)]
             if self.search.words_only(question.ask):
                 self.word_only.add(question.ask)
         return self._hits[question.ask]

@@ -6,9 +6,8 @@ manifest. If the API fails, is slow or has another model, search uses words only
 
 from __future__ import annotations
 
-import sys
+import struct
 import threading
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -63,8 +62,8 @@ class HybridSearch(Search):
         if nearest is None:
             yield from super()._rank_query(query, words)
             return
-        by_words = {place.id: (place, score) for place, score in self.rank(words)}
-        near_by_id = {near.place.id: near for near in nearest}
+        by_words = {section.id: (section, score) for section, score in self.rank(words)}
+        near_by_id = {near.section.id: near for near in nearest}
         scores = fuse_scores(
             {id_: score for id_, (_, score) in by_words.items()}, {id_: near.cosine for id_, near in near_by_id.items()}
         )
@@ -72,17 +71,17 @@ class HybridSearch(Search):
             if id_ in by_words:
                 yield by_words[id_][0], scores[id_], None
             else:
-                yield near_by_id[id_].place, scores[id_], near_by_id[id_].window
+                yield near_by_id[id_].section, scores[id_], near_by_id[id_].window
 
-    def _make_snippet(self, place: SectionRef, window: int | None, words: Sequence[Word]) -> str:
+    def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         """Return the start of the nearest window for a section that has no word of the query."""
         if window is None:
-            return super()._make_snippet(place, window, words)
+            return super()._make_snippet(section, window, words)
         try:
-            text = self.library.text(place)
+            text = self.library.text(section)
         except LibraryError:
-            return place.section.opening
-        windows = split_windows((), text, place.section.opening)
+            return section.section.opening
+        windows = split_windows((), text, section.section.opening)
         return truncate_at_word(strip_markdown(windows[min(window, len(windows) - 1)]), SNIPPET_CHARS)
 
 
@@ -116,7 +115,7 @@ def fuse_scores(
 class NearSection:
     """A section with the cosine and the index of its nearest window."""
 
-    place: SectionRef
+    section: SectionRef
     cosine: float
     window: int
 
@@ -205,12 +204,12 @@ class _LoadedVectors:
         cosines = self.columns.cosines(vector)
         found: list[NearSection] = []
         start = 0
-        for place, count in self.sections if cosines else ():
+        for section, count in self.sections if cosines else ():
             windows = cosines[start : start + count]
             start += count
-            if place is not None and windows:
+            if section is not None and windows:
                 best = max(windows)
-                found.append(NearSection(place, best, windows.index(best)))
+                found.append(NearSection(section, best, windows.index(best)))
         return sorted((near for near in found if near.cosine > 0), key=lambda near: -near.cosine)
 
 
@@ -264,12 +263,11 @@ class VectorColumns:
             for product, total, scale in zip(self._dot_products(shifted), self._sums, self._scales, strict=True)
         ]
 
-    def _dot_products(self, numbers: Sequence[int]) -> array[int]:
-        products = array("I")
+    def _dot_products(self, numbers: Sequence[int]) -> list[int]:
+        products: list[int] = []
         for count, columns in self._blocks:
-            products.frombytes(sum(map(mul, columns, numbers)).to_bytes(_LANE_BYTES * count, "little"))
-        if sys.byteorder == "big":
-            products.byteswap()
+            lanes = sum(map(mul, columns, numbers)).to_bytes(_LANE_BYTES * count, "little")
+            products += struct.unpack(f"<{count}I", lanes)
         return products
 
 

@@ -235,19 +235,15 @@ class SiteTexts(Protocol):
     @property
     def where(self) -> str:
         """The folder or address, for messages."""
-        ...
 
-    def text(self, place: SectionRef) -> str:
+    def text(self, section: SectionRef) -> str:
         """Return a section's own text, or raise LibraryError."""
-        ...
 
     def file(self, path: str, cache_key: str = "") -> bytes:
         """Return a published file, or raise LibraryError."""
-        ...
 
     def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
         """Load pages ahead of `text`."""
-        ...
 
 
 class Index:
@@ -265,13 +261,13 @@ class Index:
         self.sections = list(library.sections)
         self._language = library.manifest.site.language
         numbers: dict[str, int] = {}
-        self.page_numbers = [numbers.setdefault(place.page.path, len(numbers)) for place in self.sections]
+        self.page_numbers = [numbers.setdefault(section.page.path, len(numbers)) for section in self.sections]
         """The number of each row's page."""
         self.page_count = len(numbers)
-        pages = {place.page.path: place.page for place in self.sections}
+        pages = {section.page.path: section.page for section in self.sections}
         changelogs = {numbers[path] for path, page in pages.items() if is_changelog(page)}
         self.changelog_rows = frozenset(row for row, page in enumerate(self.page_numbers) if page in changelogs)
-        titles = [self._title_terms(place.section.title) for place in self.sections]
+        titles = [self._title_terms(section.section.title) for section in self.sections]
         self.title_lengths = [len(terms) for terms in titles]
         """The number of distinct terms in each title, without stop words if others remain."""
         self.title_rows: dict[str, list[int]] = {}
@@ -298,9 +294,11 @@ class Index:
         postings = Postings(weights, [_PAGE_WEIGHTS.get(name, 0.0) for name in FIELDS])
         language = self._language
         cached_terms = lru_cache(_BATCH_SIZE)(lambda part: extract_terms(part, language))  # many share a breadcrumb
-        for page, place, text in zip(self.page_numbers, self.sections, texts, strict=True):
-            link_texts = [words for words in links.get(place.id, ()) if (words.lower(), place.id) not in excluded_links]
-            fields = (place.section.title, *_context_fields(library, place, link_texts))
+        for page, section, text in zip(self.page_numbers, self.sections, texts, strict=True):
+            link_texts = [
+                words for words in links.get(section.id, ()) if (words.lower(), section.id) not in excluded_links
+            ]
+            fields = (section.section.title, *_context_fields(library, section, link_texts))
             postings.add(page, [*map(cached_terms, fields), extract_terms(text, language)])
         postings.close()
         return postings
@@ -338,46 +336,48 @@ def _squeeze(title: str) -> str:
     return re.sub(r"[\s_'’-]", "", fold(title))
 
 
-def _context_fields(library: SiteTexts, place: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str, str]:
+def _context_fields(
+    library: SiteTexts, section: SectionRef, link_texts: Sequence[str]
+) -> tuple[str, str, str, str, str]:
     """Return the fields `above`, `nav`, `keywords`, `below` and `links` of a section."""
-    breadcrumb = library.sections.breadcrumb(place)[:-1]
-    first_on_page = len(breadcrumb) - len(library.sections.ancestors(place))
+    breadcrumb = library.sections.breadcrumb(section)[:-1]
+    first_on_page = len(breadcrumb) - len(library.sections.ancestors(section))
     return (
         " / ".join(breadcrumb[first_on_page:]),
         " / ".join(breadcrumb[:first_on_page]),
-        " / ".join(place.section.keywords),
-        " / ".join(child.section.title for child in library.sections.children(place)),
+        " / ".join(section.section.keywords),
+        " / ".join(child.section.title for child in library.sections.children(section)),
         " / ".join(link_texts),
     )
 
 
-def _read_texts(library: SiteTexts, places: Sequence[SectionRef]) -> Iterator[str]:
+def _read_texts(library: SiteTexts, sections: Sequence[SectionRef]) -> Iterator[str]:
     """Yield the text of each section, or its opening if it cannot be read.
 
     Pages are prefetched in batches, for a site that is larger than the page cache.
     """
     library.prefetch()
-    for start in range(0, len(places), _BATCH_SIZE):
-        batch = places[start : start + _BATCH_SIZE]
-        library.prefetch(list({place.page.path: place.page for place in batch}.values()))
-        for place in batch:
+    for start in range(0, len(sections), _BATCH_SIZE):
+        batch = sections[start : start + _BATCH_SIZE]
+        library.prefetch(list({section.page.path: section.page for section in batch}.values()))
+        for section in batch:
             try:
-                yield library.text(place)
+                yield library.text(section)
             except LibraryError:
-                yield place.section.opening
+                yield section.section.opening
 
 
-def _link_texts(library: SiteTexts, places: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
+def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the words of the links to each section, by its id, from other pages."""
     pages = {page.markdown: page for page in library.manifest.pages}
     pages |= {page.path: page for page in library.manifest.pages}
     site_url = library.manifest.site.url
     links: dict[str, list[str]] = {}
-    for place, text in zip(places, texts, strict=True):
+    for section, text in zip(sections, texts, strict=True):
         for words, url in _LINK.findall(text):
             path, _, anchor = url.removeprefix(site_url).partition("#")
             page = pages.get(path) if url.startswith(site_url) else None
             target = library.sections.find_anchor(page, anchor) if page else None
-            if target is not None and target.page is not place.page:
+            if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)
     return links

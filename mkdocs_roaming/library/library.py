@@ -169,10 +169,10 @@ class Library:
             UsageError: There is no such section.
             LibraryError: The section cannot be read.
         """
-        place = self.sections.resolve(address)
-        if place is None:
+        section = self.sections.resolve(address)
+        if section is None:
             raise UsageError(f"{self.where}: no section {address!r}; outline() and search() return ids")
-        opened = expand_section(self.sections, place, self.text, part=part)
+        opened = expand_section(self.sections, section, self.text, part=part)
         closed = tuple(section.id for section in opened.listed)
         return Section(
             opened.id, opened.title, opened.breadcrumb, opened.url, opened.text, opened.part, opened.parts, closed
@@ -187,20 +187,20 @@ class Library:
         """Return a library of the same files, with other ids and an empty page cache."""
         return Library(self.manifest, self._reader, cache_bytes=self._pages.max_bytes, transform=transform)
 
-    def text(self, place: SectionRef) -> str:
+    def text(self, section: SectionRef) -> str:
         """Return a section's own text, up to its first subsection.
 
         Raises:
             LibraryError: The page cannot be read.
             DigestMismatchError: The section's digest does not match, nor does that of a newer deployment.
         """
-        data = self._pages.get(place.page.markdown)
+        data = self._pages.get(section.page.markdown)
         if data is None:
-            data = self._reader.file(place.page.markdown)
-            self._pages.put(place.page.markdown, data)
-        text = _verified_slice(data, place.section)
+            data = self._reader.file(section.page.markdown)
+            self._pages.put(section.page.markdown, data)
+        text = _verified_slice(data, section.section)
         if text is None:
-            text = self._read_updated(place)
+            text = self._read_updated(section)
         return text.decode("utf-8", "replace")
 
     def file(self, path: str, cache_key: str = "") -> bytes:
@@ -276,32 +276,32 @@ class Library:
         with suppress(LibraryError):
             self._pages.put(page.markdown, self._reader.file(page.markdown))
 
-    def _read_updated(self, place: SectionRef) -> bytes:
+    def _read_updated(self, section: SectionRef) -> bytes:
         """Read a section past HTTP caches, then by the current manifest: the page may be of another deployment."""
-        section = place.section
+        entry = section.section
         mismatch = DigestMismatchError(
-            f"{self.where}: section {place.id} of {place.page.markdown} does not fit its digest; "
+            f"{self.where}: section {section.id} of {section.page.markdown} does not fit its digest; "
             "the site was changed after it was published: try again later, or publish it again"
         )
         if (
             self._reader.is_remote
-            and time.monotonic() - self._mismatches.get(place.id, float("-inf")) < _RECHECK_SECONDS
+            and time.monotonic() - self._mismatches.get(section.id, float("-inf")) < _RECHECK_SECONDS
         ):
             raise mismatch  # requests to somebody's server are limited
-        data = self._reader.file(place.page.markdown, cache_key=section.digest)
-        text = _verified_slice(data, section)
+        data = self._reader.file(section.page.markdown, cache_key=entry.digest)
+        text = _verified_slice(data, entry)
         if text is not None:
-            self._pages.put(place.page.markdown, data)
+            self._pages.put(section.page.markdown, data)
             return text
-        index = self._updated_index(section.digest)
-        updated = index.get(place.id) if index else None
+        index = self._updated_index(entry.digest)
+        updated = index.get(section.id) if index else None
         if updated is not None:
-            if updated.page.markdown != place.page.markdown:
+            if updated.page.markdown != section.page.markdown:
                 data = self._reader.file(updated.page.markdown, cache_key=updated.section.digest)
             text = _verified_slice(data, updated.section)
             if text is not None:
                 return text
-        self._mismatches[place.id] = time.monotonic()
+        self._mismatches[section.id] = time.monotonic()
         raise mismatch
 
     def _updated_index(self, cache_key: str) -> SectionIndex | None:

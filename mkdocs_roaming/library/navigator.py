@@ -122,9 +122,9 @@ class Navigator:
     def hints(self, question: str, page: str | None = None) -> str:
         """Return the inner outlines of the reader's page and of the pages that match a question best."""
         pages = self.search.pages(question, limit=_MAX_HINT_PAGES)
-        place = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0]) if page else None
-        if place is not None:
-            pages = [place.page, *(other for other in pages if other is not place.page)]
+        section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0]) if page else None
+        if section is not None:
+            pages = [section.page, *(other for other in pages if other is not section.page)]
         return render_page_outlines(pages)
 
     def call(self, name: str, arguments: object) -> ToolOutput:
@@ -138,8 +138,8 @@ class Navigator:
             return OutlineResult(self._render_outline(budget))
         suffix = "+" if id.endswith("+") else ""
         bare_id = id.removesuffix("+").strip()
-        place = self._resolve(bare_id)
-        branch = place.id if place else bare_id.lower()
+        section = self._resolve(bare_id)
+        branch = section.id if section else bare_id.lower()
         try:
             return OutlineResult(render_outline(self.sections, budget=budget, branch=branch + suffix))
         except UsageError:
@@ -155,22 +155,22 @@ class Navigator:
         limit = min(MAX_IDS, self.cap // MIN_CAP)
         skipped = [_shorten_id(id_) for id_ in wanted[limit:]]
         with self._lock:
-            places, unknown, already_open = self._classify(wanted[:limit], part)
+            sections, unknown, already_open = self._classify(wanted[:limit], part)
             expansions: list[Expansion] = []
             notes = ExpandResult((), tuple(unknown), tuple(already_open), tuple(skipped))
             room = self.cap - len(render(notes)) - _FRAME_CHARS
-            for at, place in enumerate(places):
-                size = self._section_size(place, part, room, len(places) - at)
+            for at, section in enumerate(sections):
+                size = self._section_size(section, part, room, len(sections) - at)
                 if size is None:
-                    skipped.append(place.id)
+                    skipped.append(section.id)
                     continue
                 try:
-                    expansion = expand_section(self.sections, place, self._reader(place), cap=size, part=part)
+                    expansion = expand_section(self.sections, section, self._reader(section), cap=size, part=part)
                 except LibraryError as error:
-                    unknown.append(UnknownSection(place.id, why=truncate_at_word(self._format_error(error), 200)))
+                    unknown.append(UnknownSection(section.id, why=truncate_at_word(self._format_error(error), 200)))
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
-                self._remember(place, expansion, size)
+                self._remember(section, expansion, size)
                 expansions.append(expansion)
         return ExpandResult(tuple(expansions), tuple(unknown), tuple(already_open), tuple(skipped))
 
@@ -190,7 +190,7 @@ class Navigator:
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""
         with self._lock:
-            dropped = {place.id for id_ in ids if (place := self.sections.get(id_))}
+            dropped = {section.id for id_ in ids if (section := self.sections.get(id_))}
             for id_ in dropped:
                 self._open_chars.pop(id_, None)
             self._fully_open -= dropped
@@ -200,7 +200,7 @@ class Navigator:
 
     def mark_opened(self, ids: Iterable[str]) -> None:
         """Add sections to the trail whose text was shown in another way: in an earlier turn, in the prompt."""
-        self._trail.update((place.id, None) for id_ in ids if (place := self.sections.get(id_)))
+        self._trail.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
 
     def _render_outline(self, budget: int) -> str:
         """Return the outline of the whole site, rendered once: every conversation begins with it."""
@@ -210,30 +210,30 @@ class Navigator:
 
     def _resolve(self, id_: str) -> SectionRef | None:
         """Return the section that an id or an address means; it may contain other text besides an id."""
-        place = self.sections.get(id_) or self.sections.get(id_.lower())
-        if place is None and len(id_) < _MAX_ADDRESS_CHARS:
+        section = self.sections.get(id_) or self.sections.get(id_.lower())
+        if section is None and len(id_) < _MAX_ADDRESS_CHARS:
             inner = _ID.search(id_)
-            place = self.sections.resolve(id_) or (self.sections.get(inner[0].lower()) if inner else None)
-        return place
+            section = self.sections.resolve(id_) or (self.sections.get(inner[0].lower()) if inner else None)
+        return section
 
     def _classify(
         self, ids: Sequence[str], part: int
     ) -> tuple[list[SectionRef], list[UnknownSection], list[ListedSection]]:
         """Return the sections to open, the unknown ids, and the sections that are open already."""
-        places: dict[str, SectionRef] = {}
+        sections: dict[str, SectionRef] = {}
         unknown: list[UnknownSection] = []
         already_open: list[ListedSection] = []
         for id_ in ids:
-            place = self._resolve(id_.removesuffix("+"))
-            if place is None:
+            section = self._resolve(id_.removesuffix("+"))
+            if section is None:
                 unknown.append(self._unknown_section(id_))
-            elif place.id in places:
+            elif section.id in sections:
                 continue
-            elif self._is_open(place, part):
-                already_open.append(list_section(self.sections, place))
+            elif self._is_open(section, part):
+                already_open.append(list_section(self.sections, section))
             else:
-                places[place.id] = place
-        return list(places.values()), unknown, already_open
+                sections[section.id] = section
+        return list(sections.values()), unknown, already_open
 
     def _unknown_section(self, id_: str) -> UnknownSection:
         bare_id = id_.removesuffix("+").strip().lower()
@@ -243,11 +243,13 @@ class Navigator:
             reason = f"a group of pages: read_outline({bare_id}) shows it"
             return UnknownSection(bare_id, tuple(filter(None, pages[:_MAX_NEAREST])), reason)
         if re.fullmatch(r"(?:[a-z0-9._-]{1,100}:)?[0-9a-f]{4,12}", bare_id):
-            similar = get_close_matches(bare_id, [place.id for place in self.sections], _MAX_NEAREST, 0.6)
+            similar = get_close_matches(bare_id, [section.id for section in self.sections], _MAX_NEAREST, 0.6)
             nearest = [self.sections.get(each) for each in similar]
         else:
-            nearest = [hit.place for hit in self.search.find(id_, limit=_MAX_NEAREST)]
-        return UnknownSection(_shorten_id(id_), tuple(list_section(self.sections, place) for place in nearest if place))
+            nearest = [hit.section for hit in self.search.find(id_, limit=_MAX_NEAREST)]
+        return UnknownSection(
+            _shorten_id(id_), tuple(list_section(self.sections, section) for section in nearest if section)
+        )
 
     def _list_page(self, path: str) -> ListedSection | None:
         page = self.sections.get_page(path)
@@ -255,44 +257,44 @@ class Navigator:
 
     # Open sections
 
-    def _is_open(self, place: SectionRef, part: int) -> bool:
-        if (place.id, part) in self._shown_parts:
+    def _is_open(self, section: SectionRef, part: int) -> bool:
+        if (section.id, part) in self._shown_parts:
             return True
         return part == 1 and all(
             other.id in self._fully_open or other.section.start == other.section.end
-            for other in (place, *self.sections.descendants(place))
+            for other in (section, *self.sections.descendants(section))
         )
 
-    def _section_size(self, place: SectionRef, part: int, room: int, remaining: int) -> int | None:
+    def _section_size(self, section: SectionRef, part: int, room: int, remaining: int) -> int | None:
         """Return how many characters the next of the remaining sections may have, or None for no room.
 
         Later parts of a section are cut as its first part was.
         """
-        if part > 1 and place.id in self._part_sizes:
-            return self._part_sizes[place.id] if self._part_sizes[place.id] <= room else None
+        if part > 1 and section.id in self._part_sizes:
+            return self._part_sizes[section.id] if self._part_sizes[section.id] <= room else None
         size = room // remaining - _SEPARATOR_CHARS
         return size if size >= _MIN_SECTION_CHARS else None
 
     def _reader(self, target: SectionRef) -> Callable[[SectionRef], str]:
-        def read(place: SectionRef) -> str:
+        def read(section: SectionRef) -> str:
             try:
-                return self.library.text(place)
+                return self.library.text(section)
             except LibraryError:
-                if place.id == target.id:
+                if section.id == target.id:
                     raise
                 return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
 
         return read
 
-    def _remember(self, place: SectionRef, expansion: Expansion, size: int) -> None:
-        self._part_sizes[place.id] = size
+    def _remember(self, section: SectionRef, expansion: Expansion, size: int) -> None:
+        self._part_sizes[section.id] = size
         for shown in expansion.shown:
             self._trail[shown.id] = None
             self._open_chars[shown.id] = self._open_chars.get(shown.id, 0) + len(shown.text)
             other = self.sections.get(shown.id)
             if other is not None and shown.text == self._reader(other)(other):
                 self._fully_open.add(shown.id)
-        self._shown_parts[place.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
+        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
 
 
 def _shorten_id(id_: str) -> str:

@@ -53,11 +53,9 @@ class Reader(Protocol):
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON; `cache_key` is a query (`?v=…`) that bypasses HTTP caches."""
-        ...
 
     def file(self, path: str, cache_key: str = "") -> bytes:
         """Return a file by its path below the site's root; `cache_key` bypasses HTTP caches."""
-        ...
 
     def version(self) -> str:
         """Return a text that changes when the manifest changes: the digest of its bytes by default."""

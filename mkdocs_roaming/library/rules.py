@@ -143,7 +143,7 @@ def apply_rules(navigator: Navigator, question: str, page: str | None, chars: in
 
     def scores() -> dict[str, float]:
         words = parse_query(question, manifest.site.language)
-        return {place.id: score for place, score in navigator.search.rank(words)}
+        return {section.id: score for section, score in navigator.search.rank(words)}
 
     return match_rules(
         manifest.rules,
@@ -181,8 +181,8 @@ def match_rules(
     if not rules:
         return RulesResult()
     matcher = PhraseMatcher(question, sections.manifest.site.language)
-    place = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
-    results = [_match_rule(number, rule, matcher, place) for number, rule in enumerate(rules, 1)]
+    section = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
+    results = [_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1)]
     fired = [result for result in results if isinstance(result, FiredRule)]
     nearly = tuple(result for result in results if isinstance(result, NearMiss))
     if not fired:
@@ -198,19 +198,19 @@ def match_rules(
 
 
 def _match_rule(
-    number: int, rule: RuleEntry, matcher: PhraseMatcher, place: SectionRef | None
+    number: int, rule: RuleEntry, matcher: PhraseMatcher, section: SectionRef | None
 ) -> FiredRule | NearMiss | None:
     when = rule.when
     if when.always:
         return FiredRule(number, rule.name)
     found = {phrase: match for phrase in (*when.any, *when.all) if (match := matcher.find(phrase)) is not None}
     matches = tuple(PhraseMatch(phrase, match) for phrase, match in found.items())
-    is_on_page = place is not None and place.page.id in when.pages
+    is_on_page = section is not None and section.page.id in when.pages
     missing = tuple(phrase for phrase in when.all if phrase not in found)
     if when.any and not any(phrase in found for phrase in when.any):
         missing += when.any
     if not missing and (is_on_page or not when.pages):
-        on_page = place.page.path if place is not None and is_on_page else None
+        on_page = section.page.path if section is not None and is_on_page else None
         return FiredRule(number, rule.name, matches, on_page) if when.any or when.all or when.pages else None
     words = tuple(dict.fromkeys(word for phrase in missing for word in matcher.find_words(phrase)))
     if matches or words or is_on_page:
@@ -233,19 +233,19 @@ class _Selection:
 
     def take(self, rule: int, id_: str) -> bool:
         """Select a section within the budget; one that another rule selected costs nothing."""
-        place = self.sections.get(id_)
+        section = self.sections.get(id_)
         budget = self._budget
-        if place is None:
+        if section is None:
             return self.drop(rule, id_, "absent")
-        if place.id not in self.ids:
+        if section.id not in self.ids:
             if len(self.ids) >= budget.max_ids:
                 return self.drop(rule, id_, "count")
-            size = _expanded_size(self.sections, place)
+            size = _expanded_size(self.sections, section)
             if min(self._size + size, budget.cap) > budget.chars:
                 return self.drop(rule, id_, "room")
             self._size += size
-            self.ids[place.id] = None
-        self.by_rule.setdefault(rule, {})[place.id] = None
+            self.ids[section.id] = None
+        self.by_rule.setdefault(rule, {})[section.id] = None
         return True
 
     def drop(self, rule: int, id_: str, why: DropReason) -> bool:
@@ -254,10 +254,10 @@ class _Selection:
         return False
 
 
-def _expanded_size(sections: SectionIndex, place: SectionRef) -> int:
+def _expanded_size(sections: SectionIndex, section: SectionRef) -> int:
     """Return the bytes of a section and its subsections, at least the number of their characters."""
-    last = place.page.sections[place.position + sections.count_descendants(place)]
-    return last.end - place.section.start
+    last = section.page.sections[section.position + sections.count_descendants(section)]
+    return last.end - section.section.start
 
 
 def _select_in_turn(wanted: Mapping[int, Sequence[str]], selection: _Selection) -> None:
@@ -289,9 +289,9 @@ def _select_by_score(wanted: Mapping[int, Sequence[str]], selection: _Selection,
 
 def _best_score(sections: SectionIndex, id_: str, scores: Mapping[str, float]) -> float:
     """Return the best score of a section and its subsections."""
-    place = sections.get(id_)
-    places = (place, *sections.descendants(place)) if place else ()
-    return max((scores.get(each.id, 0.0) for each in places), default=0.0)
+    section = sections.get(id_)
+    below = (section, *sections.descendants(section)) if section else ()
+    return max((scores.get(each.id, 0.0) for each in below), default=0.0)
 
 
 # Phrases

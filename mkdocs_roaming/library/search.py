@@ -55,7 +55,7 @@ _MARKUP = re.compile(
 class Hit:
     """A matching section, its score (higher is better) and the best window of its text."""
 
-    place: SectionRef
+    section: SectionRef
     score: float
     snippet: str
 
@@ -127,17 +127,17 @@ class Search:
         if target is not None:
             ranked = _put_first(target, ranked)
         return [
-            Hit(place, score, self._make_snippet(place, window, words))
-            for place, score, window in islice(ranked, max(limit, 0))
+            Hit(section, score, self._make_snippet(section, window, words))
+            for section, score, window in islice(ranked, max(limit, 0))
         ]
 
     def pages(self, query: str, *, limit: int = 10) -> list[PageEntry]:
         """Return the pages with the best sections, best first."""
         pages: dict[str, PageEntry] = {}
-        for place, _, _ in self._rank_query(query, parse_query(query, self._language)):
+        for section, _, _ in self._rank_query(query, parse_query(query, self._language)):
             if len(pages) >= limit:
                 break
-            pages.setdefault(place.page.path, place.page)
+            pages.setdefault(section.page.path, section.page)
         return list(pages.values())
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
@@ -156,10 +156,10 @@ class Search:
 
     def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections for a query, best first."""
-        return ((place, score, None) for place, score in self.rank(words))
+        return ((section, score, None) for section, score in self.rank(words))
 
-    def _make_snippet(self, place: SectionRef, window: int | None, words: Sequence[Word]) -> str:
-        return snippet(self._read(place), words, self._language)
+    def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
+        return snippet(self._read(section), words, self._language)
 
     def _resolve_address(self, query: str) -> SectionRef | None:
         """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
@@ -216,11 +216,11 @@ class Search:
             matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
         return merge_matches([(match, share) for match, share in matches if match.rows])
 
-    def _read(self, place: SectionRef) -> str:
+    def _read(self, section: SectionRef) -> str:
         try:
-            return self.library.text(place)
+            return self.library.text(section)
         except LibraryError:
-            return place.section.opening
+            return section.section.opening
 
 
 def parse_query(query: str, language: str) -> list[Word]:
@@ -231,16 +231,16 @@ def parse_query(query: str, language: str) -> list[Word]:
 
 def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = None) -> SearchResult:
     """Return a hit as a tool's result: titles on one line and shortened; `score` replaces the hit's own."""
-    place = hit.place
-    breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(place)[-6:])
-    title = truncate_at_word(" ".join(place.section.title.split()), 120)
+    section = hit.section
+    breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(section)[-6:])
+    title = truncate_at_word(" ".join(section.section.title.split()), 120)
     return SearchResult(
-        place.id,
+        section.id,
         title,
         breadcrumb,
         hit.snippet,
         round(hit.score if score is None else score, 4),
-        sections.url(place),
+        sections.url(section),
     )
 
 

@@ -82,15 +82,12 @@ class Store(Protocol):
     @property
     def instructions(self) -> str:
         """The instructions of an MCP server for the tools over all sites."""
-        ...
 
     def toolset(self) -> Toolset:
         """Return the three tools over all sites, with nothing opened yet."""
-        ...
 
     def create_app(self, policy: Any) -> Callable[..., Awaitable[None]]:
         """Return the ASGI application; `policy` is a `serve.middleware.RequestPolicy`."""
-        ...
 
 
 class LibraryTarget(Protocol):
@@ -99,12 +96,10 @@ class LibraryTarget(Protocol):
     @property
     def where(self) -> str:
         """The LIB argument."""
-        ...
 
     @property
     def store(self) -> Store | None:
         """The servers of a store of many sites; None for one site, which `serve` serves by itself."""
-        ...
 
     def open_site(self) -> Library:
         """Return the library of the only site.
@@ -113,7 +108,6 @@ class LibraryTarget(Protocol):
             UsageError: This is a store; the message says how to name one of its sites.
             LibraryError: The site cannot be opened.
         """
-        ...
 
     def resolve(self, addresses: Iterable[str]) -> list[ResolvedAddress]:
         """Return the library and the address in it for addresses of sections, in order.
@@ -121,7 +115,6 @@ class LibraryTarget(Protocol):
         Raises:
             UsageError: An address names no site of the store, or a whole site.
         """
-        ...
 
     def resolve_branch(self, branch: str | None) -> ResolvedAddress:
         """Return the library and the id of a branch of the outline; None is the whole outline.
@@ -129,11 +122,9 @@ class LibraryTarget(Protocol):
         Raises:
             UsageError: The branch names no site of the store.
         """
-        ...
 
     def search(self, query: str, limit: int) -> Sequence[TargetHit]:
         """Return the best sections for a query, best first."""
-        ...
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield the libraries to ask, one after the other until one has an answer.
@@ -143,7 +134,6 @@ class LibraryTarget(Protocol):
             page: The page that the reader is on: its path or address.
             warn: Called with a line if the page is on no site.
         """
-        ...
 
 
 class LibraryFactory(Protocol):
@@ -166,7 +156,6 @@ class LibraryFactory(Protocol):
         Raises:
             LibraryError: It is of this kind, and cannot be read.
         """
-        ...
 
 
 # Opening a site

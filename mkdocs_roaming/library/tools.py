@@ -295,41 +295,32 @@ class Toolset(Protocol):
     @property
     def name(self) -> str:
         """The name of the site, or the number of sites."""
-        ...
 
     @property
     def about(self) -> str:
         """One or two sentences for the descriptions of the tools."""
-        ...
 
     @property
     def digest(self) -> str:
         """A text that changes with the content."""
-        ...
 
     def fork(self, cap: int) -> Self:
         """Return tools over the same content with nothing opened, whose results have at most `cap` characters."""
-        ...
 
     def call(self, name: str, arguments: object) -> ToolOutput:
         """Call a tool by its name with a model's arguments."""
-        ...
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
         """Return the outline, or a closed branch of it."""
-        ...
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections."""
-        ...
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
-        ...
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
-        ...
 
 
 def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:

@@ -42,7 +42,6 @@ class KeywordExtractor(Protocol):
 
     def __call__(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
         """Return the keywords of each text. `texts` and `shown` can be iterated several times."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,6 @@ class PageSource(Protocol):
 
     def pages(self) -> Iterable[Page]:
         """Yield each page once, in nav order if the site has a nav."""
-        ...
 
 
 # The manifest

@@ -95,10 +95,10 @@ def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> 
     index = deployment.library.sections
     found: list[schemas.Hit] = [
         {
-            "id": hit.place.id,
-            "title": hit.place.section.title,
-            "path": list(index.breadcrumb(hit.place)),
-            "url": index.url(hit.place),
+            "id": hit.section.id,
+            "title": hit.section.section.title,
+            "path": list(index.breadcrumb(hit.section)),
+            "url": index.url(hit.section),
             "snippet": hit.snippet,
             "score": round(hit.score, 4),
         }

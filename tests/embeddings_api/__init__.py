@@ -6,10 +6,8 @@ with serving(EmbeddingsApi(key="k")) as api:
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -63,8 +61,6 @@ class EmbeddingsApi:
     """Number of texts after which the key is rejected."""
     stall: threading.Event | None = None
     """The server waits for it before each response."""
-    base64: bool = False
-    knows_format: bool = True
     body: bytes | None = None
     """Sent instead of vectors."""
     transform: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
@@ -84,8 +80,6 @@ class EmbeddingsApi:
             return 401, {}, b"{}"
         if self.keys[-1] != (f"Bearer {self.key}" if self.key else ""):
             return 401, {}, json.dumps({"error": {"message": f"bad key {self.keys[-1]}"}}).encode()
-        if "encoding_format" in request and not self.knows_format:
-            return 400, {}, b'{"detail": "encoding_format: extra fields not permitted"}'
         texts = request["input"]
         if len(texts) > self.max_batch:
             return 422, {}, json.dumps({"error": f"batch size {len(texts)} > {self.max_batch}"}).encode()
@@ -94,16 +88,9 @@ class EmbeddingsApi:
         vectors = [list(vector) for vector in self.embedder.embed(texts)]
         vectors = self.transform.get("vectors", lambda same: same)(vectors)
         self.texts += texts
-        rows = [
-            {"object": "embedding", "index": index, "embedding": self._encode(vector)}
-            for index, vector in enumerate(vectors)
-        ]
+        rows = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
         rows = self.transform.get("rows", lambda same: same)(rows)
         return 200, {}, json.dumps({"object": "list", "data": rows, "model": request["model"]}).encode()
-
-    def _encode(self, vector: list[float]) -> object:
-        data = struct.pack(f"<{len(vector)}f", *vector)
-        return base64.b64encode(data).decode() if self.base64 else vector
 
 
 @contextmanager

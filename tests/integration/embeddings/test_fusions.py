@@ -40,7 +40,7 @@ def test_benchmark_ranks_like_hybrid_search(site: Path, api: EmbeddingsApi) -> N
     for one in found:
         scores = fusions.FUSIONS[fusions.HYBRID](one)
         order = sorted(scores, key=scores.__getitem__, reverse=True)
-        assert order == [hit.place.id for hit in hybrid.find(one.question.text, limit=200)]
+        assert order == [hit.section.id for hit in hybrid.find(one.question.text, limit=200)]
 
 
 def test_benchmark_tables_compare_fusions(

@@ -34,7 +34,7 @@ def site(make_site: Callable):
 
 
 def texts(library: Library) -> list[str]:
-    return [library.text(place) for place in library.sections]
+    return [library.text(section) for section in library.sections]
 
 
 def open_error(where: str | Path) -> str:
@@ -153,7 +153,7 @@ def test_text_with_changed_page_raises_error_for_changed_sections_only(site, tmp
     page = folder / "guide/pumps/index.md"
     page.write_bytes(page.read_bytes().replace(b"Below.", b"Above!"))
     library = open_library(folder)
-    by_title = {place.section.title: place for place in library.sections}
+    by_title = {section.section.title: section for section in library.sections}
     assert library.text(by_title["Pumps"]) == "# Pumps\n\nAll of them.\n\n"
     assert library.text(by_title["Ölpumpe"]) == "## Ölpumpe\n\nFür Öl.\n"
     with pytest.raises(DigestMismatchError, match="publish it again"):
@@ -164,15 +164,15 @@ def test_text_after_new_deployment_returns_cached_or_new_text(make_site: Callabl
     """A page that is not cached is read as the new manifest describes it."""
     folder = make_site(PAGES).publish(tmp_path / "site")
     library = open_library(folder)
-    places = {place.section.title: place for place in library.sections}
-    assert "come" in library.text(places["Tides"])
+    sections = {section.section.title: section for section in library.sections}
+    assert "come" in library.text(sections["Tides"])
     changed = [
         (path, text.replace("All of them.", "All of them, and more.").replace("come", "go")) for path, text in PAGES
     ]
     make_site(changed).publish(folder)
-    assert library.text(places["Pumps"]) == "# Pumps\n\nAll of them, and more.\n\n"
-    assert library.text(places["Bilge pump"]) == "## Bilge pump\n\nBelow.\n\n"
-    assert "come" in library.text(places["Tides"])
+    assert library.text(sections["Pumps"]) == "# Pumps\n\nAll of them, and more.\n\n"
+    assert library.text(sections["Bilge pump"]) == "## Bilge pump\n\nBelow.\n\n"
+    assert "come" in library.text(sections["Tides"])
 
 
 # Over HTTP
@@ -185,7 +185,7 @@ def test_open_library_accepts_any_url_of_site(site, server, asked: str) -> None:
     """Pages are read from the manifest's location, whatever URL the manifest contains."""
     server.put({**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}, "/docs/")
     library = open_library(server.url + asked)
-    assert texts(library) == [text for place in library.sections for text in [site.library().text(place)]]
+    assert texts(library) == [text for section in library.sections for text in [site.library().text(section)]]
     assert library.where == server.url + "docs/"
 
 
@@ -275,7 +275,7 @@ def test_prefetch_requests_llms_full_then_missing_pages(make_site: Callable, ser
     library = open_library(server.url)
     assert server.asked == ["/roaming/manifest.json"]
     first = list(library.sections)[:2]
-    assert [library.text(place) for place in first] == ["# Page 0\n\nText.\n\n", "## Part 0\n\nText.\n"]
+    assert [library.text(section) for section in first] == ["# Page 0\n\nText.\n\n", "## Part 0\n\nText.\n"]
     assert server.asked[1:] == ["/p0/index.md"]
     library.prefetch()
     texts(library)
@@ -309,9 +309,9 @@ def test_text_evicts_least_recently_used_page(make_site: Callable) -> None:
         CountingReader({path: text.encode() for path, text in site.files.items()}, where="memory"),
         cache_bytes=2500,
     )
-    places = list(library.sections)
+    sections = list(library.sections)
     for at in (0, 1, 0, 2, 0, 1):
-        library.text(places[at])
+        library.text(sections[at])
     assert asked == ["p0/index.md", "p1/index.md", "p2/index.md", "p1/index.md"]
 
 
@@ -322,16 +322,16 @@ def test_text_with_digest_mismatch_requests_page_and_manifest_again(
     old, new = make_site(PAGES), make_site([(path, text.replace("Below.", "Far below.")) for path, text in PAGES])
     server.put({**old.files, "roaming/manifest.json": dump_manifest(new.manifest)})
     library = open_library(server.url)
-    place = next(place for place in library.sections if place.section.title == "Bilge pump")
-    digest = place.section.digest
+    section = next(section for section in library.sections if section.section.title == "Bilge pump")
+    digest = section.section.digest
     server.replies[f"/guide/pumps/index.md?v={digest}"] = reply(new.files["guide/pumps/index.md"].encode())
-    assert library.text(place) == "## Bilge pump\n\nFar below.\n\n"
+    assert library.text(section) == "## Bilge pump\n\nFar below.\n\n"
     assert server.asked[1:] == ["/guide/pumps/index.md", f"/guide/pumps/index.md?v={digest}"]
     server.asked.clear()
     del server.replies[f"/guide/pumps/index.md?v={digest}"]
     library = open_library(server.url)
     with pytest.raises(DigestMismatchError):
-        library.text(place)
+        library.text(section)
     assert server.asked[1:] == [
         "/guide/pumps/index.md",
         f"/guide/pumps/index.md?v={digest}",
@@ -339,7 +339,7 @@ def test_text_with_digest_mismatch_requests_page_and_manifest_again(
     ]
     server.asked.clear()
     server.replies[f"/roaming/manifest.json?v={digest}"] = reply(dump_manifest(old.manifest).encode())
-    assert open_library(server.url).text(place) == "## Bilge pump\n\nBelow.\n\n"
+    assert open_library(server.url).text(section) == "## Bilge pump\n\nBelow.\n\n"
 
 
 def test_text_with_invalid_utf8_replaces_characters(make_site: Callable) -> None:
@@ -374,7 +374,7 @@ def test_library_from_markdown_matches_golden_file(file: Path) -> None:
         )
         lines += [f"  {'#' * section.level} {section.title} | {section.opening}" for section in page.sections]
     assert "\n".join(lines) + "\n" == file.with_suffix(".txt").read_text()
-    assert len({place.id for place in library.sections}) == len(library.sections)
+    assert len({section.id for section in library.sections}) == len(library.sections)
     for text in texts(library):
         assert text in re.sub("(?<=\n)Source: .*\n", "", markdown)
 
@@ -390,7 +390,7 @@ def test_open_library_with_markdown_returns_same_ids_from_disk_and_http(
         open_library(where) for where in (tmp_path / "README.md", server.url + "x/README.md", server.url + "x/readme")
     ]
     assert [texts(library) for library in opened] == [["# Pumps\n\nAll.\n\n", "## Bilge\n\nBelow.\n"]] * 3
-    assert len({tuple(place.id for place in library.sections) for library in opened}) == 1
+    assert len({tuple(section.id for section in library.sections) for library in opened}) == 1
     assert opened[0].manifest.site.name == "Pumps"
     assert opened[0].sections.url(next(iter(opened[0].sections))) == (tmp_path / "README.md").as_uri()
     assert opened[1].sections.url(next(iter(opened[1].sections))) == server.url + "x/README.md"

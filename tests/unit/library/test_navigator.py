@@ -36,13 +36,13 @@ def library(make_site: Callable) -> Library:
 
 
 def id_of(library: Library, address: str) -> str:
-    place = library.sections.resolve(address)
-    assert place is not None
-    return place.id
+    section = library.sections.resolve(address)
+    assert section is not None
+    return section.id
 
 
 def title_id(library: Library, title: str) -> str:
-    return next(place.id for place in library.sections if place.section.title == title)
+    return next(section.id for section in library.sections if section.section.title == title)
 
 
 # Reaching everything
@@ -76,7 +76,7 @@ def unreachable_sections(library: Library, calls: int) -> set[str]:
             known |= lines
             branches = branches | closed
         seen |= branches
-    return {place.id for place in library.sections} - known
+    return {section.id for section in library.sections} - known
 
 
 def test_every_section_is_reachable_with_two_calls(shape) -> None:
@@ -92,10 +92,10 @@ def test_every_section_of_large_site_is_reachable_with_three_calls(large_shape) 
 
 def test_expand_sections_begins_with_own_text(shape) -> None:
     library = shape.library()
-    for place in list(library.sections)[:: max(1, len(library.sections) // 40)]:
-        opened = Navigator(library).expand_sections([place.id])
+    for section in list(library.sections)[:: max(1, len(library.sections) // 40)]:
+        opened = Navigator(library).expand_sections([section.id])
         assert isinstance(opened, ExpandResult)
-        own = library.text(place)
+        own = library.text(section)
         assert own
         assert own.startswith(opened.sections[0].shown[0].text) or opened.sections[0].text.startswith(own)
 
@@ -119,7 +119,7 @@ def test_every_section_is_reachable_with_any_cap(make_site: Callable, cap: int) 
         lines, closed = parse_ids_in_outline(render(read))
         known |= lines
         waiting |= closed
-    assert {place.id for place in library.sections} <= known
+    assert {section.id for section in library.sections} <= known
 
 
 # Arguments
@@ -205,7 +205,7 @@ def test_call_with_wrong_arguments_returns_tool_error(library: Library, name: st
 
 def test_expand_sections_with_more_than_eight_ids_skips_the_rest(make_site: Callable) -> None:
     library = make_site([(f"p{at}/", f"# Page {at}\n\nText.\n") for at in range(12)]).library()
-    ids = [place.id for place in library.sections]
+    ids = [section.id for section in library.sections]
     result = Navigator(library).call("expand_sections", {"ids": ids})
     assert isinstance(result, ExpandResult)
     assert [expansion.id for expansion in result.sections] == ids[:8]
@@ -349,7 +349,7 @@ def test_call_with_random_arguments_stays_within_cap(library: Library, make_site
     keys = ["ids", "id", "section_id", "query", "limit", "part", "x"]
     for at in range(10_000):
         navigator = navigators[at % len(navigators)]
-        ids = [place.id for place in navigator.sections]
+        ids = [section.id for section in navigator.sections]
         values = [
             *JUNK,
             draw.choice(ids),
@@ -400,7 +400,7 @@ def test_call_with_generated_arguments_never_raises(name: str, arguments: object
 def test_navigator_is_thread_safe(library: Library) -> None:
     """After parallel calls `opened` has every section."""
     navigator = Navigator(library)
-    ids = [place.id for place in library.sections]
+    ids = [section.id for section in library.sections]
     failures: list[BaseException] = []
 
     def walk(seed: int) -> None:

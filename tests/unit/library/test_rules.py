@@ -70,7 +70,7 @@ def test_find_matches_phrase_in_any_case_accent_and_inflection(case: dict[str, s
 
 def test_match_rules_requires_any_all_and_pages_together(site: MadeSite, ids: dict[str, str]) -> None:
     """`any` requires one phrase, `all` every phrase, `pages` the reader's page; all given conditions must hold."""
-    places = SectionIndex(site.manifest)
+    sections = SectionIndex(site.manifest)
     rules = [
         rule(ids["Oil"], any=("pump", "oil")),
         rule(ids["Oil"], all=("pump", "oil")),
@@ -81,7 +81,7 @@ def test_match_rules_requires_any_all_and_pages_together(site: MadeSite, ids: di
     ]
 
     def numbers(question: str, page: str | None = None) -> list[int]:
-        return [one.number for one in match_rules(rules, question, page, places).fired]
+        return [one.number for one in match_rules(rules, question, page, sections).fired]
 
     assert numbers("a pump") == [1, 5]
     assert numbers("oil of a pump") == [1, 2, 5]
@@ -113,9 +113,9 @@ def test_match_rules_reports_matching_words_and_missing_phrases(site: MadeSite, 
 def test_match_rules_each_opens_first_section_of_every_rule_first(site: MadeSite, ids: dict[str, str]) -> None:
     """Sections beyond the limit of one call are reported as dropped."""
     rules = [rule(ids["Pumps"], ids["Oil"], always=True), rule(ids["Lamps"], ids["Colours"], always=True)]
-    places = SectionIndex(site.manifest)
-    assert match_rules(rules, "", None, places).opens == (ids["Pumps"], ids["Lamps"], ids["Oil"], ids["Colours"])
-    result = match_rules(rules, "", None, places, budget=RulesBudget(max_ids=3))
+    sections = SectionIndex(site.manifest)
+    assert match_rules(rules, "", None, sections).opens == (ids["Pumps"], ids["Lamps"], ids["Oil"], ids["Colours"])
+    result = match_rules(rules, "", None, sections, budget=RulesBudget(max_ids=3))
     assert result.opens == (ids["Pumps"], ids["Lamps"], ids["Oil"])
     assert [(one.id, one.rule, one.why) for one in result.dropped] == [(ids["Colours"], 2, "count")]
     assert all(rule.opens for rule in result.fired)
@@ -163,8 +163,8 @@ def test_match_rules_resolves_alias_and_drops_unknown_id(site: MadeSite, ids: di
         else page
         for page in site.manifest.pages
     )
-    places = SectionIndex(msgspec.structs.replace(site.manifest, pages=pages))
-    result = match_rules([rule("0000002a", "ffffffff", always=True)], "", None, places)
+    sections = SectionIndex(msgspec.structs.replace(site.manifest, pages=pages))
+    result = match_rules([rule("0000002a", "ffffffff", always=True)], "", None, sections)
     assert result.opens == (ids["Oil"],)
     assert [(one.id, one.why) for one in result.dropped] == [("ffffffff", "absent")]
 
@@ -264,10 +264,10 @@ def test_apply_rules_stays_within_budget(site: MadeSite, data: st.DataObject) ->
 def test_match_rules_with_many_rules_is_fast(site: MadeSite, ids: dict[str, str]) -> None:
     """100 rules with 5 phrases each take a fraction of a second."""
     rules = [rule(ids["Oil"], any=tuple(f"phrase {at} of {more}" for more in range(5))) for at in range(100)]
-    places = SectionIndex(site.manifest)
+    sections = SectionIndex(site.manifest)
     times: list[float] = []
     for _ in range(5):
         start = process_time()
-        match_rules(rules, "how much oil of phrase is in a pump of mine", None, places)
+        match_rules(rules, "how much oil of phrase is in a pump of mine", None, sections)
         times.append(process_time() - start)
     assert min(times) < 0.5

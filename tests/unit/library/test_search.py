@@ -71,7 +71,7 @@ def library(make_site: Callable) -> Library:
 
 
 def titles(library: Library, text: str, **options: object) -> list[str]:
-    return [hit.place.section.title for hit in Search(library).find(text, **options)]
+    return [hit.section.section.title for hit in Search(library).find(text, **options)]
 
 
 @pytest.mark.parametrize(
@@ -132,29 +132,29 @@ UNUSUAL_QUERIES = [
 def test_find_accepts_any_text(library: Library, text: str) -> None:
     """Search syntax, SQL, control characters, 100 kB of text."""
     hits = Search(library).find(text)
-    assert all(hit.place.section.title for hit in hits)
+    assert all(hit.section.section.title for hit in hits)
     if "gauge" in text[:100]:
-        assert "Gauges" in [hit.place.section.title for hit in hits]
+        assert "Gauges" in [hit.section.section.title for hit in hits]
 
 
 @given(text=st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_find_with_generated_text_returns_sorted_unique_hits(text: str) -> None:
     hits = _search().find(text, limit=50)
-    assert len({hit.place.id for hit in hits}) == len(hits)
+    assert len({hit.section.id for hit in hits}) == len(hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(hit.score > 0 and "\n" not in hit.snippet and len(hit.snippet) <= 200 for hit in hits)
 
 
 def test_find_with_address_or_id_returns_section_first(library: Library) -> None:
-    place = library.sections.resolve("gauges/#") or next(iter(library.sections))
-    for text in (place.id, "gauges.md", f" {library.sections.url(place)} "):
-        assert Search(library).find(text)[0].place.id == place.id
+    section = library.sections.resolve("gauges/#") or next(iter(library.sections))
+    for text in (section.id, "gauges.md", f" {library.sections.url(section)} "):
+        assert Search(library).find(text)[0].section.id == section.id
 
 
 def test_find_returns_equal_sections_in_site_order(make_site: Callable) -> None:
     library = make_site([(f"p{at}/", "# Tide\n\nThe same text.\n") for at in range(9)]).library()
-    order = [hit.place.page.path for hit in Search(library).find("tide text")]
+    order = [hit.section.page.path for hit in Search(library).find("tide text")]
     assert order == [f"p{at}/" for at in range(9)]
 
 
@@ -184,9 +184,9 @@ def test_find_ranks_changelog_lower_unless_query_is_about_changes(make_site: Cal
     log = f"# {title}\n\n## Middleware\n\nVersion 2.1 has middleware.\n"
     guide = "# Guide\n\n## Middleware in use\n\nPut your middleware into the list; each middleware wraps the next.\n"
     search = Search(make_site([("log/", log), ("guide/", guide)]).library())
-    assert search.find("how does middleware work")[0].place.page.path == "guide/"
-    assert search.find("middleware in which version")[0].place.page.path == "log/"
-    assert search.find("middleware in 2.1")[0].place.page.path == "log/"
+    assert search.find("how does middleware work")[0].section.page.path == "guide/"
+    assert search.find("middleware in which version")[0].section.page.path == "log/"
+    assert search.find("middleware in 2.1")[0].section.page.path == "log/"
 
 
 def test_weights_change_ranking(make_site: Callable) -> None:
@@ -194,7 +194,7 @@ def test_weights_change_ranking(make_site: Callable) -> None:
     library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
     assert titles(library, "tide") == ["Tide", "Other"]
     text = Weights(title=0.0, keywords=0.0, page=0.0, full_title_bonus=0.0)
-    assert [hit.place.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
+    assert [hit.section.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
 
 
 def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
@@ -208,7 +208,7 @@ def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
     query = "how often should I rinse and dry a gauge"
     assert titles(library, query, limit=2) == ["Care", "Gauge"]
     lenient = Search(library, weights=Weights(coverage_penalty=0.0)).find(query, limit=2)
-    assert [hit.place.section.title for hit in lenient] == ["Gauge", "Care"]
+    assert [hit.section.section.title for hit in lenient] == ["Gauge", "Care"]
 
 
 def test_excluded_link_is_not_indexed_for_its_target(make_site: Callable) -> None:
@@ -217,7 +217,7 @@ def test_excluded_link_is_not_indexed_for_its_target(make_site: Callable) -> Non
     library = make_site([("a/", first), ("b/", "# Ropes\n\nAll.\n\n## Fasten\n\nTie a knot.\n")]).library()
     fasten = library.sections.resolve("b/#fasten")
     search = Search(library, excluded_links={("moor a buoy", fasten.id)})
-    assert [hit.place.section.title for hit in search.find("moor")] == ["Start"]
+    assert [hit.section.section.title for hit in search.find("moor")] == ["Start"]
 
 
 def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -> None:
@@ -225,7 +225,7 @@ def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -
     files = {path: text.encode() for path, text in site.files.items() if not path.startswith("gauges")}
     library = Library(site.manifest, MemoryReader(files, where="memory"))
     hit = Search(library).find("calibrate")[0]
-    assert hit.place.section.title == "Calibrate"
+    assert hit.section.section.title == "Calibrate"
     assert "Calibration takes an hour" in hit.snippet
     assert titles(library, "8124") == ["Server"]
 
@@ -241,7 +241,7 @@ def test_search_is_thread_safe(library: Library) -> None:
     """All threads get the results of a single one."""
     search = Search(library)
     texts = ["drain window", "gauge tide", "timeout", "潮位", "version 1.12"]
-    expected_ids = {text: [hit.place.id for hit in Search(library).find(text)] for text in texts}
+    expected_ids = {text: [hit.section.id for hit in Search(library).find(text)] for text in texts}
     failures: list[object] = []
 
     def ask(seed: int) -> None:
@@ -249,7 +249,7 @@ def test_search_is_thread_safe(library: Library) -> None:
         for _ in range(30):
             text = draw.choice(texts)
             try:
-                if [hit.place.id for hit in search.find(text)] != expected_ids[text]:
+                if [hit.section.id for hit in search.find(text)] != expected_ids[text]:
                     failures.append(text)
             except BaseException as error:
                 failures.append(error)
@@ -304,4 +304,4 @@ def test_find_ranks_word_before_its_synonym() -> None:
         *(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
     ]
     found = Search(library_from_markdown("\n".join(texts), name="Site", url="https://docs.example/")).find("validators")
-    assert found[0].place.section.title == "Validators"
+    assert found[0].section.section.title == "Validators"

@@ -51,7 +51,7 @@ def test_site_target_trusts_rules_on_request(folder: Path) -> None:
 def test_site_target_resolves_searches_and_is_its_only_candidate(folder: Path) -> None:
     target = open_target(str(folder))
     library = target.open_site()
-    oil = next(place.id for place in library.sections if place.section.title == "Oil")
+    oil = next(section.id for section in library.sections if section.section.title == "Oil")
     assert [(one.library, one.address, one.site) for one in target.resolve(["a", "b"])] == [
         (library, "a", None),
         (library, "b", None),
@@ -59,7 +59,7 @@ def test_site_target_resolves_searches_and_is_its_only_candidate(folder: Path) -
     assert target.resolve_branch(None).address == ""
     assert target.resolve_branch("pumps/#oil").address == oil
     (hit, *_) = target.search("change the oil", 1)
-    assert (hit.hit.place.id, hit.library, hit.site) == (oil, library, None)
+    assert (hit.hit.section.id, hit.library, hit.site) == (oil, library, None)
     (candidate,) = target.candidates("what?", "pumps/", warn=pytest.fail)
     assert (candidate.library, candidate.question, candidate.page, candidate.site) == (library, "what?", "pumps/", None)
 
