@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
@@ -100,18 +99,6 @@ def localize_previous(previous: str, folder: str) -> str:
         return previous
     site = previous.removesuffix(MANIFEST_PATH).rstrip("/")
     return f"{site}/{folder}" if site != previous or not previous.endswith(".json") else previous
-
-
-def remove_stale_caches(config: MkDocsConfig) -> None:
-    """Delete the caches of languages that the site no longer has."""
-    i18n = i18n_plugin(config)
-    languages = i18n.build_languages if i18n else ()
-    with suppress(OSError):
-        for folder in cache_folder(config).iterdir():
-            if folder.is_dir() and folder.name not in languages:
-                for file in folder.glob("*.json"):
-                    file.unlink(missing_ok=True)
-                folder.rmdir()
 
 
 def _iter_alternates(config: MkDocsConfig, i18n: Any) -> Iterator[Alternate]:

@@ -40,7 +40,6 @@ from mkdocs_roaming._mkdocs import (
     page_path,
     published_files,
     read_source_text,
-    remove_stale_caches,
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError
@@ -172,15 +171,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
-        is_inner = is_inner_build(config)
-        for folder in [language_folder(config)] if is_inner else list(self._builds):
+        for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
-        if is_inner:
-            return
-        self._nav = None
-        if self.config.cache and not self._dirty:
-            remove_stale_caches(config)
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Add the answer endpoint to the server of `mkdocs serve`; after any error the site is served without it."""

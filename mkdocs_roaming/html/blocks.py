@@ -136,12 +136,7 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def _has_paragraphs(element: Element) -> bool:
     """Return whether an item of a list contains a paragraph."""
-    for item in element:
-        if len(item) and item.tag == "li":
-            for child in item:
-                if child.tag == "p":
-                    return True
-    return False
+    return any(child.tag == "p" for item in element.iterchildren("li") for child in item)
 
 
 def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, list[str]]]:

@@ -149,12 +149,7 @@ def write_checkbox(visitor: Visitor, element: Element, pieces: list[str]) -> Non
     """Write the box of a task at the beginning of its list item."""
     if element.get("type") != "checkbox" or "".join(pieces).strip():
         return
-    parent = element.getparent()
-    for _ in range(3):
-        if parent is None or parent.tag == "li":
-            break
-        parent = parent.getparent()
-    if parent is not None and parent.tag == "li":
+    if next(element.iterancestors("li"), None) is not None:
         pieces[:] = ["[ ] " if element.get("checked") is None else "[x] "]
 
 

@@ -4,49 +4,40 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError, UsageError
 
 
-def write_atomically(path: Path, data: bytes) -> bool:
+def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
     """Write a file through a temporary file in the same folder.
 
     A file that already has this content is not touched, so its modification time stays.
 
-    Returns:
-        Whether the file was written.
-    """
-    try:
-        if path.stat().st_size == len(data) and path.read_bytes() == data:
-            return False
-    except OSError:
-        pass
-    with _replacing(path) as temporary:
-        temporary.write_bytes(data)
-    return True
-
-
-def write_chunks_atomically(path: Path, chunks: Callable[[], Iterable[bytes]]) -> bool:
-    """Write a large file as `write_atomically` does, without holding its content in memory.
-
     Args:
         path: The file to write.
-        chunks: Returns the content. It is called twice: for the comparison and for writing.
+        data: The content, or a function that returns it in chunks; it is called for the comparison and for writing.
 
     Returns:
         Whether the file was written.
     """
+    chunks = (lambda: (data,)) if isinstance(data, bytes) else data
     try:
         with path.open("rb") as file:
             if all(file.read(len(chunk)) == chunk for chunk in chunks()) and not file.read(1):
                 return False
     except OSError:
         pass
-    with _replacing(path) as temporary, temporary.open("wb") as file:
-        file.writelines(chunks())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(chunks())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     return True
 
 
@@ -100,19 +91,6 @@ def resolve_inside(folder: Path, path: str) -> Path:
 def find_site_folders(folder: Path) -> list[Path]:
     """Return the folders that have a home page, at most two levels below a folder, nearest first."""
     return [home.parent for pattern in ("*", "*/*") for home in sorted(folder.glob(f"{pattern}/index.html"))]
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that replaces `path` at the end, or is deleted after an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".roaming-{secrets.token_hex(6)}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _is_special_file(path: Path) -> bool:

@@ -114,7 +114,7 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    cached = batch.cache.get(page, _conversion_context(batch.site), links.link, links.absolute)
+    cached = batch.cache.get(page, _conversion_context(batch.site), links.link, links.image)
     if cached is not None:
         batch.converted[page.path] = cached
     return cached is not None
@@ -138,7 +138,7 @@ def _conversion_context(site: Site) -> str:
 
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
     """Return the converted page, or the reason why it cannot be converted."""
-    links = link_resolver_for(site, page.path, page.url, paths)
+    links = LinkResolver.from_page(page, site, paths)
     try:
         if page.markdown is not None:
             return _normalize(page, page.markdown, format_pointer(site), links)
@@ -152,43 +152,30 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
     from mkdocs_roaming.html.converter import convert
     from mkdocs_roaming.html.themes import load_themes
 
-    seen_links: dict[str, str] = {}
-    seen_images: dict[str, str] = {}
-
-    def resolve_link(href: str) -> str:
-        return seen_links.setdefault(href, links.link(href))
-
-    def resolve_image(src: str) -> str:
-        return seen_images.setdefault(src, links.absolute(src))
-
     result = convert(
         page.article,
         title=page.title,
-        link=resolve_link,
-        image=resolve_image,
+        link=links.link,
+        image=links.image,
         source=page.source_text,
         themes=load_themes(classes),
     )
     text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"
     sections = split_sections(text, title=page.title, headings=result.headings)
-    return ConvertedPage(text, sections, seen_links, seen_images)
+    return ConvertedPage(text, sections, links.links, links.images)
 
 
 def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
     from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
 
-    seen: dict[str, str] = {}
-
-    def resolve_link(href: str) -> str:
-        return seen.setdefault(href, links.link(href))
-
     head = add_lint_switches(pointer, leading_pointer(markdown))
-    text = f"{head}\n{normalize_markdown(markdown, title=page.title, link=resolve_link)}"
-    return ConvertedPage(text, split_sections(text, title=page.title, headings=page.headings or None), seen, {})
+    text = f"{head}\n{normalize_markdown(markdown, title=page.title, link=links.link)}"
+    sections = split_sections(text, title=page.title, headings=page.headings or None)
+    return ConvertedPage(text, sections, links.links, links.images)
 
 
 def _links(batch: Batch, page: Page) -> LinkResolver:
-    return link_resolver_for(batch.site, page.path, page.url, batch.pages)
+    return LinkResolver.from_page(page, batch.site, batch.pages)
 
 
 def _name(page: Page) -> str:
@@ -199,7 +186,7 @@ def _name(page: Page) -> str:
 
 
 class LinkResolver:
-    """Resolves the links of one page to absolute URLs.
+    """Resolves the links of one page to absolute URLs, and remembers them.
 
     Args:
         site_url: The URL of the site.
@@ -210,30 +197,46 @@ class LinkResolver:
     def __init__(self, site_url: str, page_url: str, paths: Collection[str]) -> None:
         self._site_url, self._page_url, self._paths = site_url, page_url, paths
         self._resolved: dict[str, str] = {}
+        self.links: dict[str, str] = {}
+        """The URL of each link by its `href`."""
+        self.images: dict[str, str] = {}
+        """The URL of each image by its `src`."""
+
+    @classmethod
+    def from_page(cls, page: Page, site: Site, paths: Collection[str]) -> LinkResolver:
+        """Return the resolver for the links of a page."""
+        return cls(site.url, page.url or path_to_url(site.url, page.path), paths)
 
     def link(self, href: str) -> str:
         """Return the URL of a link: for a published page the URL of its Markdown."""
-        address, hash_sign, fragment = href.strip().partition("#")
-        if address not in self._resolved:  # pages often link to several sections of the same page
-            self._resolved[address] = self._resolve(address)
-        return self._resolved[address] + (hash_sign + quote(fragment, safe=_SAFE) if fragment else "")
+        if href not in self.links:
+            address, hash_sign, fragment = href.strip().partition("#")
+            if address not in self._resolved:  # pages often link to several sections of the same page
+                self._resolved[address] = self._resolve(address)
+            self.links[href] = self._resolved[address] + (hash_sign + quote(fragment, safe=_SAFE) if fragment else "")
+        return self.links[href]
 
-    def absolute(self, href: str) -> str:
+    def image(self, src: str) -> str:
         """Return the absolute URL of an image or another file."""
-        href = href.strip()
-        try:
-            return quote(urljoin(self._page_url, href), safe=_SAFE)
-        except ValueError:  # an invalid URL such as `http://[` is left as it is
-            return quote(href, safe=_SAFE)
+        if src not in self.images:
+            self.images[src] = self._absolute(src)
+        return self.images[src]
 
     def _resolve(self, address: str) -> str:
-        url = self.absolute(address)
+        url = self._absolute(address)
         if "?" in url or not url.startswith(("http:", "https:")):
             return url
         path = url_to_path(self._site_url, url)
         if path is None or (page := self._find_page(path)) is None:
             return url
         return path_to_url(self._site_url, markdown_path(page))
+
+    def _absolute(self, href: str) -> str:
+        href = href.strip()
+        try:
+            return quote(urljoin(self._page_url, href), safe=_SAFE)
+        except ValueError:  # an invalid URL such as `http://[` is left as it is
+            return quote(href, safe=_SAFE)
 
     def _find_page(self, path: str) -> str | None:
         """Return the published page of a path.
@@ -246,11 +249,6 @@ class LinkResolver:
             stem = path.removesuffix(".md")
             candidates += [re.sub(r"(^|/)index$", r"\1", stem), stem, stem + "/", stem + ".html"]
         return next((candidate for candidate in candidates if candidate in self._paths), None)
-
-
-def link_resolver_for(site: Site, path: str, url: str | None, paths: Collection[str]) -> LinkResolver:
-    """Return the resolver for the links of a page; `url` is the page's URL if it differs from site URL and path."""
-    return LinkResolver(site.url, url or path_to_url(site.url, path), paths)
 
 
 _SAFE = "/-._~!$&'()*+,;=:@?#%[]"  # reserved characters, and the % of existing escapes

@@ -31,7 +31,7 @@ from mkdocs_roaming.manifest.io import (
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, Page, PageEntry, Site, markdown_path, short_markdown_path
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically, write_chunks_atomically
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -248,8 +248,7 @@ class _Output:
         written = 0
         for path, data in self._files():
             paths.add(path)
-            file = resolve_inside(folder, path)
-            written += write_atomically(file, data) if isinstance(data, bytes) else write_chunks_atomically(file, data)
+            written += write_atomically(resolve_inside(folder, path), data)
         removed = _remove(folder, old - paths)
         pages = self.manifest.pages
         return PublishReport(

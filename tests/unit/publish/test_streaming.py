@@ -16,7 +16,7 @@ from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages, load_skeleton, validate_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import split_sections
-from mkdocs_roaming.publish.files import write_chunks_atomically
+from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.text.keywords import extract_keywords
 from roaming_crawler.disk_dict import DiskDict
 
@@ -87,7 +87,7 @@ def test_streaming_readers_report_broken_manifest(text: str, message: str, tmp_p
         assert str(file) in str(error.value)
 
 
-def test_write_chunks_atomically_writes_only_changed_content(tmp_path: Path) -> None:
+def test_write_atomically_in_chunks_writes_only_changed_content(tmp_path: Path) -> None:
     file = tmp_path / "below" / "large.txt"
     for chunks, written in (
         ([b"one ", b"two"], True),
@@ -97,7 +97,7 @@ def test_write_chunks_atomically_writes_only_changed_content(tmp_path: Path) -> 
         ([b"one"], True),
         ([], True),
     ):
-        assert write_chunks_atomically(file, partial(iter, chunks)) is written
+        assert write_atomically(file, partial(iter, chunks)) is written
         assert file.read_bytes() == b"".join(chunks)
     assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
 
@@ -124,14 +124,14 @@ def test_disk_dict_behaves_like_a_dict_and_leaves_no_file(tmp_path: Path) -> Non
         assert list(tmp_path.iterdir()) == []
 
 
-def test_write_chunks_atomically_keeps_file_after_error(tmp_path: Path) -> None:
+def test_write_atomically_in_chunks_keeps_file_after_error(tmp_path: Path) -> None:
     file = tmp_path / "large.txt"
-    write_chunks_atomically(file, lambda: iter([b"before"]))
+    write_atomically(file, lambda: iter([b"before"]))
 
     def chunks() -> Iterator[bytes]:
         yield b"half"
         raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
-        write_chunks_atomically(file, chunks)
+        write_atomically(file, chunks)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("large.txt", b"before")]
