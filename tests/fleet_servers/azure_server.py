@@ -67,21 +67,21 @@ def serving(program: Path, folder: Path) -> Iterator[Azure]:
     own = ["--blobHost", "127.0.0.1", "--blobPort", "0"]
     quiet = ["--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
     command = [program, *own, *quiet]
-    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=folder) as running:
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=folder) as process:
         try:
             azure = Azure(_port(log))
             _create(azure, "shelf")
             yield azure
         finally:
-            running.kill()
+            process.kill()
 
 
 def _port(log: Path, seconds: float = 60) -> int:
     end = time.monotonic() + seconds
-    while "successfully listens on" not in (said := log.read_text("utf-8")):
-        assert time.monotonic() < end, said
+    while "successfully listens on" not in (message := log.read_text("utf-8")):
+        assert time.monotonic() < end, message
         time.sleep(0.05)
-    return int(said.rsplit(":", 1)[1].split()[0])
+    return int(message.rsplit(":", 1)[1].split()[0])
 
 
 def _create(azure: Azure, container: str) -> None:

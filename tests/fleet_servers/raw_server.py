@@ -31,8 +31,8 @@ class Raw:
 
     port: int
     answer: Answering
-    asked: list[str] = field(default_factory=list)
-    over: threading.Event = field(default_factory=threading.Event)
+    requests: list[str] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 def whole(status: str, body: bytes = b"", **headers: str) -> Answer:
@@ -62,12 +62,12 @@ class _Handler(socketserver.StreamRequestHandler):
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         self.rfile.read(int(headers.get("content-length", 0)))
-        self.raw.asked.append(first)
+        self.raw.requests.append(first)
         answer = self.raw.answer(first, headers)
         self.wfile.write(answer.data)
         self.wfile.flush()
         if answer.silent:
-            self.raw.over.wait(answer.silent)
+            self.raw.ended.wait(answer.silent)
         if answer.reset:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
@@ -94,5 +94,5 @@ def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield raw
-        raw.over.set()
+        raw.ended.set()
         server.shutdown()

@@ -46,14 +46,14 @@ SITES: dict[str, dict[str, list[str]]] = {
 
 def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
     """Write a built site of titles, texts and headings."""
-    for at, (title, said) in enumerate(pages.items()):
+    for at, (title, message) in enumerate(pages.items()):
         place = folder / ("" if at == 0 else title.lower())
         place.mkdir(parents=True, exist_ok=True)
         up = "" if at == 0 else "../"
         links = "".join(f'<a href="{up}{other.lower()}/">{other}</a>' for other in list(pages)[1:])
         body = "".join(
             f"<p>{text}</p>" if odd % 2 == 0 else f'<h2 id="{text.lower().replace(" ", "-")}">{text}</h2>'
-            for odd, text in enumerate(said)
+            for odd, text in enumerate(message)
         )
         (place / "index.html").write_text(
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><nav>{links}</nav>"
@@ -78,17 +78,17 @@ def make_store(root: Path) -> Path:
     return root / "store"
 
 
-def add_site(root: Path, key: str, markdown: str, name: str, url: str, **said: Any) -> None:
+def add_site(root: Path, key: str, markdown: str, name: str, url: str, **message: Any) -> None:
     """Add a site to a store; keyword arguments change its manifest."""
     bucket = FolderBucket(root)
     library = library_from_markdown(markdown, name="Site", url=url)
     data = json.loads(library.file(MANIFEST_PATH))
-    data["site"] |= {"name": name, **said.get("site", {})}
+    data["site"] |= {"name": name, **message.get("site", {})}
     for page in data["pages"]:
-        page |= said.get("page", {})
+        page |= message.get("page", {})
         for section in page["sections"]:
-            section |= said.get("section", {})
-    data |= said.get("manifest", {})
+            section |= message.get("section", {})
+    data |= message.get("manifest", {})
     published = json.dumps(data).encode()
     bucket.put(f"{key}/{MANIFEST_PATH}", published)
     for page in library.manifest.pages:

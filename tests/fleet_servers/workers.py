@@ -40,7 +40,7 @@ def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None
     local = ["--no-dashboard", "--interface", "lo"]
     running = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *local], **quiet)]
     try:
-        _until(file.exists)
+        _wait_until(file.exists)
         for at in range(workers):
             own = ["--name", str(at), "--nthreads", "2", "--no-nanny", "--local-directory", folder / f"worker{at}"]
             running.append(subprocess.Popen([*dask, "worker", "--scheduler-file", file, *own, *local], **quiet))
@@ -52,8 +52,8 @@ def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None
         quiet["stderr"].close()
 
 
-def _until(true: object, seconds: float = 60) -> None:
+def _wait_until(condition: object, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
-    while not true():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)

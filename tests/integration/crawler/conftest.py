@@ -54,7 +54,7 @@ class RecordedRequest:
         return "If-None-Match" in self.headers or "If-Modified-Since" in self.headers
 
 
-Play = Callable[["Handler"], Reply | None]
+Responder = Callable[["Handler"], Reply | None]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         site, at = self.server, time.monotonic()
         with site.lock:
             site.open += 1
-            site.most_open = max(site.most_open, site.open)
+            site.max_open = max(site.max_open, site.open)
         try:
             self._answer(site, at)
         finally:
@@ -78,11 +78,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, site: WebSite, at: float) -> None:
         reply: Reply | None
-        played = site.plays.get(self.path) or site.plays.get(urlsplit(self.path).path) or site.otherwise
+        played = site.responses.get(self.path) or site.responses.get(urlsplit(self.path).path) or site.default
         reply = played(self) if callable(played) else played
         headers = dict(self.headers.items())
         if reply is None:
-            site.asked.append(RecordedRequest(self.path, headers, at, 0))
+            site.requests.append(RecordedRequest(self.path, headers, at, 0))
             self.close_connection = True
             return
         body = reply.body.encode() if isinstance(reply.body, str) else reply.body
@@ -91,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             out.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:12]}"')
             if self.headers.get("If-None-Match") == out["ETag"]:
                 reply, body = replace(reply, status=304), b""
-        site.asked.append(RecordedRequest(self.path, headers, at, reply.status))
+        site.requests.append(RecordedRequest(self.path, headers, at, reply.status))
         self.send_response(reply.status)
         for name, value in out.items():
             self.send_header(name, value)
@@ -108,11 +108,11 @@ class WebSite(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.plays: dict[str, Reply | Play] = {}
-        self.otherwise: Reply | Play = Reply("<title>Not found</title><p>Nothing is here.", 404)
-        self.asked: list[RecordedRequest] = []
+        self.responses: dict[str, Reply | Responder] = {}
+        self.default: Reply | Responder = Reply("<title>Not found</title><p>Nothing is here.", 404)
+        self.requests: list[RecordedRequest] = []
         self.lock = threading.Lock()
-        self.open = self.most_open = 0
+        self.open = self.max_open = 0
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None: ...
@@ -122,19 +122,19 @@ class WebSite(ThreadingHTTPServer):
         super().server_bind()
 
     def paths(self) -> list[str]:
-        return [asked.path for asked in self.asked]
+        return [asked.path for asked in self.requests]
 
     def page(self, path: str, title: str, text: str = "", links: tuple[str, ...] = (), **more: Any) -> None:
         """Add a page."""
-        self.plays[path] = Reply(html(title, text, links), **more)
+        self.responses[path] = Reply(html(title, text, links), **more)
 
     def put(self, path: str, body: bytes | str = b"", **more: Any) -> None:
         """Add anything."""
-        self.plays[path] = Reply(body, **more)
+        self.responses[path] = Reply(body, **more)
 
     def redirect(self, path: str, to: str, status: int = 301) -> None:
         """Add a redirect."""
-        self.plays[path] = Reply("", status, headers={"Location": to})
+        self.responses[path] = Reply("", status, headers={"Location": to})
 
     def folder(self, folder: Path, at: str = "/", *, url: str = "", hidden: tuple[str, ...] = ()) -> None:
         """Add a built site, with its URL replaced by this server's."""
@@ -156,7 +156,7 @@ class WebSite(ThreadingHTTPServer):
                 data = data.replace(url.encode(), own.encode())
             return Reply(data, kind=kind)
 
-        self.otherwise = play
+        self.default = play
 
 
 def html(title: str, text: str = "", links: tuple[str, ...] = (), head: str = "") -> str:
@@ -207,10 +207,10 @@ def bomb() -> Callable[..., bytes]:
 
 
 @dataclass
-class Crawled:
+class CrawlOutput:
     """Result of a crawl, and its folder."""
 
-    outcome: CrawlResult
+    result: CrawlResult
     folder: Path
     events: list[tuple[str, dict[str, Any]]]
 
@@ -226,26 +226,26 @@ class Crawled:
         page = next(page for page in self.manifest.pages if page.path == path)
         return (self.folder / page.markdown).read_text("utf-8")
 
-    def why(self, end: str) -> str:
+    def skip_reason(self, end: str) -> str:
         """Return why the URL with this end was skipped."""
-        return next((why for url, why in self.outcome.skipped if url.endswith(end)), "")
+        return next((why for url, why in self.result.skipped if url.endswith(end)), "")
 
 
-HASTE = Politeness(delay=0, seconds=5, max_retry_after=5)
+FAST = Politeness(delay=0, seconds=5, max_retry_after=5)
 
 
 @pytest.fixture
-def crawled(tmp_path: Path) -> Callable[..., Crawled]:
+def crawled(tmp_path: Path) -> Callable[..., CrawlOutput]:
     """Crawl without delay, in this process, on this machine."""
 
-    def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **how: Any) -> Crawled:
+    def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **options: Any) -> CrawlOutput:
         events: list[tuple[str, dict[str, Any]]] = []
-        asked = CrawlConfig(**{"politeness": HASTE, "workers": 0, "allow_private": True, **how})
+        asked = CrawlConfig(**{"politeness": FAST, "workers": 0, "allow_private": True, **options})
         where = folder or tmp_path / "out"
         outcome = anyio.run(
             lambda: crawl(url, where, asked, clock=clock, on_event=lambda name, data: events.append((name, data)))
         )
-        return Crawled(outcome, where, events)
+        return CrawlOutput(outcome, where, events)
 
     return run
 
@@ -269,7 +269,7 @@ def _read_files() -> Callable[[Path], dict[str, bytes]]:
 def fetcher() -> Callable[..., WebFetcher]:
     """Return the function that makes fetchers which may access this machine."""
 
-    def make(manners: Politeness = HASTE, **more: Any) -> WebFetcher:
-        return WebFetcher(manners, **{"allow_private": True, **more})
+    def make(politeness: Politeness = FAST, **more: Any) -> WebFetcher:
+        return WebFetcher(politeness, **{"allow_private": True, **more})
 
     return make

@@ -20,10 +20,10 @@ QUICK = Politeness(delay=0, seconds=1.5, tries=1)
 def test_crawl_skips_soft_404_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     site.page("/", "Home", links=("/guide", "/dead", "/gone/"))
     site.page("/guide", "Guide", "How to use the pump.")
-    site.otherwise = reply(html("Oops", "We could not find the page that you look for. Try the search instead, or go."))
+    site.default = reply(html("Oops", "We could not find the page that you look for. Try the search instead, or go."))
     done = crawled(site.url)
     assert done.paths == ["", "guide"]
-    assert "page for missing pages" in done.why("/dead")
+    assert "page for missing pages" in done.skip_reason("/dead")
 
 
 def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> None:
@@ -39,11 +39,11 @@ def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> N
     site.redirect("/odd", "javascript:alert(1)")
     done = crawled(site.url)
     assert done.paths == ["", "new/"]
-    assert "more than 5 redirects" in done.why("/loop")
-    assert "more than 5 redirects" in done.why("/long/0")
-    assert "out of scope" in done.why("/out")
-    assert "redirect without a Location" in done.why("/nowhere")
-    assert "not a URL" in done.why("/odd")
+    assert "more than 5 redirects" in done.skip_reason("/loop")
+    assert "more than 5 redirects" in done.skip_reason("/long/0")
+    assert "out of scope" in done.skip_reason("/out")
+    assert "redirect without a Location" in done.skip_reason("/nowhere")
+    assert "not a URL" in done.skip_reason("/odd")
     assert max(int(path.rpartition("/")[2]) for path in site.paths() if "/long/" in path) == 5
 
 
@@ -95,13 +95,13 @@ def test_crawl_skips_compression_bombs(site: Any, crawled: Any, html: Any, bomb:
     site.put("/twice", gzip.compress(packed), headers={"Content-Encoding": "gzip, gzip"})
     site.put("/brotli", b"\x1b\xff\xff\xff\x00" * 100, headers={"Content-Encoding": "br"})
     site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
-    began = time.monotonic()
+    started = time.monotonic()
     done = crawled(site.url)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - started < 60
     assert done.paths == ["", "fine"]
-    assert "more than 10 MB decompressed" in done.why("/gzip")
-    assert "unrequested content encoding 'gzip, gzip'" in done.why("/twice")
-    assert "unrequested content encoding 'br'" in done.why("/brotli")
+    assert "more than 10 MB decompressed" in done.skip_reason("/gzip")
+    assert "unrequested content encoding 'gzip, gzip'" in done.skip_reason("/twice")
+    assert "unrequested content encoding 'br'" in done.skip_reason("/brotli")
 
 
 def test_crawl_skips_endless_responses(site: Any, crawled: Any) -> None:
@@ -130,21 +130,21 @@ def test_crawl_skips_endless_responses(site: Any, crawled: Any) -> None:
 
     site.page("/", "Home", links=("/endless", "/drip", "/reset", "/short", "/headers"))
     for play in (endless, drip, reset, short, headers):
-        site.plays[f"/{play.__name__}"] = play
+        site.responses[f"/{play.__name__}"] = play
     done = crawled(site.url, politeness=QUICK)
     assert done.paths == [""]
-    assert "more than 10 MB" in done.why("/endless")
-    assert "no complete response within 1.5 s" in done.why("/drip")
-    assert "times" in done.why("/reset")
-    assert "times" in done.why("/short")
-    assert "headers" in done.why("/headers")
+    assert "more than 10 MB" in done.skip_reason("/endless")
+    assert "no complete response within 1.5 s" in done.skip_reason("/drip")
+    assert "times" in done.skip_reason("/reset")
+    assert "times" in done.skip_reason("/short")
+    assert "headers" in done.skip_reason("/headers")
 
 
 def test_crawl_skips_page_with_long_retry_after(site: Any, crawled: Any) -> None:
     site.page("/", "Home", links=("/busy",))
     site.put("/busy", "later", status=429, headers={"Retry-After": "7200"})
     done = crawled(site.url)
-    assert "retry after 7200 s" in done.why("/busy")
+    assert "retry after 7200 s" in done.skip_reason("/busy")
 
 
 def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, crawled: Any) -> None:
@@ -155,7 +155,7 @@ def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, crawled: Any)
     site.redirect("/way-in", "/secret")
     done = crawled(site.url)
     assert done.paths == ["", "open"]
-    assert "robots.txt forbids" in done.why("/secret")
+    assert "robots.txt forbids" in done.skip_reason("/secret")
     assert "/secret" not in site.paths()
 
 
@@ -184,18 +184,18 @@ def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, crawled: Any, reply:
         site.page(f"/{name}", name.upper())
     done = crawled(site.url)
     assert done.paths == ["a", "b"]
-    assert done.why("/gone") == "not found"
+    assert done.skip_reason("/gone") == "not found"
     for name in ("bomb.xml.gz", "evil.xml", "broken.xml"):
-        assert any(name in note for note in done.outcome.notes), name
+        assert any(name in note for note in done.result.notes), name
 
 
 def test_changed_etag_with_same_body_is_no_change(site: Any, crawled: Any, html: Any, reply: Any) -> None:
     count = iter(range(1000))
-    site.plays["/"] = lambda handler: reply(html("Home"), headers={"ETag": f'"{next(count)}"'})
+    site.responses["/"] = lambda handler: reply(html("Home"), headers={"ETag": f'"{next(count)}"'})
     first = crawled(site.url)
     before = (first.folder / "index.md").stat().st_mtime_ns
     again = crawled(site.url)
-    assert (again.outcome.same, again.outcome.changed, again.outcome.written) == (1, (), 0)
+    assert (again.result.same, again.result.changed, again.result.written) == (1, (), 0)
     assert (again.folder / "index.md").stat().st_mtime_ns == before
 
 
@@ -210,14 +210,14 @@ def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any
     site.page("/stays", "Stays", "But says something else.")
     site.page("/moved", "A page that moves")
     site.put("/fails", "oops", status=403)
-    del site.plays["/vanishes"]
-    del site.plays["/moves"]
+    del site.responses["/vanishes"]
+    del site.responses["/moves"]
     again = crawled(site.url)
     assert again.paths == ["", "fails", "moved", "stays"]
-    assert set(again.outcome.new) == {"moved"}
-    assert set(again.outcome.changed) == {"", "stays"}
-    assert set(again.outcome.gone) == {"moves", "vanishes"}
-    assert again.outcome.kept == (site.url + "fails",)
+    assert set(again.result.new) == {"moved"}
+    assert set(again.result.changed) == {"", "stays"}
+    assert set(again.result.gone) == {"moves", "vanishes"}
+    assert again.result.kept == (site.url + "fails",)
     heir = next(page for page in again.manifest.pages if page.path == "moved")
     assert moved in heir.sections[0].aliases
     assert not (again.folder / "vanishes.md").exists()
@@ -228,10 +228,10 @@ def test_update_refetches_page_with_missing_body(site: Any, crawled: Any) -> Non
     first = crawled(site.url)
     for file in (first.folder / ".roaming" / "bodies").glob("*/*"):
         file.unlink()
-    site.asked.clear()
+    site.requests.clear()
     again = crawled(site.url)
     assert again.paths == [""]
-    assert next(asked.status for asked in site.asked if asked.path == "/") == 200
+    assert next(asked.status for asked in site.requests if asked.path == "/") == 200
 
 
 def test_crawl_skips_javascript_shells(site: Any, crawled: Any) -> None:
@@ -240,7 +240,7 @@ def test_crawl_skips_javascript_shells(site: Any, crawled: Any) -> None:
     )
     site.page("/", "Home", links=("/app",))
     site.put("/app", shell)
-    assert "JavaScript shell" in crawled(site.url).why("/app")
+    assert "JavaScript shell" in crawled(site.url).skip_reason("/app")
 
 
 @pytest.mark.parametrize(
@@ -257,12 +257,12 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
         site.page(f"/p{at}", f"Page {at}")
     if limits.seconds == 0:
         crawled(site.url)
-        site.asked.clear()
+        site.requests.clear()
     done = crawled(site.url, limits=limits, refresh=True)
-    assert line in done.outcome.stopped
+    assert line in done.result.stopped
     if limits.seconds == 0:
         assert len(done.paths) == 21  # what was known before stays
-        assert len(site.asked) == 0
+        assert len(site.requests) == 0
     else:
         assert 1 <= len(done.paths) < 21
         whole = crawled(site.url, resume=True)
@@ -270,7 +270,7 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
 
 
 def test_max_depth_bounds_endless_site(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    site.otherwise = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
+    site.default = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
     assert crawled(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 

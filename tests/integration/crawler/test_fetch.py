@@ -39,10 +39,10 @@ def test_requests_to_host_keep_delay(site: Any, fetcher: Any) -> None:
         site.page(f"/{at}", f"Page {at}")
     made = fetcher(Politeness(delay=0.1, connections=2))
     anyio.run(_all, made, [f"{site.url}{at}" for at in range(8)])
-    starts = sorted(asked.at for asked in site.asked)
+    starts = sorted(asked.at for asked in site.requests)
     assert starts[-1] - starts[0] > 7 * 0.1 - 0.05
     assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 0.01  # no two at once
-    assert site.most_open <= 2
+    assert site.max_open <= 2
 
 
 def test_fetcher_limits_connections_per_host(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
@@ -51,15 +51,15 @@ def test_fetcher_limits_connections_per_host(site: Any, fetcher: Any, html: Any,
         time.sleep(0.05)
         return reply(html("Slow"))
 
-    site.otherwise = slow
+    site.default = slow
     anyio.run(_all, fetcher(Politeness(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
-    assert site.most_open == 2
+    assert site.max_open == 2
 
 
 def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
     hand = FakeClock()
     count = iter(range(100))
-    site.otherwise = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
+    site.default = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
 
     async def ask() -> None:
         async with fetcher(Politeness(delay=1), clock=hand.clock()) as made:
@@ -99,7 +99,7 @@ def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, crawled: Any) -> Non
 def test_requests_carry_user_agent_and_contact(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     crawled(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
-    agents = {asked.headers["User-Agent"] for asked in site.asked}
+    agents = {asked.headers["User-Agent"] for asked in site.requests}
     (agent,) = agents
     assert agent.startswith("mkdocs-roaming/")
     assert "docs@example.org" in agent

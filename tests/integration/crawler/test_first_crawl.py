@@ -41,7 +41,7 @@ def test_crawl_follows_meta_refresh(content: str, site: Any, crawled: Any) -> No
     site.page("/guide/", "Guide")
     done = crawled(site.url)
     assert done.paths == ["guide/"]
-    assert done.why("/") == "a redirect"
+    assert done.skip_reason("/") == "a redirect"
 
 
 def test_crawl_skips_page_without_text(site: Any, crawled: Any) -> None:
@@ -50,11 +50,11 @@ def test_crawl_skips_page_without_text(site: Any, crawled: Any) -> None:
     site.put("/b/", "<title>B</title><body><main><img src=map.png alt=Map></main><script>count()</script>")
     done = crawled(site.url)
     assert done.paths == ["", "b/"]
-    assert "JavaScript" in done.why("/a/")
+    assert "JavaScript" in done.skip_reason("/a/")
 
 
 def test_crawl_refuses_login_form(site: Any, crawled: Any, reply: Any) -> None:
-    site.otherwise = reply("", 302, headers={"Location": "/login"})
+    site.default = reply("", 302, headers={"Location": "/login"})
     site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
     with pytest.raises(RoamingError, match="asks for a password"):
         crawled(f"{site.url}docs/")
@@ -76,11 +76,11 @@ def test_crawl_follows_root_to_one_version(root: str, site: Any, crawled: Any) -
     done = crawled(site.url)
     assert done.manifest.site.url == f"{site.url}en/latest/"
     assert done.paths == ["", "guide/"]
-    (note,) = done.outcome.notes
+    (note,) = done.result.notes
     assert note == (
         f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --prefix /"
     )
-    assert crawled(site.url).outcome.same == 2  # again, of the same version
+    assert crawled(site.url).result.same == 2  # again, of the same version
 
 
 def test_prefix_option_includes_all_versions(site: Any, crawled: Any, tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def test_crawl_refuses_folder_with_other_files(site: Any, crawled: Any, tmp_path
     ):
         crawled(site.url, tmp_path / "mine")
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["index.md"]
-    assert not site.asked
+    assert not site.requests
     (tmp_path / "new" / ".git").mkdir(parents=True)
     assert crawled(site.url, tmp_path / "new").paths == [""]
     shutil.rmtree(tmp_path / "new" / ".roaming")  # as in a copy of the published files
-    assert crawled(site.url, tmp_path / "new").outcome.same == 1
+    assert crawled(site.url, tmp_path / "new").result.same == 1
 
 
 def test_crawl_refuses_file_as_output(site: Any, crawled: Any, tmp_path: Path) -> None:
@@ -143,23 +143,25 @@ def test_crawl_reports_unmatched_include_pattern(site: Any, crawled: Any) -> Non
     site.page("/guide/a/", "A")
     done = crawled(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
     assert done.paths == ["", "guide/a/"]
-    assert done.outcome.notes == (f"--include giude/**: matches no page; paths are relative to {site.url}",)
+    assert done.result.notes == (f"--include giude/**: matches no page; paths are relative to {site.url}",)
 
 
 @pytest.mark.parametrize(
-    ("robots", "status", "said"),
+    ("robots", "status", "message"),
     [
         ("User-agent: *\nDisallow: /", 200, "robots.txt forbids it; ask its owner"),
         ("", 401, "status 401; only public pages can be crawled"),
         ("", 404, "not found; check the URL"),
     ],
 )
-def test_error_without_pages_has_hint(robots: str, status: int, said: str, site: Any, crawled: Any, reply: Any) -> None:
+def test_error_without_pages_has_hint(
+    robots: str, status: int, message: str, site: Any, crawled: Any, reply: Any
+) -> None:
     site.put("/robots.txt", robots)
-    site.otherwise = reply("nothing", status)
+    site.default = reply("nothing", status)
     with pytest.raises(RoamingError) as error:
         crawled(site.url)
-    assert str(error.value) == f"{site.url}: no page to publish; {said}"
+    assert str(error.value) == f"{site.url}: no page to publish; {message}"
 
 
 def test_error_for_url_with_password_does_not_show_it(crawled: Any) -> None:
@@ -173,7 +175,7 @@ def test_redirecting_spelling_is_not_reported_as_skipped(site: Any, crawled: Any
     site.redirect("/guide", "/guide/")
     site.page("/guide/", "Guide")
     done = crawled(site.url)
-    assert (done.paths, done.outcome.skipped) == (["", "guide/"], ())
+    assert (done.paths, done.result.skipped) == (["", "guide/"], ())
 
 
 def test_crawl_ignores_wrong_canonical_urls(site: Any, crawled: Any, html: Any) -> None:
@@ -187,7 +189,7 @@ def test_crawl_ignores_wrong_canonical_urls(site: Any, crawled: Any, html: Any) 
 def test_crawl_reports_sitemap_of_another_host(site: Any, crawled: Any) -> None:
     site.page("/", "Home")
     site.put("/sitemap.xml", "<urlset><url><loc>https://docs.example/guide/</loc></url></urlset>", kind="text/xml")
-    (note,) = crawled(site.url).outcome.notes
+    (note,) = crawled(site.url).result.notes
     assert note == (
         f"{site.url}sitemap.xml: lists nothing below {site.url}, but pages of https://docs.example; "
         "crawl that URL instead"
@@ -195,17 +197,17 @@ def test_crawl_reports_sitemap_of_another_host(site: Any, crawled: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("htp://docs.example/", "htp://docs.example/: unsupported URL scheme; give a URL that begins with"),
         ("docs.example/guide", "docs.example/guide: neither a URL, which begins with https://, nor a folder here"),
         ("./not-there", "./not-there: no such file or folder"),
     ],
 )
-def test_crawl_refuses_invalid_url(given: str, said: str, crawled: Any) -> None:
+def test_crawl_refuses_invalid_url(given: str, message: str, crawled: Any) -> None:
     with pytest.raises(RoamingError) as error:
         crawled(given)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("given", ["docs", "docs/index.md", "mkdocs.yml"])
@@ -236,21 +238,21 @@ def test_interrupted_crawl_reports_how_to_resume(site: Any, tmp_path: Path, html
             time.sleep(0.3)
         return reply(html(f"Page {handler.path}")) if re.fullmatch(r"/p\d+/", handler.path) else reply("", 404)
 
-    site.otherwise = slow
+    site.default = slow
     options = ["--allow-private", "--delay", "0", "--workers", "1", "--connections", "1"]
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out"), *options]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert half.wait(30)
-    os.killpg(running.pid, signal.SIGINT)
-    said = running.communicate(timeout=30)[1]
-    assert (running.returncode, said) == (
+    os.killpg(process.pid, signal.SIGINT)
+    message = process.communicate(timeout=30)[1]
+    assert (process.returncode, message) == (
         1,
         f"roaming: {tmp_path / 'out'}: interrupted; the same command resumes the crawl\n",
     )
-    before = len(site.asked)
+    before = len(site.requests)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
-    assert "/p19/" not in [asked.path for asked in site.asked[before:]]
+    assert "/p19/" not in [asked.path for asked in site.requests[before:]]
 
 
 def test_untitled_pages_get_heading_or_path_as_title(site: Any, crawled: Any) -> None:

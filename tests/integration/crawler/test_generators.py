@@ -114,7 +114,7 @@ def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, crawled: Any
     site.put("/use", shell)
     done = crawled(site.url)
     assert done.paths == [""]
-    assert "JavaScript shell" in done.why("/install")
+    assert "JavaScript shell" in done.skip_reason("/install")
     site.put("/llms.txt", "# Ebb\n\n> Reads gauges.\n\n- [Install](/install.md)\n- [Use](/use.md)\n", kind="text/plain")
     for name in ("install", "use"):
         site.put(f"/{name}.md", f"# {name.title()}\n\nWords of {name}.\n", kind="text/markdown")

@@ -40,10 +40,10 @@ class ChangingResolver:
 
     def __init__(self, **answers: Sequence[Sequence[str]]) -> None:
         self._answers = {name.replace("_", "."): iter(found) for name, found in answers.items()}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
-        self.asked.append(host)
+        self.requests.append(host)
         return next(self._answers[host])
 
 
@@ -127,7 +127,7 @@ def test_guard_refuses_host_with_one_private_address(found: list[str]) -> None:
 def test_guard_prevents_dns_rebinding() -> None:
     names = ChangingResolver(docs_example=[["8.8.8.8", "8.8.4.4"], ["127.0.0.1"]])
     assert anyio.run(_connected, "docs.example", names) == ["8.8.8.8", "8.8.4.4"]
-    assert names.asked == ["docs.example"]
+    assert names.requests == ["docs.example"]
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_crawl_requires_allow_private_for_local_host(site: Any, crawled: Any, tm
     for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
         with pytest.raises(FetchError) as refused:
             crawled(where, tmp_path / host[:9], allow_private=False)
-        said = "is not a public address; to crawl your own hosts, use --allow-private"
-        assert str(refused.value) == f"{host} {said}"
-    assert site.asked == []
+        message = "is not a public address; to crawl your own hosts, use --allow-private"
+        assert str(refused.value) == f"{host} {message}"
+    assert site.requests == []
 
 
 def test_crawl_requests_no_other_hosts(site: Any, crawled: Any) -> None:

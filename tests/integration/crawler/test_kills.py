@@ -37,35 +37,35 @@ def _command(url: str, folder: Path) -> list[str]:
 
 def _undisturbed(url: str, folder: Path) -> Timeline:
     pages, last = 0, time.monotonic()
-    with subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        for line in running.stdout:
+    with subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
             if json.loads(line)["event"] == "page":
                 pages, last = pages + 1, time.monotonic()
-    assert running.returncode == 0
+    assert process.returncode == 0
     return Timeline(pages, time.monotonic() - last)
 
 
-def _crawl_with_kills(url: str, folder: Path, course: Timeline, draw: random.Random) -> dict[str, int]:
+def _crawl_with_kills(url: str, folder: Path, timeline: Timeline, rng: random.Random) -> dict[str, int]:
     """Crawl, kill and resume a number of times, then crawl to the end."""
     done = {"fetching": 0, "publishing": 0}
-    longest = course.behind
+    longest = timeline.behind
     for _ in range(10 * KILLS):
         if sum(done.values()) == KILLS:
             break
-        phase = draw.choice(sorted(phase for phase in done if done[phase] < KILLS * 0.6))
-        running = subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True)
-        assert running.stdout is not None
-        left = draw.randrange(course.pages) if phase == "fetching" else course.pages
-        for line in running.stdout:
+        phase = rng.choice(sorted(phase for phase in done if done[phase] < KILLS * 0.6))
+        process = subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        left = rng.randrange(timeline.pages) if phase == "fetching" else timeline.pages
+        for line in process.stdout:
             left -= json.loads(line)["event"] == "page"
             if left <= 0:
                 break
-        time.sleep(draw.uniform(0, longest) if phase == "publishing" else 0)
-        over = running.poll() is not None  # it came to its end before: the next one asks for news
+        time.sleep(rng.uniform(0, longest) if phase == "publishing" else 0)
+        over = process.poll() is not None  # it came to its end before: the next one asks for news
         longest *= 0.8 if over else 1
-        running.kill()
-        running.communicate()
+        process.kill()
+        process.communicate()
         done[phase] += not over
     assert sum(done.values()) == KILLS
     assert min(done.values()) >= KILLS * 0.4
@@ -153,15 +153,15 @@ def _change_pages(site: Any, html: Any, reply: Any) -> None:
     """Change every fifth page, rename sections, remove and add pages."""
     for at in range(0, PAGES, 5):
         site.page(f"/p{at}/", f"Page {at}", f"Number {at}, rewritten. " * 20, (f"/new{at}/",))
-        site.plays.pop(f"/p{at}/index.md", None)
+        site.responses.pop(f"/p{at}/index.md", None)
         if at % 3:
             text = html(f"Page {at}", f"Number {at} of them. " * 20, (f"/p{at + 1}/", f"/new{at}/"))
             text = text.replace('<h2 id="more-of-it">More</h2>', f'<h2 id="renamed-{at}">Other</h2>')
-            site.plays[f"/p{at}/"] = reply(text.replace("every minute", "every hour"))
+            site.responses[f"/p{at}/"] = reply(text.replace("every minute", "every hour"))
         site.page(f"/new{at}/", f"New {at}", "Nobody saw it before. " * 10)
     for at in range(7, PAGES, 100):
-        del site.plays[f"/p{at}/"]
-        site.plays.pop(f"/p{at}/index.md", None)
+        del site.responses[f"/p{at}/"]
+        site.responses.pop(f"/p{at}/index.md", None)
 
 
 @pytest.mark.slow
@@ -169,20 +169,20 @@ def _change_pages(site: Any, html: Any, reply: Any) -> None:
 def test_killed_crawls_publish_same_files_as_undisturbed_ones(
     seed: int, site: Any, tmp_path: Path, read_files: ReadFiles, html: Any, reply: Any
 ) -> None:
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     whole, out = tmp_path / "whole", tmp_path / "out"
     _add_pages(site)
-    course = _undisturbed(site.url, whole)
-    assert course.pages == PAGES + 1
+    timeline = _undisturbed(site.url, whole)
+    assert timeline.pages == PAGES + 1
     with _Reader(out, tmp_path / "stop") as reader:
-        kills = [_crawl_with_kills(site.url, out, course, draw)]
+        kills = [_crawl_with_kills(site.url, out, timeline, rng)]
         first = reader.read_result()
     assert read_files(out) == read_files(whole)
 
     _change_pages(site, html, reply)
-    course = _undisturbed(site.url, whole)
+    timeline = _undisturbed(site.url, whole)
     with _Reader(out, tmp_path / "stop") as reader:
-        kills.append(_crawl_with_kills(site.url, out, course, draw))
+        kills.append(_crawl_with_kills(site.url, out, timeline, rng))
         second = reader.read_result()
     print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
     assert read_files(out) == read_files(whole)

@@ -57,10 +57,10 @@ def test_parsers_take_linear_time() -> None:
         "## a\n> b\n" * 50_000,
         "---\n" * 75_000,
     ):
-        began = time.process_time()
+        started = time.process_time()
         parse_llms_txt(text, BASE)
         split_llms_full(text, BASE)
-        assert time.process_time() - began < 15
+        assert time.process_time() - started < 15
 
 
 def test_nested_llms_txt_files_are_limited(site: Any, crawled: Any) -> None:
@@ -75,7 +75,7 @@ def test_nested_llms_txt_files_are_limited(site: Any, crawled: Any) -> None:
     done = crawled(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
     lists = [path for path in site.paths() if path.endswith("llms.txt") and path != "/docs/llms.txt"]
     assert len(lists) == len(set(lists)) == 51
-    assert any("more than 50 other llms.txt" in note for note in done.outcome.notes)
+    assert any("more than 50 other llms.txt" in note for note in done.result.notes)
     assert sum(path.startswith("p") for path in done.paths) == 50
 
 
@@ -93,7 +93,7 @@ def test_complete_llms_full_replaces_page_requests(site: Any, crawled: Any) -> N
     site.put("/llms-full.txt", both.partition(f"Source: {own}b")[0], kind="text/plain")
     part = crawled(own, links=False)
     assert {"/a.md", "/b.md"} <= set(site.paths())
-    assert any("1 of the 2 that llms.txt lists" in note for note in part.outcome.notes)
+    assert any("1 of the 2 that llms.txt lists" in note for note in part.result.notes)
     assert [page.digest for page in part.manifest.pages] == [page.digest for page in whole.manifest.pages]
 
 
@@ -102,7 +102,7 @@ def test_links_to_other_hosts_are_reported(site: Any, crawled: Any) -> None:
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
     done = crawled(site.url, links=False)
     assert done.paths == ["a"]
-    assert any("https://elsewhere.example" in note for note in done.outcome.notes)
+    assert any("https://elsewhere.example" in note for note in done.result.notes)
 
 
 LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
@@ -153,7 +153,7 @@ def test_listed_text_file_is_a_page(site: Any, crawled: Any) -> None:
     site.put("/guide.txt", both, kind="text/plain")
     done = crawled(site.url)
     assert done.paths == ["api.txt", "boil"]
-    assert "several pages" in done.why("/guide.txt")
+    assert "several pages" in done.skip_reason("/guide.txt")
     assert "Press the lever." in done.text("boil")
 
 

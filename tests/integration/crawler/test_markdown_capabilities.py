@@ -53,7 +53,7 @@ def test_markdown_is_found_by_content_negotiation(site: Any, crawled: Any, html:
     names = _pages(site, html)
     for name in names:
         page = html(name.upper())
-        site.plays[f"/{name}/"] = lambda handler, page=page: (
+        site.responses[f"/{name}/"] = lambda handler, page=page: (
             reply(TEXT, kind="text/markdown") if "text/markdown" in handler.headers["Accept"] else reply(page)
         )
     done = crawled(site.url)
@@ -64,8 +64,8 @@ def test_host_without_markdown_gets_one_request_per_page(site: Any, crawled: Any
     _pages(site, html, count=40)
     done = crawled(site.url)
     assert len(done.paths) == 41
-    assert done.outcome.markdown == 0
-    assert len(site.asked) < 41 + 24  # robots.txt, seven spellings of llms.txt, sitemaps, twins of the first pages
+    assert done.result.markdown == 0
+    assert len(site.requests) < 41 + 24  # robots.txt, seven spellings of llms.txt, sitemaps, twins of the first pages
 
 
 def test_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
@@ -145,4 +145,4 @@ def test_folder_site_redirects_to_trailing_slash(crawled: Any, html: Any, tmp_pa
         (tmp_path / "site" / path / "index.html").write_text(html(path or "Home", links=links), "utf-8")
     done = crawled(str(tmp_path / "site"), tmp_path / "out")
     assert done.paths == ["", "guide/install/", "guide/next/"]
-    assert done.outcome.skipped == ()
+    assert done.result.skipped == ()

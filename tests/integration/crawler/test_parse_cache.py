@@ -76,7 +76,7 @@ def test_damaged_cache_does_not_change_output(site: Any, crawled: Any, read_file
     readings = sorted((first.folder / ".roaming" / "read").iterdir())
     readings[0].write_bytes(b'{"title": "Something else"}')
     readings[1].write_bytes(readings[1].read_bytes()[:40])
-    assert crawled(site.url).outcome.changed == ()
+    assert crawled(site.url).result.changed == ()
     assert read_files(first.folder) == published
 
 

@@ -38,7 +38,7 @@ def _site(site: Any, pages: int) -> None:
 
 
 def _gaps(site: Any) -> list[float]:
-    starts = sorted(asked.at for asked in site.asked)
+    starts = sorted(asked.at for asked in site.requests)
     return [later - sooner for sooner, later in itertools.pairwise(starts)]
 
 
@@ -46,7 +46,7 @@ def _gaps(site: Any) -> list[float]:
 def test_delay_applies_to_all_requests(connections: int, site: Any, crawled: Any) -> None:
     _site(site, 0)
     crawled(site.url, politeness=Politeness(delay=0.2, connections=connections))
-    assert len(site.asked) > 10
+    assert len(site.requests) > 10
     assert min(_gaps(site)) > 0.2 - LATE
     assert sum(_gaps(site)) > 0.2 * len(_gaps(site)) - LATE
 
@@ -54,26 +54,26 @@ def test_delay_applies_to_all_requests(connections: int, site: Any, crawled: Any
 def test_crawl_delay_applies_from_next_request(site: Any, crawled: Any) -> None:
     _site(site, 1)
     site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
-    manners = Politeness(delay=0, connections=4)
-    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
+    politeness = Politeness(delay=0, connections=4)
+    crawled(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
     assert site.paths()[:2] == ["/robots.txt", "/"]
-    assert len(site.asked) >= 4
+    assert len(site.requests) >= 4
     assert min(_gaps(site)[1:]) > 1 / 3 - LATE
 
 
 @pytest.mark.parametrize("connections", [1, 3])
 def test_crawl_limits_connections_per_host(connections: int, site: Any, crawled: Any, html: Any, reply: Any) -> None:
     _site(site, 6)
-    plays, there = dict(site.plays), site.otherwise
+    plays, there = dict(site.responses), site.default
 
     def slow(handler: Any) -> Any:
         time.sleep(0.04)
         return plays.get(handler.path, there)
 
-    site.plays.clear()
-    site.otherwise = slow
+    site.responses.clear()
+    site.default = slow
     assert len(crawled(site.url, politeness=Politeness(delay=0, connections=connections)).paths) == 7
-    assert site.most_open == connections
+    assert site.max_open == connections
 
 
 @pytest.mark.parametrize(
@@ -96,25 +96,25 @@ def test_retry_after_pauses_all_requests_to_host(
 
     _site(site, 2)
     site.page("/", "Home", links=("/busy", "/p0", "/p1"))
-    site.plays["/busy"] = play
-    manners = Politeness(delay=0, connections=2, max_retry_after=10)
-    done = crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=clock)
+    site.responses["/busy"] = play
+    politeness = Politeness(delay=0, connections=2, max_retry_after=10)
+    done = crawled(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=clock)
     assert done.paths == ["", "busy", "p0", "p1"]
     at, wait = busy[0]
-    assert [asked.path for asked in site.asked if at + LATE < asked.at < at + wait - 0.02] == []
+    assert [asked.path for asked in site.requests if at + LATE < asked.at < at + wait - 0.02] == []
 
 
 def test_delay_doubles_after_overload(site: Any, crawled: Any, html: Any, reply: Any) -> None:
-    said: list[float] = []
+    message: list[float] = []
 
     def play(handler: Any) -> Any:
-        said.append(time.monotonic())
-        return reply("later", 429) if len(said) == 1 else reply(html("Busy"))
+        message.append(time.monotonic())
+        return reply("later", 429) if len(message) == 1 else reply(html("Busy"))
 
     _site(site, 4)
-    site.plays["/p1"] = play
-    manners = Politeness(delay=0.5, connections=2)
-    crawled(site.url, politeness=manners, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
-    starts = sorted(asked.at for asked in site.asked if asked.at > said[-1] - LATE)
+    site.responses["/p1"] = play
+    politeness = Politeness(delay=0.5, connections=2)
+    crawled(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
+    starts = sorted(asked.at for asked in site.requests if asked.at > message[-1] - LATE)
     assert len(starts) >= 3
     assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 1 / 3 - LATE

@@ -51,7 +51,7 @@ def test_site_with_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -
         (page.id, page.digest) for page in published.pages
     ]
     assert (done.manifest.nav, done.manifest.nav_source) == (published.nav, published.nav_source)
-    assert [asked.path for asked in site.asked if asked.status == 200] == [
+    assert [asked.path for asked in site.requests if asked.status == 200] == [
         "/",
         "/roaming/manifest.json",
         "/llms-full.txt",
@@ -64,7 +64,7 @@ def test_mirror_drops_rules(site: Any, sample: Path, crawled: Any) -> None:
     site.folder(sample)
     done = crawled(site.url)
     assert done.manifest.rules == ()
-    assert any("rules are dropped" in note for note in done.outcome.notes)
+    assert any("rules are dropped" in note for note in done.result.notes)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -74,12 +74,12 @@ def test_update_of_unchanged_site_writes_no_file(
     site.folder(sample, "/docs/", url=_url(sample))
     first = crawled(site.url + "docs/", **WAYS[way])
     before = {name: (first.folder / name).stat().st_mtime_ns for name in read_files(first.folder)}
-    site.asked.clear()
+    site.requests.clear()
     again = crawled(site.url + "docs/", **WAYS[way])
-    assert site.asked
-    assert [asked.path for asked in site.asked if not asked.conditional] == []
-    assert {asked.status for asked in site.asked} == {304}
-    assert (again.outcome.written, again.outcome.same) == (0, len(again.manifest.pages))
+    assert site.requests
+    assert [asked.path for asked in site.requests if not asked.conditional] == []
+    assert {asked.status for asked in site.requests} == {304}
+    assert (again.result.written, again.result.same) == (0, len(again.manifest.pages))
     assert {name: (again.folder / name).stat().st_mtime_ns for name in read_files(again.folder)} == before
 
 

@@ -35,20 +35,20 @@ def _add_pages(site: Any, pages: int) -> None:
 
 def _crawl_with_kills(site: Any, folder: Path, seed: int, most: int) -> int:
     """Kill each crawl after a number of requests, until one finishes."""
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     for kills in range(200):
-        left = len(site.asked) + draw.uniform(1, most * 1.1**kills)
+        left = len(site.requests) + rng.uniform(1, most * 1.1**kills)
         command = _command(site.url, folder)
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        while running.poll() is None and len(site.asked) < left:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        while process.poll() is None and len(site.requests) < left:
             time.sleep(0.002)
         with suppress(subprocess.TimeoutExpired):
-            running.wait(draw.uniform(0, 0.05))
-        over = running.poll() is not None
-        running.kill()
-        shown, _ = running.communicate()
+            process.wait(rng.uniform(0, 0.05))
+        over = process.poll() is not None
+        process.kill()
+        shown, _ = process.communicate()
         if over:
-            assert running.returncode == 0, shown
+            assert process.returncode == 0, shown
             return kills
     raise AssertionError("never came to its end")
 
@@ -63,15 +63,15 @@ def test_resumed_crawl_publishes_same_files(
     _add_pages(site, pages)
     whole = subprocess.run(_command(site.url, tmp_path / "whole"), capture_output=True, text=True, check=False)
     assert whole.returncode == 0, whole.stderr
-    once = len(site.asked)
-    site.asked.clear()
+    undisturbed_requests = len(site.requests)
+    site.requests.clear()
     kills = _crawl_with_kills(site, tmp_path / "killed", seed, most)
-    print(f"killed {kills} times, {len(site.asked)} requests where {once} were needed")  # noqa: T201 -- with -s
+    print(f"killed {kills} times, {len(site.requests)} requests where {undisturbed_requests} were needed")  # noqa: T201 -- with -s
     assert kills
     assert read_files(tmp_path / "killed") == read_files(tmp_path / "whole")
     assert len(read_files(tmp_path / "killed")) > pages
     # What was there is not asked for again; one that was killed right after its end asks for news.
-    assert len([asked for asked in site.asked if not asked.conditional]) < once + 30 * kills
+    assert len([asked for asked in site.requests if not asked.conditional]) < undisturbed_requests + 30 * kills
     assert not list((tmp_path / "killed").rglob(".roaming-*"))
 
 
@@ -85,11 +85,11 @@ def test_published_files_stay_complete_during_crawl(site: Any, tmp_path: Path, h
     for at in range(30):
         site.page(f"/p{at}/", f"Page {at} is new", f"Now {at}. " * 20)
     with _hold_response(site, "/p20/", reply(html("Page 20"))) as asked:
-        running = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert asked.wait(30)
         assert validate_site(open_library(folder)).faults == ()
-        running.kill()
-        running.wait()
+        process.kill()
+        process.wait()
     library = open_library(folder)
     assert validate_site(library).faults == ()
     assert library.manifest.pages[1].title == "Page 0"
@@ -119,7 +119,7 @@ def _hold_response(site: Any, path: str, answer: Any) -> Iterator[threading.Even
         over.wait(60)
         return answer
 
-    site.plays[path] = play
+    site.responses[path] = play
     try:
         yield asked
     finally:

@@ -18,7 +18,7 @@ from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
 
 NAMES = [f"/p{at}/" for at in range(6)]
-HASTE = ("--allow-private", "--delay", "0", "--workers", "0")
+FAST = ("--allow-private", "--delay", "0", "--workers", "0")
 Crawl = Callable[..., Result]
 
 
@@ -35,7 +35,7 @@ def whole(site: Any) -> Any:
 def crawl(site: Any, tmp_path: Path) -> Crawl:
     """Crawl the site into a store."""
     (tmp_path / "sites.txt").write_text(f"{site.url} demo\n")
-    command = ["crawl", "--many", str(tmp_path / "sites.txt"), "-o", str(tmp_path / "store"), *HASTE]
+    command = ["crawl", "--many", str(tmp_path / "sites.txt"), "-o", str(tmp_path / "store"), *FAST]
     return lambda *more: CliRunner().invoke(main, [*command, *more])
 
 
@@ -54,9 +54,9 @@ def record(tmp_path: Path) -> Callable[[], SiteRecord]:
 
 def _forbid(site: Any, reply: Any) -> None:
     """Answer 403 for everything but robots.txt."""
-    site.plays.clear()
+    site.responses.clear()
     site.put("/robots.txt", "User-agent: *\nAllow: /\n", kind="text/plain")
-    site.otherwise = reply("no", 403)
+    site.default = reply("no", 403)
 
 
 def _as_pages(site: Any, built: Path, html: Any) -> None:
@@ -109,7 +109,7 @@ def test_unreachable_site_with_limit_fails(
         time.sleep(0.4)
         return reply("no", 403)
 
-    whole.otherwise = slow
+    whole.default = slow
     crawl("--refresh", "--max-seconds", "0.3")
     assert "/" in whole.paths()
     assert record().state == "failed"
@@ -121,13 +121,13 @@ def test_site_with_markdown_but_no_html_is_current(whole: Any, crawl: Crawl, rec
     for edition in ("First", "Second"):
         for name in ("/", *NAMES):
             whole.put(f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown")
-        began = time.time()
+        started = time.time()
         done = crawl("--refresh")
         for name in ("/", *NAMES):
             whole.put(name, "no", status=403)
     assert "changed demo: 7 pages" in done.stderr
     assert (record().state, record().changed) == ("done", 7)
-    assert record().entry.crawled >= began
+    assert record().entry.crawled >= started
 
 
 def test_removed_page_counts_as_response(
@@ -179,16 +179,16 @@ def test_pause_grows_with_permanently_failing_page(
     for _ in range(3):
         crawl("--refresh-older-than", "0s")
         pauses.append(round((record().next_try - record().at) / 3600))
-        whole.asked.clear()
+        whole.requests.clear()
         assert "1 wait for their next try" in crawl("--refresh-older-than", "0s").stderr
-        assert not whole.asked
+        assert not whole.requests
         _expire(tmp_path / "store")
     assert pauses == [1, 4, 16]
     whole.page("/p4/", "/p4/", "First edition.")
-    began = time.time()
+    started = time.time()
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
-    assert record().entry.crawled >= began
+    assert record().entry.crawled >= started
     assert "0 of 1 sites to crawl; 1 are done" in crawl().stderr
 
 
@@ -213,7 +213,7 @@ def test_site_stopped_by_limit_is_continued_without_pause(
         time.sleep(0.6)
         return reply("no", 403)
 
-    whole.plays["/p0/"] = slow
+    whole.responses["/p0/"] = slow
     done = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
     assert "; stopped after 0.5 seconds (--max-seconds); " in done.stderr
     assert record().kept

@@ -32,21 +32,21 @@ def test_second_crawl_revalidates_pages_and_writes_only_changed_files(pages: int
     first = crawled(site.url)
     assert len(first.paths) == pages + 1
     stood = _file_identities(first.folder)
-    site.asked.clear()
+    site.requests.clear()
 
     again = crawled(site.url)
-    assert [asked.path for asked in site.asked if not asked.conditional] == []
-    assert {asked.status for asked in site.asked} == {304}
-    assert len(site.asked) <= pages + 1 + 3  # three were asked for their Markdown, too
-    assert again.outcome.written == 0
-    assert (again.outcome.same, again.outcome.changed) == (pages + 1, ())
+    assert [asked.path for asked in site.requests if not asked.conditional] == []
+    assert {asked.status for asked in site.requests} == {304}
+    assert len(site.requests) <= pages + 1 + 3  # three were asked for their Markdown, too
+    assert again.result.written == 0
+    assert (again.result.same, again.result.changed) == (pages + 1, ())
     assert _file_identities(first.folder) == stood
 
     site.page("/p7/", "Page 7", "Nothing is as it was. " * 20, ("/p0/",))
-    site.asked.clear()
+    site.requests.clear()
     changed = crawled(site.url)
-    assert [asked.path for asked in site.asked if asked.status == 200] == ["/p7/"]
-    assert changed.outcome.changed == ("p7/",)
+    assert [asked.path for asked in site.requests if asked.status == 200] == ["/p7/"]
+    assert changed.result.changed == ("p7/",)
     page = next(page for page in changed.manifest.pages if page.path == "p7/")
     own = {"p7/index.md", "p7.md", *(f"roaming/sections/{section.id}.md" for section in page.sections)}
     of_all = {"llms.txt", "llms-2.txt", "llms-full.txt", "roaming/manifest.json", "roaming/outline.md"}

@@ -62,12 +62,12 @@ class Sites:
     hosts: int
     pages: int = 3
     delay: float = 0.0
-    down: set[str] = field(default_factory=set)
-    moved: dict[str, str] = field(default_factory=dict)
+    forbidden: set[str] = field(default_factory=set)
+    redirects: dict[str, str] = field(default_factory=dict)
     edition: dict[str, int] = field(default_factory=dict)
-    asked: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
-    most_open: Counter[str] = field(default_factory=Counter)
+    max_open: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def url(self, at: int) -> str:
@@ -106,16 +106,16 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         sites, host = self.sites, self.headers["Host"].partition(":")[0]
         with sites.lock:
-            sites.asked[f"{host}{self.path}"] += 1
+            sites.requests[f"{host}{self.path}"] += 1
             sites.open[host] += 1
-            sites.most_open[host] = max(sites.most_open[host], sites.open[host])
+            sites.max_open[host] = max(sites.max_open[host], sites.open[host])
         time.sleep(sites.delay)
         body = sites.body(host, self.path)
         data = (body or "nothing here").encode()
-        failing = any(f"{host}{self.path}".startswith(one) for one in sites.down)
+        failing = any(f"{host}{self.path}".startswith(one) for one in sites.forbidden)
         with sites.lock:
             sites.open[host] -= 1
-        to = sites.moved.get(f"{host}{self.path}")
+        to = sites.redirects.get(f"{host}{self.path}")
         self.send_response(302 if to else 403 if failing else 200 if body else 404)
         if to:
             self.send_header("Location", to)
@@ -161,7 +161,7 @@ def _one_certificate(_no_certificates: None, tmp_path_factory: pytest.TempPathFa
         yield
 
 
-HASTE = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "20")
+FAST = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "20")
 
 
 @pytest.fixture
@@ -175,9 +175,9 @@ def roaming() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def haste() -> tuple[str, ...]:
+def fast_options() -> tuple[str, ...]:
     """Return the options for fast crawls of local sites."""
-    return HASTE
+    return FAST
 
 
 @pytest.fixture
@@ -202,19 +202,19 @@ class S3:
     environ: dict[str, str]
     where: str = "s3://shelf/docs"
 
-    def faults(self, **settings: float | str) -> dict[str, int]:
+    def set_faults(self, **settings: float | str) -> dict[str, int]:
         """Set the faults; return the number of requests since the last call, and of failed ones."""
-        return self._said("_faults", "PUT", json.dumps(settings).encode())
+        return self._request("_faults", "PUT", json.dumps(settings).encode())
 
     def written(self) -> dict[str, int]:
         """Return how often each object was written."""
-        return self._said("_written", "GET", None)
+        return self._request("_written", "GET", None)
 
     def empty(self) -> None:
         """Remove all objects."""
-        self._said("_empty", "GET", None)
+        self._request("_empty", "GET", None)
 
-    def _said(self, at: str, method: str, data: bytes | None) -> dict[str, int]:
+    def _request(self, at: str, method: str, data: bytes | None) -> dict[str, int]:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{at}", data, method=method)
         with urllib.request.urlopen(request) as answer:
             found: dict[str, int] = json.loads(answer.read())
@@ -226,10 +226,10 @@ def s3_port() -> Iterator[int]:
     """Provide the port of an S3 server that all tests share, because it starts slowly."""
     command = [sys.executable, "-m", "fleet_servers.s3_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as running:
-        assert running.stdout is not None
-        yield int(running.stdout.readline())
-        running.kill()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
+        process.kill()
 
 
 @pytest.fixture
@@ -262,14 +262,14 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
     """Provide a fake of GCS with an empty bucket and a token."""
     command = [sys.executable, "-m", "fleet_servers.gcs_server", "shelf"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as running:
-        assert running.stdout is not None
-        url = f"http://127.0.0.1:{int(running.stdout.readline())}"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as process:
+        assert process.stdout is not None
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
         environ = {"GOOGLE_BASE_URL": url, "GOOGLE_BEARER_TOKEN": gcs_server.TOKEN}
         for name, value in environ.items():
             monkeypatch.setenv(name, value)
         yield GCS(environ)
-        running.kill()
+        process.kill()
 
 
 @pytest.fixture

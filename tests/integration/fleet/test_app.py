@@ -34,16 +34,16 @@ PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of some sites."""
     return make_store(tmp_path_factory.mktemp("shelf"))
 
 
 @contextmanager
-def _served(shelf: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
+def _served(store: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
     listening = bind_socket("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    app = create_store_app(Collection(shelf), policy)
+    app = create_store_app(Collection(store), policy)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -57,9 +57,9 @@ def _served(shelf: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
 
 
 @pytest.fixture(scope="module")
-def http(shelf: Path) -> Iterator[httpx2.Client]:
+def http(store: Path) -> Iterator[httpx2.Client]:
     """A client of its endpoint."""
-    with _served(shelf, PLENTY) as client:
+    with _served(store, PLENTY) as client:
         yield client
 
 
@@ -120,7 +120,7 @@ def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/v1/sections/nobody:07f3277d", 404, "ids look like SITE:07f3277d"),
         ("/v1/sections/trains:00000000", 404, "No section"),
@@ -133,10 +133,10 @@ def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
         ("/v1/sections/trains%2F..:07f3277d", 404, "nothing at this address"),
     ],
 )
-def test_unknown_ids_return_problems(http: httpx2.Client, path: str, status: int, said: str) -> None:
+def test_unknown_ids_return_problems(http: httpx2.Client, path: str, status: int, message: str) -> None:
     answer = http.get(path)
     assert answer.status_code == status
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_etag_returns_304(http: httpx2.Client) -> None:
@@ -145,8 +145,8 @@ def test_etag_returns_304(http: httpx2.Client) -> None:
         assert http.get(path, headers={"If-None-Match": tag}).status_code == 304
 
 
-def test_store_app_checks_host_and_origin(shelf: Path) -> None:
-    with _served(shelf, RequestPolicy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
+def test_store_app_checks_host_and_origin(store: Path) -> None:
+    with _served(store, RequestPolicy(hosts=("127.0.0.1",), requests_a_minute_each=5)) as http:
         assert http.get("/v1/sites", headers={"Host": "evil.example"}).status_code == 421
         assert http.get("/v1/sites", headers={"Origin": "https://evil.example"}).status_code == 403
         assert [http.get("/v1/sites").status_code for _ in range(8)].count(429) >= 3
@@ -227,17 +227,17 @@ def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: 
     [["--site", "{}"], ["--model", "offline"], ["--rounds", "2"], ["--seconds", "3"], ["--trust-rules"]],
     ids=lambda option: option[0],
 )
-def test_serve_refuses_single_site_options_for_store(shelf: Path, option: list[str]) -> None:
-    given_ = [one.format(shelf / LONG_NAME) for one in option]
-    done: Any = CliRunner().invoke(main, ["serve", str(shelf), *given_, "--port", "0"])
+def test_serve_refuses_single_site_options_for_store(store: Path, option: list[str]) -> None:
+    given_ = [one.format(store / LONG_NAME) for one in option]
+    done: Any = CliRunner().invoke(main, ["serve", str(store), *given_, "--port", "0"])
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {shelf}/SITE")
+    assert done.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {store}/SITE")
 
 
-def test_check_config_of_store_omits_answers(shelf: Path) -> None:
-    done = CliRunner().invoke(main, ["serve", str(shelf), "--check-config"], env={"ROAMING_SECONDS": "9"})
+def test_check_config_of_store_omits_answers(store: Path) -> None:
+    done = CliRunner().invoke(main, ["serve", str(store), "--check-config"], env={"ROAMING_SECONDS": "9"})
     assert done.exit_code == 0
-    assert f"store = {shelf}\n" in done.stdout
+    assert f"store = {store}\n" in done.stdout
     assert "[limits] requests_a_minute = " in done.stdout
     for word in ("model", "[budget]", "answers", "question", "KEY", "turn"):
         assert word not in done.stdout

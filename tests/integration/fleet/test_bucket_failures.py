@@ -81,10 +81,10 @@ def test_error_response_matches_golden_message(file: Path, store: Callable[..., 
     assert "SECRET" not in line
 
 
-def _truncate(answer: Answer, kept: int, how: Answer) -> Answer:
+def _truncate(answer: Answer, kept: int, options: Answer) -> Answer:
     """Return a part of a response's body, and end like another one."""
     head, _, body = answer.data.partition(b"\r\n\r\n")
-    return replace(how, data=head + b"\r\n\r\n" + body[:kept])
+    return replace(options, data=head + b"\r\n\r\n" + body[:kept])
 
 
 def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> None:
@@ -98,7 +98,7 @@ def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> No
 
         with serving(answer) as raw:
             assert store("s3", raw, patience=10, silence=0.3).get("big") == data
-            assert len(raw.asked) == 2
+            assert len(raw.requests) == 2
 
 
 def test_permanently_truncated_response_is_reported(store: Callable[..., ObjectBucket]) -> None:
@@ -143,7 +143,7 @@ def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> N
 
     with serving(answer) as raw:
         assert [kept.path for kept in store("s3", raw).list("")] == names
-        assert f"start-after=docs%2F{names[49]}" in raw.asked[2]
+        assert f"start-after=docs%2F{names[49]}" in raw.requests[2]
 
 
 def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
@@ -199,7 +199,7 @@ def test_create_with_lost_response_compares_contents(scheme: str, store: Callabl
                 assert store(scheme, raw, patience=5).create("one", b"mine") == ours
     with serving(lambda first, headers: whole(refused)) as raw:
         assert not store(scheme, raw).create("one", b"mine")
-        assert not any(first.startswith("GET") for first in raw.asked)
+        assert not any(first.startswith("GET") for first in raw.requests)
 
 
 def test_private_certificate_needs_ssl_cert_file(
@@ -219,10 +219,10 @@ def test_silent_store_times_out(store: Callable[..., ObjectBucket]) -> None:
     with serving(lambda first, headers: Answer(b"", silent=30)) as raw:
         bucket = store("s3", raw, patience=0.5, silence=0.2)
         for name, do in _doings(bucket):
-            began = time.monotonic()
+            started = time.monotonic()
             with pytest.raises(BucketError, match="no response in time"):
                 do()
-            assert (name, time.monotonic() - began < 15) == (name, True)
+            assert (name, time.monotonic() - started < 15) == (name, True)
 
 
 def test_google_service_account_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -52,17 +52,17 @@ def test_bucket_operations(bucket: Bucket) -> None:
 
 
 def test_create_is_exclusive_among_threads(bucket: Bucket) -> None:
-    won: list[int] = []
+    winners: list[int] = []
     threads = [
-        threading.Thread(target=lambda at=at: won.append(at) if bucket.create("one", str(at).encode()) else None)
+        threading.Thread(target=lambda at=at: winners.append(at) if bucket.create("one", str(at).encode()) else None)
         for at in range(12)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(won) == 1
-    assert bucket.get("one") == str(won[0]).encode()
+    assert len(winners) == 1
+    assert bucket.get("one") == str(winners[0]).encode()
 
 
 def test_lease_is_exclusive(bucket: Bucket) -> None:
@@ -92,13 +92,13 @@ def test_lease_of_dead_process_expires(s3: Any) -> None:
 
 
 @pytest.fixture
-def many(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
+def many(sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
     """Crawl four sites into a store, and return the report."""
     listing = sites.listing(tmp_path / "sites.txt", 4)
 
     def run(where: object, *more: object) -> dict[str, Any]:
         scratch = ("--scratch", tmp_path / "scratch")
-        done = roaming("crawl", "--many", listing, "-o", where, *haste, *scratch, "--json", *more)
+        done = roaming("crawl", "--many", listing, "-o", where, *fast_options, *scratch, "--json", *more)
         last = json.loads(done.stdout.splitlines()[-1])
         assert last["event"] == "done"
         return {**last, "said": done.stderr, "code": done.exit_code}
@@ -129,20 +129,20 @@ def test_run_into_bucket_equals_run_into_folder(
 
 def test_run_retries_busy_store(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     many(tmp_path / "folder")
-    s3.faults(every=5, delay=0.005)
+    s3.set_faults(every=5, delay=0.005)
     assert many(s3.where)["new"] == 4
-    assert s3.faults()["failed"] > 10
+    assert s3.set_faults()["failed"] > 10
     assert _read_published(s3.where) == published(tmp_path / "folder")
 
 
 @pytest.mark.slow  # leases of the first run expire after a minute
 def test_expired_credentials_stop_run(many: Any, s3: Any, tmp_path: Path, published: Any) -> None:
     many(tmp_path / "folder")
-    s3.faults(after=60)
+    s3.set_faults(after=60)
     report = many(s3.where)
     assert report["code"] == 1
     assert "s3://shelf/docs: the credentials have expired; renew them and try again" in report["said"]
-    s3.faults()
+    s3.set_faults()
     done = many(s3.where)
     assert done["new"] + done["same"] + done["changed"] + done["fresh"] == 4
     assert _read_published(s3.where) == published(tmp_path / "folder")
@@ -161,7 +161,7 @@ def test_bucket_errors_have_hint(s3: Any, roaming: Any, monkeypatch: pytest.Monk
     assert "s3://nowhere/site: there is no bucket s3://nowhere; create it" in stderr
     assert "publishes no roaming/manifest.json" in roaming("outline", f"{s3.where}/none").stderr
     assert "no sites in it" in roaming("sites", f"{s3.where}/none").stderr
-    s3.faults(after=0)
+    s3.set_faults(after=0)
     assert "the credentials have expired" in roaming("outline", f"{s3.where}/site").stderr
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     stderr = roaming("search", s3.where, "words").stderr

@@ -29,7 +29,7 @@ from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
-NOTHING_MORE = "This cannot be read at the moment"
+PUBLIC_MESSAGE = "This cannot be read at the moment"
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ class SlowSearch:
 
 
 def make_unreadable(file: Path) -> None:
-    """Make a file make_unreadable even for root."""
+    """Make a file unreadable even for root."""
     file.unlink()
     file.symlink_to(file.name)
 
@@ -67,8 +67,8 @@ def make_outdated(store: Path, site: str) -> None:
 def test_concurrent_requests_open_site_once(store: Path) -> None:
     counted = SlowSearch()
     collection = Collection(store, search=counted)
-    with ThreadPoolExecutor(8) as several:
-        opened = list(several.map(collection.open, ["boats", "trains"] * 8))
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(collection.open, ["boats", "trains"] * 8))
     assert len(counted.made) == 2
     assert len({id(one) for one in opened}) == 2
 
@@ -104,22 +104,22 @@ def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
     wrong: list[str] = []
 
     def read(at: int) -> None:
-        walk = StoreNavigator(collection)
+        navigator = StoreNavigator(collection)
         site = sorted(SITES)[at % len(SITES)]
         for result in (
-            walk.read_outline(),
-            walk.read_outline(site),
-            walk.search_sections(f"{site}: colour of the hull"),
-            walk.search_sections("mount static files"),
-            walk.expand_sections([collection.open("apps").library.manifest.pages[0].id]),
+            navigator.read_outline(),
+            navigator.read_outline(site),
+            navigator.search_sections(f"{site}: colour of the hull"),
+            navigator.search_sections("mount static files"),
+            navigator.expand_sections([collection.open("apps").library.manifest.pages[0].id]),
         ):
-            said = render(result)
-            if "no site" in said and site != "trains":
-                wrong.append(said)
+            message = render(result)
+            if "no site" in message and site != "trains":
+                wrong.append(message)
 
-    with ThreadPoolExecutor(8) as several:
+    with ThreadPoolExecutor(8) as pool:
         for turn in range(4):
-            working = [several.submit(read, at) for at in range(24)]
+            working = [pool.submit(read, at) for at in range(24)]
             if turn % 2:
                 write_record(bucket, trains)
             else:
@@ -134,9 +134,9 @@ def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
 
 def test_unreadable_store_serves_last_known_state(store: Path) -> None:
     now = [0.0]
-    walk = StoreNavigator(Collection(store, clock=lambda: now[0]))
+    navigator = StoreNavigator(Collection(store, clock=lambda: now[0]))
     asked = ("how long does a refund take", "trains: refund")
-    before = [render(walk.read_outline()), *(render(walk.search_sections(words)) for words in asked)]
+    before = [render(navigator.read_outline()), *(render(navigator.search_sections(words)) for words in asked)]
     assert "9 days" in before[1]
     for file in (store / RECORDS_DIR).iterdir():
         make_unreadable(file)
@@ -147,7 +147,7 @@ def test_unreadable_store_serves_last_known_state(store: Path) -> None:
         bucket.get(".fleet/catalogue/head.json").replace(b'"generation": "', b'"generation": "0'),
     )
     now[0] += 61
-    again = walk.fork(walk.cap)
+    again = navigator.fork(navigator.cap)
     assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
 
 
@@ -206,9 +206,9 @@ def test_unreadable_sites_raise_error_instead_of_no_results(store: Path) -> None
     for site in SITES:
         make_unreadable(store / site / "roaming/manifest.json")
     collection = Collection(store)
-    said = render(StoreNavigator(collection).search_sections("how long does a refund take"))
-    assert "Nothing found" not in said
-    assert "manifest.json" in said
+    message = render(StoreNavigator(collection).search_sections("how long does a refund take"))
+    assert "Nothing found" not in message
+    assert "manifest.json" in message
     with TestClient(
         create_store_app(collection, RequestPolicy(hosts=("testserver",))), raise_server_exceptions=False
     ) as http:
@@ -229,7 +229,7 @@ def test_health_reports_unreachable_store(store: Path) -> None:
     head = store / ".fleet/catalogue/head.json"
     saved = head.read_bytes()
 
-    def is_told(http: TestClient, status: str) -> bool:
+    def has_status(http: TestClient, status: str) -> bool:
         until = time.monotonic() + 20
         while http.get("/healthz").json() != {"status": status, "sites": len(SITES), "digest": generation}:
             time.sleep(0.02)
@@ -240,12 +240,12 @@ def test_health_reports_unreachable_store(store: Path) -> None:
     collection = Collection(store, refresh_seconds=0.1)
     generation = collection.generation
     with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
-        assert is_told(http, "ok")
+        assert has_status(http, "ok")
         make_unreadable(head)
-        assert is_told(http, "stale")
+        assert has_status(http, "stale")
         head.unlink()
         head.write_bytes(saved)
-        assert is_told(http, "ok")
+        assert has_status(http, "ok")
 
 
 def test_failed_site_is_listed_as_failed(store: Path) -> None:
@@ -286,16 +286,16 @@ def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
 )
 def test_uncrawled_site_error_hides_reason_over_http(store: Path, tool: str, arguments: dict[str, Any]) -> None:
     add_uncrawled_site(store)
-    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
-    assert "gone could not be crawled yet: https://" in near
-    assert "cannot be had honest (crawled; tried again after " in near
+    local_text = render(StoreNavigator(Collection(store)).call(tool, arguments))
+    assert "gone could not be crawled yet: https://" in local_text
+    assert "cannot be had honest (crawled; tried again after " in local_text
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         text = call_tool(http, tool, arguments)
     assert "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC" in text
     assert not re.search("home|pass|example|store", text)
     add_uncrawled_site(store, 9e8)
-    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
-    assert "cannot be had honest (crawled; tried again by the next crawl" in near
+    local_text = render(StoreNavigator(Collection(store)).call(tool, arguments))
+    assert "cannot be had honest (crawled; tried again by the next crawl" in local_text
 
 
 def test_uncrawled_site_is_reported_without_traceback(store: Path) -> None:
@@ -329,7 +329,7 @@ def test_damaged_manifest_returns_503(store: Path, manifest: bytes, caplog: pyte
         for path in ("/v1/sections/trains:00000000", "/v1/outline?id=trains", "/v1/outline?id=trains:00000000"):
             caplog.clear()
             answer = http.get(path)
-            assert (answer.status_code, answer.json()["detail"]) == (503, f"{NOTHING_MORE}.")
+            assert (answer.status_code, answer.json()["detail"]) == (503, f"{PUBLIC_MESSAGE}.")
             assert str(store / "trains") in caplog.text
         assert http.get("/v1/search?q=colour+of+the+hull").json()["hits"][0]["site"] == "boats"
 
@@ -349,9 +349,9 @@ def test_incomplete_catalog_returns_503(store: Path) -> None:
 def test_damaged_catalog_is_reported(store: Path, broken: str) -> None:
     for file in (store / ".fleet/catalogue").glob(broken):
         file.write_bytes(b'{"half of')
-    walk = StoreNavigator(Collection(store))
-    said = render(walk.read_outline() if broken == "sites-*" else walk.search_sections("refund"))
-    assert re.fullmatch(r".+ is damaged; crawl .+ again\n", said)
+    navigator = StoreNavigator(Collection(store))
+    message = render(navigator.read_outline() if broken == "sites-*" else navigator.search_sections("refund"))
+    assert re.fullmatch(r".+ is damaged; crawl .+ again\n", message)
     app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app, raise_server_exceptions=False) as http:
         for path in (
@@ -386,11 +386,11 @@ def test_http_errors_do_not_show_files(
     app = create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))
     with TestClient(app) as http:
         text = call_tool(http, tool, arguments)
-    assert NOTHING_MORE in text
+    assert PUBLIC_MESSAGE in text
     assert not re.search(r"manifest|broken|catalogue|\.\.|store", text)
     assert str(store) in caplog.text
-    near = render(StoreNavigator(Collection(store)).call(tool, arguments))
-    assert str(store) in near
+    local_text = render(StoreNavigator(Collection(store)).call(tool, arguments))
+    assert str(store) in local_text
 
 
 def call_tool(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:

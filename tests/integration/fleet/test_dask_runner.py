@@ -21,38 +21,51 @@ from roaming_fleet.sites_file import read_sites_file
 Published = Callable[[Path], dict[str, bytes]]
 
 
-def _command(listing: Path, store: Path, haste: tuple[str, ...], *more: str) -> list[str]:
-    return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(store), *haste, *more]
+def _command(listing: Path, store: Path, fast_options: tuple[str, ...], *more: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "mkdocs_roaming",
+        "crawl",
+        "--many",
+        str(listing),
+        "-o",
+        str(store),
+        *fast_options,
+        *more,
+    ]
 
 
 @pytest.mark.slow
-def test_killed_worker_loses_nothing(sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published) -> None:
+def test_killed_worker_loses_nothing(
+    sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published
+) -> None:
     count = 200
     listing = sites.listing(tmp_path / "sites.txt", count)
-    one = subprocess.run(_command(listing, tmp_path / "one", haste, "--json"), capture_output=True, check=True)
+    one = subprocess.run(_command(listing, tmp_path / "one", fast_options, "--json"), capture_output=True, check=True)
     assert json.loads(one.stdout.splitlines()[-1])["new"] == count
-    asked = sites.asked.copy()
-    sites.asked.clear()
-    sites.most_open.clear()
+    asked = sites.requests.copy()
+    sites.requests.clear()
+    sites.max_open.clear()
     done: Counter[str] = Counter()
     memory = []
     with cluster(tmp_path, 2) as dask:
-        command = _command(listing, tmp_path / "many", haste, "--json", "--engine", f"dask={dask.address}")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-            assert running.stdout is not None
-            for line in running.stdout:
+        command = _command(listing, tmp_path / "many", fast_options, "--json", "--engine", f"dask={dask.address}")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
                 event = json.loads(line)
                 if event["event"] == "site":
                     done[event["key"]] += 1
                     memory.append(dask.memory())
                     if len(done) == count // 3:
                         dask.workers[0].kill()
-        assert running.returncode == 0
+        assert process.returncode == 0
     assert set(done.values()) == {1}
     assert (event["new"], event["failed"], len(done)) == (count, 0, count)
     assert published(tmp_path / "many") == published(tmp_path / "one")
-    assert max(sites.most_open.values()) == 1
-    again = sites.asked - asked
+    assert max(sites.max_open.values()) == 1
+    again = sites.requests - asked
     assert len({path.split("/")[0] for path in again}) <= 2, again  # hosts that the killed worker was at
     assert all(count <= asked[path] for path, count in again.items()), again  # nothing a third time
     early, late = memory[count // 4], max(memory)
@@ -61,10 +74,10 @@ def test_killed_worker_loses_nothing(sites: Any, tmp_path: Path, haste: tuple[st
 
 
 @pytest.mark.slow
-def test_local_dask_workers(sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Published) -> None:
+def test_local_dask_workers(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 8)
-    subprocess.run(_command(listing, tmp_path / "one", haste), capture_output=True, check=True)
-    command = _command(listing, tmp_path / "many", haste, "--engine", "dask", "--json")
+    subprocess.run(_command(listing, tmp_path / "one", fast_options), capture_output=True, check=True)
+    command = _command(listing, tmp_path / "many", fast_options, "--engine", "dask", "--json")
     first = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(first.stdout.splitlines()[-1])["new"] == 8
     assert published(tmp_path / "many") == published(tmp_path / "one")
@@ -73,25 +86,25 @@ def test_local_dask_workers(sites: Any, tmp_path: Path, haste: tuple[str, ...], 
 
 
 @pytest.mark.slow
-def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, haste: tuple[str, ...], roaming: Any) -> None:
+def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any) -> None:
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
     with cluster(tmp_path, 1) as dask:
-        command = _command(listing, store, haste, "--engine", f"dask={dask.address}")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-            assert running.stderr is not None
-            while "new" not in (line := running.stderr.readline()):
+        command = _command(listing, store, fast_options, "--engine", f"dask={dask.address}")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            while "new" not in (line := process.stderr.readline()):
                 assert line, "it ended"
             dask.scheduler.kill()
-            said = [line for line in running.stderr.read().splitlines() if not line.startswith("  new ")]
-    assert running.returncode == 1
+            said = [line for line in process.stderr.read().splitlines() if not line.startswith("  new ")]
+    assert process.returncode == 1
     message = f"roaming: --engine dask: lost the scheduler at {dask.address}; start it and repeat the command"
     assert said == [message]
     listed = json.loads(roaming("sites", store, "--json").stdout)
     assert 0 < len(listed) < 12
     assert [report["stopped"] for report in _reports(store)] == [message.removeprefix("roaming: ")]
     sites.delay = 0
-    done = roaming("crawl", "--many", listing, "-o", store, *haste, "--json")
+    done = roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json")
     last = json.loads(done.stdout.splitlines()[-1])
     assert (last["new"] + last["fresh"], last["failed"]) == (12, 0)
     assert last["fresh"] >= len(listed)
@@ -102,7 +115,7 @@ def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, haste: tuple[str, 
 def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_path: Path) -> None:
     sites.delay = 0.02
     listed = read_sites_file(sites.listing(tmp_path / "sites.txt", 8))
-    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     store = tmp_path / "store"
     with cluster(tmp_path, workers) as dask:
 
@@ -111,7 +124,7 @@ def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_pat
                 dask.workers[0].kill()
 
         engine = dask_engine(dask.address, 2, patience=3)
-        report = crawl_many(listed, str(store), how, engine, scratch=tmp_path, on_event=tell)
+        report = crawl_many(listed, str(store), options, engine, scratch=tmp_path, on_event=tell)
     assert report.stopped == (
         f"--engine dask: no worker at {dask.address} for 3 s; start one, dask worker {dask.address}, "
         "and repeat the command"
@@ -141,4 +154,4 @@ def test_invalid_engine_is_refused(engine: str, message: str, sites: Any, tmp_pa
     listing = sites.listing(tmp_path / "sites.txt", 2)
     done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
-    assert not sites.asked
+    assert not sites.requests

@@ -35,8 +35,10 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_links")
-def test_store_works_without_hard_links(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
-    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *haste)
+def test_store_works_without_hard_links(
+    sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]
+) -> None:
+    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *fast_options)
     for line in ("  new          2\n", "  fresh        2\n"):
         done = roaming(*command)
         assert (done.exit_code, line in done.stdout) == (0, True), done.output
@@ -47,9 +49,9 @@ def test_store_works_without_hard_links(sites: Any, tmp_path: Path, roaming: Any
 @pytest.mark.usefixtures("no_links")
 def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
-    with ThreadPoolExecutor(8) as several:
+    with ThreadPoolExecutor(8) as pool:
         for name in map(str, range(20)):
-            made = list(several.map(lambda one, name=name: bucket.create(name, b"%d" % one), range(8)))
+            made = list(pool.map(lambda one, name=name: bucket.create(name, b"%d" % one), range(8)))
             assert made.count(True) == 1
             assert bucket.get(name) == b"%d" % made.index(True)
     assert len(list(tmp_path.iterdir())) == 20
@@ -62,24 +64,26 @@ def test_unwritable_folder_is_reported_without_hard_links(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_disk_without_locks_is_reported(sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...]) -> None:
+def test_disk_without_locks_is_reported(
+    sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]
+) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 2)
     for more, lock in (
         (("--many", listing, "-o", tmp_path / "store"), tmp_path / "store/.fleet/locks/_catalogue"),
         ((sites.url(0), "-o", tmp_path / "one"), tmp_path / "one/.roaming/lock"),
     ):
-        done = roaming("crawl", *more, *haste)
+        done = roaming("crawl", *more, *fast_options)
         assert done.stderr == (
             f"roaming: {lock}: this disk cannot lock files (Operation not supported); give a folder on another disk\n"
         )
-    assert not sites.asked
+    assert not sites.requests
 
 
 @pytest.mark.usefixtures("no_locks")
 def test_scratch_folder_without_locks_is_reported(
-    sites: Any, tmp_path: Path, roaming: Any, s3: Any, haste: Any
+    sites: Any, tmp_path: Path, roaming: Any, s3: Any, fast_options: Any
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 1)
-    done = roaming("crawl", "--many", listing, "-o", s3.where, *haste, "--scratch", tmp_path / "scratch")
+    done = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "scratch")
     assert f"{tmp_path}/scratch/" in done.stderr
     assert "/lock: this disk cannot lock files (Operation not supported); give a folder on another" in done.stderr

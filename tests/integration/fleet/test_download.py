@@ -64,7 +64,7 @@ def test_partial_download_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_pat
     with suppress(_KilledError), staging_folder(scratch, s3.where, KEY) as folder:
         download_site(_FailingBucket(bucket, files), KEY, folder, read_record(bucket, KEY))
         raise AssertionError
-    sites.down = BAD_MOMENT
+    sites.forbidden = BAD_MOMENT
     assert crawl("two", scratch) == there
     assert len(there) == 6
 
@@ -73,9 +73,9 @@ def test_partial_download_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_pat
 def test_partial_upload_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str) -> None:
     there = crawl("one", tmp_path / "here")
     sites.edition["127.0.1.1/a"] = 1
-    s3.faults(unheard="/known.tar.gz")
+    s3.set_faults(unheard="/known.tar.gz")
     assert crawl("two", tmp_path / "here") == there
-    s3.faults()
-    sites.down = BAD_MOMENT
+    s3.set_faults()
+    sites.forbidden = BAD_MOMENT
     assert crawl("three", tmp_path / scratch) == there
     assert len(list(open_bucket(s3.where).list(f".fleet/state/{KEY}"))) == 2

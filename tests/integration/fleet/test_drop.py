@@ -23,8 +23,8 @@ from roaming_fleet.store import STORE_MARKER, drop_sites
 Roaming = Callable[..., Result]
 
 
-def _crawl(roaming: Roaming, sites: Any, haste: tuple[str, ...], store: object, listing: Path) -> None:
-    done = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *haste)
+def _crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], store: object, listing: Path) -> None:
+    done = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *fast_options)
     assert done.exit_code == 0, done.stderr
 
 
@@ -35,24 +35,24 @@ def _paths(store: str, key: str) -> list[str]:
 
 
 def test_drop_removes_site(
-    roaming: Roaming, sites: Any, haste: tuple[str, ...], published: Any, tmp_path: Path
+    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], published: Any, tmp_path: Path
 ) -> None:
     store, listing = tmp_path / "store", tmp_path / "sites.txt"
-    _crawl(roaming, sites, haste, store, listing)
+    _crawl(roaming, sites, fast_options, store, listing)
     before = published(store)
     assert roaming("sites", store, "--drop", "site-001").exit_code == 0
     assert not (store / "site-001").exists()
     assert not _paths(str(store), "site-001")
     assert [site["key"] for site in json.loads(roaming("sites", store, "--json").stdout)] == ["site-000", "site-002"]
     assert published(store) == {path: data for path, data in before.items() if not path.startswith("site-001/")}
-    _crawl(roaming, sites, haste, store, listing)
+    _crawl(roaming, sites, fast_options, store, listing)
     assert published(store) == before
 
 
 def test_drop_removes_site_from_bucket(
-    roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path
+    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], s3: Any, tmp_path: Path
 ) -> None:
-    _crawl(roaming, sites, haste, s3.where, tmp_path / "sites.txt")
+    _crawl(roaming, sites, fast_options, s3.where, tmp_path / "sites.txt")
     assert _paths(s3.where, "site-001")
     output = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
     assert json.loads(output.stdout) == {"dropped": ["site-001", "site-002"]}
@@ -62,10 +62,10 @@ def test_drop_removes_site_from_bucket(
 
 @pytest.mark.parametrize("key", ["nobody", "..", "site-000/roaming", ""])
 def test_drop_with_unknown_site_removes_nothing(
-    roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path, key: str
+    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path, key: str
 ) -> None:
     store = tmp_path / "store"
-    _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
+    _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
     before = sorted(path for path in store.rglob("*") if "locks" not in path.parts)
     done = roaming("sites", store, "--drop", "site-000", "--drop", key)
     assert (done.exit_code, "no site" in done.stderr) == (1, True)
@@ -73,23 +73,23 @@ def test_drop_with_unknown_site_removes_nothing(
     assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
 
 
-def test_drop_waits_for_lease(roaming: Roaming, sites: Any, haste: tuple[str, ...], tmp_path: Path) -> None:
+def test_drop_waits_for_lease(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path) -> None:
     store = tmp_path / "store"
-    _crawl(roaming, sites, haste, store, tmp_path / "sites.txt")
+    _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
     with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="in use by another process"):
         drop_sites(str(store), ["site-000"], patience=0.1)
     assert (store / "site-000/roaming/manifest.json").exists()
 
 
 @pytest.fixture
-def one(roaming: Roaming, sites: Any, haste: tuple[str, ...], s3: Any, tmp_path: Path) -> Callable[..., Result]:
+def one(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], s3: Any, tmp_path: Path) -> Callable[..., Result]:
     """Crawl a site into the bucket as `docs`."""
 
     def run(at: int, *more: object, scratch: str = "scratch") -> Result:
         listing = tmp_path / "sites.txt"
         listing.write_text(f"{sites.url(at)} docs\n", "utf-8")
         where = ("-o", s3.where, "--scratch", tmp_path / scratch)
-        return roaming("crawl", "--many", listing, *where, *haste, *more)
+        return roaming("crawl", "--many", listing, *where, *fast_options, *more)
 
     return run
 
@@ -99,10 +99,10 @@ def test_moved_site_is_dropped_and_crawled_at_new_url(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any, more: tuple[str, ...]
 ) -> None:
     one(0)
-    s3.faults(unheard="/known.tar.gz")
+    s3.set_faults(unheard="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3
-    s3.faults()
-    sites.down.add("127.0.1.1/a")
+    s3.set_faults()
+    sites.forbidden.add("127.0.1.1/a")
     output = one(1)
     assert "drop it first" in output.stderr
     assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
@@ -115,12 +115,12 @@ def test_dropped_site_is_complete_after_new_crawl(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any
 ) -> None:
     one(0)
-    s3.faults(unheard="/known.tar.gz")
+    s3.set_faults(unheard="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3  # leaves on this machine what was uploaded
-    s3.faults()
+    s3.set_faults()
     roaming("sites", s3.where, "--drop", "docs")
     assert "3 pages new" in one(0).stdout
-    sites.down.add("127.0.1.1/a/p1/")
+    sites.forbidden.add("127.0.1.1/a/p1/")
     one(0, "--refresh", scratch="elsewhere")
     assert len(load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).pages) == 3
 
@@ -131,12 +131,12 @@ def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path
     sites.pages, sites.delay = 12, 0.1
 
     def crawl(at: int, run: str) -> str:
-        how = CrawlConfig(politeness=Politeness(delay=0, connections=1), allow_private=True, workers=0)
+        options = CrawlConfig(politeness=Politeness(delay=0, connections=1), allow_private=True, workers=0)
         return crawl_site(
-            bucket, SiteSpec(sites.url(at), "docs"), RunPlan(bucket.where, how, run, "-", ""), stop
+            bucket, SiteSpec(sites.url(at), "docs"), RunPlan(bucket.where, options, run, "-", ""), stop
         ).result
 
-    timer = threading.Thread(target=lambda: _until(lambda: sites.asked["127.0.1.1/a/p1/"], stop))
+    timer = threading.Thread(target=lambda: _wait_until(lambda: sites.requests["127.0.1.1/a/p1/"], stop))
     timer.start()
     with pytest.raises(RunStoppedError):
         crawl(0, "one")
@@ -147,7 +147,7 @@ def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path
     assert load_manifest(bucket.get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
-def _until(there: Callable[[], object], stop: threading.Event) -> None:
+def _wait_until(there: Callable[[], object], stop: threading.Event) -> None:
     while not there():
         threading.Event().wait(0.01)
     stop.set()

@@ -13,7 +13,7 @@ import pytest
 
 
 @pytest.mark.parametrize("hard", [150, 900])
-def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
+def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> None:
 
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
@@ -21,13 +21,13 @@ def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path,
     sites.delay = 0.02
     listing = sites.listing(tmp_path / "sites.txt", 40)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(tmp_path / "store")]
-    command += [*haste, "--at-once", "30", "--json"]
+    command += [*fast_options, "--at-once", "30", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=few)
     if hard == 150:
         assert done.returncode == 1
         assert done.stderr == (
             "roaming: --at-once: this process may open 150 files (`ulimit -n`); give --at-once 6, or raise the limit\n"
         )
-        assert not sites.asked
+        assert not sites.requests
     else:
         assert json.loads(done.stdout.splitlines()[-1])["new"] == 40

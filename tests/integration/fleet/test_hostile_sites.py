@@ -185,11 +185,11 @@ def test_invalid_manifest_does_not_affect_other_sites(store: Path, tmp_path: Pat
     add_site(tmp_path, "odd", "# Odd\n\n## Pumps\n\nA pump empties the hull.\n", "Odd", "https://odd.example/")
     bucket = FolderBucket(tmp_path)
     bucket.put(f"odd/{MANIFEST_PATH}", json.dumps(json.loads(bucket.get(f"odd/{MANIFEST_PATH}")) | manifest).encode())
-    walk = StoreNavigator(Collection(tmp_path))
-    found = walk.search_sections("a pump empties the hull")
+    navigator = StoreNavigator(Collection(tmp_path))
+    found = navigator.search_sections("a pump empties the hull")
     assert "honest" in {hit.id.partition(":")[0] for hit in found.hits}
-    walk.read_outline("odd")
-    assert "empties the hull" not in str(walk.expand_sections(["odd:00000000"]))
+    navigator.read_outline("odd")
+    assert "empties the hull" not in str(navigator.expand_sections(["odd:00000000"]))
 
 
 async def test_expanded_sections_fit_cap(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_suspended_process_leaves_consistent_site(
     crawl("zero")
     before = {kept.path: kept.tag for kept in bucket.list(KEY)}
     sites.edition["127.0.1.1/a"] = 1
-    s3.faults(delay=0.02)
+    s3.set_faults(delay=0.02)
     command = [
         sys.executable,
         "-m",
@@ -105,12 +105,12 @@ def test_suspended_process_leaves_consistent_site(
             thread.join()
         other.send_signal(signal.SIGCONT)
         thread.join()
-        said, _ = other.communicate()
+        message, _ = other.communicate()
     assert ours[0].result == "changed"
-    assert said in ("same", "changed")
+    assert message in ("same", "changed")
     _check(bucket)
     assert _edition(bucket) == {2}
-    s3.faults()
+    s3.set_faults()
     assert crawl("three").result == "same"
     _check(bucket)
 
@@ -131,9 +131,9 @@ def test_lost_lease_raises_error(s3: Any) -> None:
     bucket = open_bucket(s3.where)
     clock = [0.0]
     with hold_lease(bucket, "site", seconds=1000, wall=lambda: clock[0]) as first:
-        s3.faults()
+        s3.set_faults()
         first.check()
-        assert s3.faults()["requests"] == 0
+        assert s3.set_faults()["requests"] == 0
         clock[0] = 2000.0
         first.check()  # nobody came meanwhile
         with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:

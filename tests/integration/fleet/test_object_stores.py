@@ -24,10 +24,10 @@ def store(request: pytest.FixtureRequest) -> Any:
 
 
 def test_all_commands_work_on_object_store(
-    store: Any, sites: Any, tmp_path: Path, roaming: Any, haste: tuple[str, ...], published: Any
+    store: Any, sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...], published: Any
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 4)
-    crawl = ("crawl", "--many", listing, *haste, "--scratch", tmp_path / "scratch")
+    crawl = ("crawl", "--many", listing, *fast_options, "--scratch", tmp_path / "scratch")
     for where in (tmp_path / "folder", store.where):
         done = roaming(*crawl, "-o", where, "--json")
         assert json.loads(done.stdout.splitlines()[-1])["new"] == 4, done.stderr
@@ -48,13 +48,13 @@ def test_all_commands_work_on_object_store(
 
 
 def test_missing_bucket_and_wrong_key_are_reported(
-    store: Any, roaming: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    store: Any, roaming: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheme = store.where.partition(":")[0]
     listing = sites.listing(tmp_path / "sites.txt", 1)
     nowhere = f"{scheme}://nowhere/docs"
     message = f"roaming: {nowhere}: there is no bucket {scheme}://nowhere; create it, or give another\n"
-    for command in (("sites", nowhere), ("crawl", "--many", listing, "-o", nowhere, *haste)):
+    for command in (("sites", nowhere), ("crawl", "--many", listing, "-o", nowhere, *fast_options)):
         assert roaming(*command).stderr == message
     with pytest.raises(BucketError, match="there is no bucket"):
         open_bucket(nowhere).delete(["a", "b"])
@@ -62,7 +62,7 @@ def test_missing_bucket_and_wrong_key_are_reported(
         return  # moto believes every key
     wrong = base64.b64encode(b"a secret that is wrong").decode()
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY" if scheme == "az" else "GOOGLE_BEARER_TOKEN", wrong)
-    for command in (("sites", store.where), ("crawl", "--many", listing, "-o", store.where, *haste)):
+    for command in (("sites", store.where), ("crawl", "--many", listing, "-o", store.where, *fast_options)):
         said = roaming(*command).stderr
         assert said.startswith(f"roaming: {store.where}: the credentials are not accepted (")
         assert (said.count("\n"), wrong in said) == (1, False)
@@ -72,8 +72,8 @@ def test_missing_bucket_and_wrong_key_are_reported(
 def test_many_and_large_objects(store: Any) -> None:
     bucket = open_bucket(store.where)
     names = [f"many/{at:04}" for at in range(2300)]
-    with ThreadPoolExecutor(8) as several:
-        list(several.map(lambda name: bucket.put(name, b""), names))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: bucket.put(name, b""), names))
     assert sorted(kept.path for kept in bucket.list("many")) == names
     bucket.delete([*names[:2200], "many/never"])
     assert sorted(kept.path for kept in bucket.list("many")) == names[2200:]
@@ -111,18 +111,18 @@ def test_create_is_exclusive_among_processes(store: Any) -> None:
         "sys.stdin.readline(); print([at for at in range(40) if bucket.create(f'{at}', sys.argv[2].encode())])"
     )
     command = [sys.executable, "-c", program, store.where]
-    running = [
+    process = [
         subprocess.Popen([*command, str(at)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for at in range(4)
     ]
-    for each in running:
+    for each in process:
         assert each.stdin is not None
         each.stdin.write("\n")
         each.stdin.flush()
-    won = [json.loads(each.communicate()[0]) for each in running]
-    assert sorted(at for ats in won for at in ats) == list(range(40))
+    winners = [json.loads(each.communicate()[0]) for each in process]
+    assert sorted(at for threads in winners for at in threads) == list(range(40))
     bucket = open_bucket(store.where)
-    assert all(bucket.get(f"{at}") == str(who).encode() for who, ats in enumerate(won) for at in ats)
+    assert all(bucket.get(f"{at}") == str(who).encode() for who, threads in enumerate(winners) for at in threads)
 
 
 @pytest.mark.slow

@@ -37,17 +37,17 @@ def _crawl(
     command: list[str], dask: Cluster, environ: Mapping[str, str], at: Mapping[int, Callable[[], object]]
 ) -> Output:
     """Crawl, and call a function after a number of sites."""
-    began, found = time.monotonic(), Output()
+    started, found = time.monotonic(), Output()
     with subprocess.Popen(
         [*command, "--engine", f"dask={dask.address}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**environ},
-    ) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        for line in running.stdout:
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
             event = json.loads(line)
             if event["event"] == "site":
                 found.done.append(event["key"])
@@ -55,21 +55,21 @@ def _crawl(
                 at.get(len(found.done), int)()
             elif event["event"] == "done":
                 found.report = event
-        found.said = running.stderr.read()
-    found.code, found.seconds = running.returncode, time.monotonic() - began
+        found.said = process.stderr.read()
+    found.code, found.seconds = process.returncode, time.monotonic() - started
     return found
 
 
 @pytest.mark.slow
 def test_run_with_all_faults_loses_nothing(
-    s3: Any, sites: Any, tmp_path: Path, haste: tuple[str, ...], published: Any, monkeypatch: pytest.MonkeyPatch
+    s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", COUNT)
-    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *haste, "--json"]
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *fast_options, "--json"]
     subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
     command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch")]
     faults = {"every": 20, "delay": 0.01}
-    s3.faults(**faults)
+    s3.set_faults(**faults)
     tmp_path.joinpath("first").mkdir()
     with cluster(tmp_path / "first", 2, s3.environ) as dask:
         first = _crawl(
@@ -78,19 +78,19 @@ def test_run_with_all_faults_loses_nothing(
             _environ(s3.environ),
             {
                 COUNT // 4: dask.workers[0].kill,
-                COUNT // 2: lambda: s3.faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
+                COUNT // 2: lambda: s3.set_faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
             },
         )
-    said = f"{s3.where}: the credentials have expired; renew them and try again"
-    assert (first.code, first.report["stopped"]) == (1, said)
-    assert [line for line in first.said.splitlines() if line.strip()] == [f"roaming: {said}"]
+    message = f"{s3.where}: the credentials have expired; renew them and try again"
+    assert (first.code, first.report["stopped"]) == (1, message)
+    assert [line for line in first.said.splitlines() if line.strip()] == [f"roaming: {message}"]
     assert len(first.done) < COUNT
 
     renewed = {**s3.environ, "AWS_SESSION_TOKEN": "renewed-token-of-the-shelf"}
     tmp_path.joinpath("second").mkdir()
     with cluster(tmp_path / "second", 2, renewed) as dask:
         second = _crawl(command, dask, _environ(renewed), {})
-    failed = s3.faults()
+    failed = s3.set_faults()
     assert (second.code, second.said) == (0, "")
     report = second.report
     assert (report["failed"], report["new"] + report["fresh"]) == (0, COUNT), report["failures"]

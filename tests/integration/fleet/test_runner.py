@@ -39,12 +39,12 @@ def _report(done: Result) -> dict[str, Any]:
 
 
 @pytest.fixture
-def crawl(roaming: Roaming, haste: tuple[str, ...], sites: Any, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def crawl(roaming: Roaming, fast_options: tuple[str, ...], sites: Any, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Crawl six sites of three hosts into a store, and return the report."""
     listing = sites.listing(tmp_path / "sites.txt", 6)
 
     def run(*more: object) -> dict[str, Any]:
-        return _report(roaming("crawl", "--many", listing, "-o", tmp_path / "store", *haste, "--json", *more))
+        return _report(roaming("crawl", "--many", listing, "-o", tmp_path / "store", *fast_options, "--json", *more))
 
     return run
 
@@ -53,10 +53,10 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     sites.delay = 0.005
     first = crawl()
     assert (first["new"], first["failed"], first["pages_new"]) == (6, 0, 18)
-    assert max(sites.most_open.values()) == 1
-    sites.asked.clear()
+    assert max(sites.max_open.values()) == 1
+    sites.requests.clear()
     again = crawl()
-    assert (again["fresh"], again["requests"], dict(sites.asked)) == (6, 0, {})
+    assert (again["fresh"], again["requests"], dict(sites.requests)) == (6, 0, {})
     listed = roaming("sites", tmp_path / "store", "--json")
     assert [site["key"] for site in json.loads(listed.stdout)] == [f"site-{at:03}" for at in range(6)]
     kept = {path.name for path in (tmp_path / "store" / ".fleet" / "runs").rglob("*") if path.is_file()}
@@ -122,7 +122,7 @@ def test_failed_site_keeps_copy_and_pauses(
 ) -> None:
     crawl()
     before = published(tmp_path / "store")
-    sites.down = {"127.0.1.1/", "127.0.1.2/a"}
+    sites.forbidden = {"127.0.1.1/", "127.0.1.2/a"}
     bucket = FolderBucket(tmp_path / "store")
     pauses = []
     for tries in (1, 2, 3):
@@ -130,9 +130,9 @@ def test_failed_site_keeps_copy_and_pauses(
         assert report["failed"] == 3
         assert {failure["tries"] for failure in report["failures"]} == {tries}
         assert all(failure["kept"] for failure in report["failures"])
-        sites.asked.clear()
+        sites.requests.clear()
         assert crawl()["waiting"] == 3
-        assert not sites.asked
+        assert not sites.requests
         for at in range(6):
             record = read_record(bucket, f"site-{at:03}")
             assert record
@@ -143,7 +143,7 @@ def test_failed_site_keeps_copy_and_pauses(
     assert pauses == [1] * 3 + [4] * 3 + [16] * 3
     assert published(tmp_path / "store") == before
     assert "site-000" in roaming("sites", tmp_path / "store", "--failed").stdout
-    sites.down = set()
+    sites.forbidden = set()
     assert crawl()["same"] == 3
     assert roaming("sites", tmp_path / "store", "--failed").exit_code == 3
 
@@ -160,19 +160,26 @@ def test_failed_site_keeps_copy_and_pauses(
     ],
 )
 def test_conflicting_names_are_refused(
-    at: int, name: str, message: str, crawl: Any, roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
+    at: int,
+    name: str,
+    message: str,
+    crawl: Any,
+    roaming: Roaming,
+    sites: Any,
+    tmp_path: Path,
+    fast_options: tuple[str, ...],
 ) -> None:
     crawl()
-    sites.asked.clear()
+    sites.requests.clear()
     store = tmp_path / "store"
     (tmp_path / "other.txt").write_text(f"{sites.url(at)} {name}\n")
-    command = ("crawl", "--many", tmp_path / "other.txt", "-o", store, *haste)
+    command = ("crawl", "--many", tmp_path / "other.txt", "-o", store, *fast_options)
     done = roaming(*command)
     assert done.exit_code == 1
     message = message.replace("{old}", sites.url(0)).replace("{new}", sites.url(at))
     message = message.replace("{drop}", f"roaming sites {store} --drop")
     assert done.stderr == f"roaming: {store}: {message}\n"
-    assert not sites.asked
+    assert not sites.requests
     assert roaming(*message.partition("roaming ")[2].split()).exit_code == 0
     assert _report(roaming(*command, "--json"))["new"] == 1
     kept = {site["key"]: site["url"] for site in json.loads(roaming("sites", store, "--json").stdout)}
@@ -184,7 +191,7 @@ def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp
     runs = tmp_path / "store" / ".fleet" / "runs"
     crawl()
     sites.edition["127.0.1.1/b"] = 1
-    sites.down = {"127.0.1.2/a"}
+    sites.forbidden = {"127.0.1.2/a"}
     last = crawl("--refresh")["run"]
     first = json.loads((runs / f"{last}.json").read_text())
     (runs / f"{last}.json").unlink()
@@ -196,39 +203,39 @@ def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp
 
 
 def test_site_stopped_by_limit_is_continued(
-    roaming: Roaming, sites: Any, tmp_path: Path, haste: tuple[str, ...]
+    roaming: Roaming, sites: Any, tmp_path: Path, fast_options: tuple[str, ...]
 ) -> None:
     sites.pages, sites.delay = 12, 0.02
-    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 1), "-o", tmp_path / "store", *haste)
+    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 1), "-o", tmp_path / "store", *fast_options)
     first = roaming(*command, "--max-seconds", "0.4")
     assert "stopped after 0.4 seconds (--max-seconds)" in first.stderr
-    begun = sites.asked.total()
+    begun = sites.requests.total()
     sites.delay = 0
     assert "1 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
-    assert max(sites.asked.values()) == 2  # once for Markdown, once for HTML
-    assert sites.asked.total() > begun
+    assert max(sites.requests.values()) == 2  # once for Markdown, once for HTML
+    assert sites.requests.total() > begun
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
     assert "stopped at 2 pages (--max-pages)" in roaming(*command, "--max-pages", "2").stderr
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
 
 
-def test_concurrent_runs_share_sites(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> None:
+def test_concurrent_runs_share_sites(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> None:
     sites.delay = 0.01
     runs = []
     for count in (5, 8):
         listing = sites.listing(tmp_path / f"{count}.txt", count)
-        command = ["crawl", "--many", str(listing), "-o", str(tmp_path / "store"), *haste, "--json"]
+        command = ["crawl", "--many", str(listing), "-o", str(tmp_path / "store"), *fast_options, "--json"]
         runs.append(subprocess.Popen([sys.executable, "-m", "mkdocs_roaming", *command], stdout=subprocess.PIPE))
     reports = [json.loads(run.communicate()[0].splitlines()[-1]) for run in runs]
     assert [report["new"] + report["fresh"] for report in reports] == [5, 8]
     assert sum(report["new"] for report in reports) == 8
     assert not any(report["failed"] + report["busy"] + report["same"] for report in reports)
-    asked = sites.asked.copy()
-    sites.asked.clear()
-    alone = ["crawl", "--many", str(tmp_path / "8.txt"), "-o", str(tmp_path / "alone"), *haste]
+    asked = sites.requests.copy()
+    sites.requests.clear()
+    alone = ["crawl", "--many", str(tmp_path / "8.txt"), "-o", str(tmp_path / "alone"), *fast_options]
     subprocess.run([sys.executable, "-m", "mkdocs_roaming", *alone], capture_output=True, check=True)
-    assert asked == sites.asked
-    assert max(sites.most_open.values()) == 1
+    assert asked == sites.requests
+    assert max(sites.max_open.values()) == 1
     assert len(list((tmp_path / "store" / ".fleet" / "runs").iterdir())) == 2
 
 
@@ -275,24 +282,24 @@ def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_p
     elsewhere = f"http://127.0.9.9:{sites.port}"
     for at in range(6):
         here = sites.url(at).removeprefix("http://").replace(f":{sites.port}", "")
-        sites.moved[here] = f"{elsewhere}/{'ab'[at % 2]}/"
+        sites.redirects[here] = f"{elsewhere}/{'ab'[at % 2]}/"
     crawl()
-    assert sites.most_open["127.0.9.9"] > 1
+    assert sites.max_open["127.0.9.9"] > 1
     record = read_record(FolderBucket(tmp_path / "store"), "site-003")
     assert record
     assert record.home == f"{elsewhere}/b/"
-    sites.most_open.clear()
+    sites.max_open.clear()
     crawl("--refresh")
-    assert sites.most_open["127.0.9.9"] == 1
+    assert sites.max_open["127.0.9.9"] == 1
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 8])
 def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None:
     FolderBucket(tmp_path / "store").create(STORE_MARKER, b"{}")
     plan = RunPlan(str(tmp_path / "store"), CrawlConfig(workers=0), "run", "config", "")
-    draw = random.Random(at_once)
+    rng = random.Random(at_once)
     for at in range(8):
-        sizes = [draw.choice([1, 1, 2, 9]) for _ in range(6)]
+        sizes = [rng.choice([1, 1, 2, 9]) for _ in range(6)]
         groups = [
             tuple(SiteSpec(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
             for group, size in enumerate(sizes)
@@ -304,8 +311,8 @@ def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None
 def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
-    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    plan = RunPlan(str(tmp_path / "store"), how, "run", "config", "", patience=0.2)
+    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    plan = RunPlan(str(tmp_path / "store"), options, "run", "config", "", patience=0.2)
     one, two = SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(1), "two")
     with hold_lease(bucket, "one"):
         records = [run_job(site, plan) for site in (one, two)]
@@ -319,9 +326,9 @@ def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
     kept = read_record(bucket, "one")
     assert kept
     assert kept.url == one.url
-    asked = sites.asked.total()
+    asked = sites.requests.total()
     assert run_job(two, plan).at == records[1].at
-    assert sites.asked.total() == asked
+    assert sites.requests.total() == asked
 
 
 def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
@@ -331,8 +338,8 @@ def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
         yield from ()
         raise BucketError(f"{plan.store}: cannot be read; check that the store is up, and try again later")
 
-    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    report = crawl_many([SiteSpec(sites.url(0), "one")], str(store), how, engine, scratch=tmp_path)
+    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    report = crawl_many([SiteSpec(sites.url(0), "one")], str(store), options, engine, scratch=tmp_path)
     assert "check that the store is up" in report.stopped
     assert list(FolderBucket(store).list(".fleet/runs")) == []
 
@@ -344,9 +351,9 @@ def test_stopped_run_writes_report_and_catalog(sites: Any, tmp_path: Path) -> No
         yield run_job(groups[0][0], plan)
         raise UsageError("a worker has another version; install the same one")
 
-    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     listed = [SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(2), "two")]
-    report = crawl_many(listed, str(store), how, engine, scratch=tmp_path)
+    report = crawl_many(listed, str(store), options, engine, scratch=tmp_path)
     assert (report.new, report.stopped) == (1, "a worker has another version; install the same one")
     bucket = FolderBucket(store)
     assert [record.key for record in read_records(bucket)] == ["one"]

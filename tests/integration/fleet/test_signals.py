@@ -19,19 +19,19 @@ Published = Callable[[Path], dict[str, bytes]]
 
 
 @pytest.fixture
-def command(sites: Any, tmp_path: Path, haste: tuple[str, ...]) -> list[str]:
+def command(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> list[str]:
     """Return the command that crawls eight slow sites."""
     sites.pages, sites.delay = 12, 0.05
     listing = sites.listing(tmp_path / "sites.txt", 8)
     store = str(tmp_path / "store")
-    return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
+    return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *fast_options]
 
 
 def _run_and_stop(
-    command: list[str], sites: Any, how: signal.Signals, *, everybody: bool = False, nohup: bool = False
+    command: list[str], sites: Any, options: signal.Signals, *, everybody: bool = False, nohup: bool = False
 ) -> tuple[float, str]:
     """Start the command and stop it; return the duration and the output."""
-    sites.asked.clear()
+    sites.requests.clear()
 
     def hang_up() -> None:  # a process inherits whether that is ignored: these tests may run under nohup themselves
         signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
@@ -43,19 +43,19 @@ def _run_and_stop(
         text=True,
         start_new_session=True,
         preexec_fn=hang_up,
-    ) as running:
-        while sites.asked.total() < 20:
-            assert running.poll() is None
+    ) as process:
+        while sites.requests.total() < 20:
+            assert process.poll() is None
             time.sleep(0.02)
-        began = time.monotonic()
+        started = time.monotonic()
         if everybody:
-            os.killpg(running.pid, how)
+            os.killpg(process.pid, options)
         else:
-            running.send_signal(how)
-        said, _ = running.communicate(timeout=60)
-        took = time.monotonic() - began
-    assert not _find_remaining(running.pid)
-    return took, said
+            process.send_signal(options)
+        message, _ = process.communicate(timeout=60)
+        took = time.monotonic() - started
+    assert not _find_remaining(process.pid)
+    return took, message
 
 
 def _find_remaining(session: int) -> list[str]:
@@ -93,50 +93,53 @@ def _check_resume(command: list[str], sites: Any, tmp_path: Path, published: Pub
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))]
+    "options",
+    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_signal_stops_run_in_threads(
-    how: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
+    options: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    took, said = _run_and_stop(command, sites, how)
+    took, message = _run_and_stop(command, sites, options)
     assert took < 20
-    assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
-    assert "Traceback" not in said
+    assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
+    assert "Traceback" not in message
     _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow
 def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
-    _, said = _run_and_stop(command, sites, signal.SIGHUP, nohup=True)
-    assert said.splitlines()[-1].startswith("  96 pages new")
+    _, message = _run_and_stop(command, sites, signal.SIGHUP, nohup=True)
+    assert message.splitlines()[-1].startswith("  96 pages new")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "everybody"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)])
+@pytest.mark.parametrize(
+    ("options", "everybody"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)]
+)
 def test_signal_stops_run_in_dask_processes(
-    how: signal.Signals, everybody: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
+    options: signal.Signals, everybody: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    took, said = _run_and_stop([*command, "--engine", "dask"], sites, how, everybody=everybody)
+    took, message = _run_and_stop([*command, "--engine", "dask"], sites, options, everybody=everybody)
     assert took < 40
-    assert said.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
-    assert "Traceback" not in said
+    assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
+    assert "Traceback" not in message
     _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("options", [signal.SIGTERM, signal.SIGKILL])
 def test_remote_workers_stop_after_client_is_killed(
-    how: signal.Signals, command: list[str], sites: Any, tmp_path: Path
+    options: signal.Signals, command: list[str], sites: Any, tmp_path: Path
 ) -> None:
     sites.pages = 200
     with cluster(tmp_path, 2) as dask:
         own = [*command, "--engine", f"dask={dask.address}"]
-        took, _ = _run_and_stop(own, sites, how)
+        took, _ = _run_and_stop(own, sites, options)
         assert took < 40
         time.sleep(3)
-        asked = sites.asked.total()
+        asked = sites.requests.total()
         time.sleep(2)
-        assert sites.asked.total() == asked
+        assert sites.requests.total() == asked
         sites.pages, sites.delay = 4, 0
         done = subprocess.run([*own, "--json"], capture_output=True, text=True, check=True)
     last = json.loads(done.stdout.splitlines()[-1])

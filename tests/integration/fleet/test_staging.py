@@ -86,12 +86,12 @@ def test_scratch_folder_of_other_user_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("into", ["folder", "bucket"])
 def test_full_disk_stops_run(
-    into: str, sites: Any, tmp_path: Path, haste: tuple[str, ...], request: pytest.FixtureRequest
+    into: str, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
     sites.pages = 12
     store = str(tmp_path / "store") if into == "folder" else request.getfixturevalue("s3").where
     listing = sites.listing(tmp_path / "sites.txt", 3)
-    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *haste]
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *fast_options]
     command += ["--scratch", str(tmp_path / "scratch")]
     full = subprocess.run(command, capture_output=True, text=True, preexec_fn=_no_room)
     assert full.returncode == 1

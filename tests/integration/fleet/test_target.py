@@ -25,7 +25,7 @@ from roaming_fleet.records import SiteRecord, write_record
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of some sites."""
     return make_store(tmp_path_factory.mktemp("shelf"))
 
@@ -34,20 +34,20 @@ def run(*command: object) -> Result:
     return CliRunner().invoke(main, [str(one) for one in command])
 
 
-def test_ids_in_trail_can_be_expanded(shelf: Path) -> None:
-    done = run("ask", shelf, "How long does a refund take?", "--whole-site-tokens", "0")
+def test_ids_in_trail_can_be_expanded(store: Path) -> None:
+    done = run("ask", store, "How long does a refund take?", "--whole-site-tokens", "0")
     assert done.exit_code == 0
     shown = re.findall(r"^Opened .+ \[(.+?)\]", done.stderr, re.M)
     assert shown
-    opened = run("expand", shelf, *shown)
+    opened = run("expand", store, *shown)
     assert opened.exit_code == 0
     assert "9 days" in opened.stdout
-    assert run("expand", shelf, shown[0].upper()).stdout == run("expand", shelf, shown[0]).stdout
-    assert run("outline", shelf, "TRAINS").stdout == run("outline", shelf, "trains").stdout
+    assert run("expand", store, shown[0].upper()).stdout == run("expand", store, shown[0]).stdout
+    assert run("outline", store, "TRAINS").stdout == run("outline", store, "trains").stdout
 
 
 @pytest.fixture(scope="module")
-def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nested_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of a site on the web, and of one below it."""
     root = tmp_path_factory.mktemp("docks")
     add_site(root, "ships", "# Ships\n\n## Pumps\n\nA pump empties the hull.\n", "Ships", "https://a.example/docs/")
@@ -56,7 +56,7 @@ def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "spelt",
+    "spelling",
     [
         "ships:{id}",
         "Ships / {id}",
@@ -68,50 +68,52 @@ def docks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "http://A.example/docs/?v=2#pumps",
     ],
 )
-def test_commands_accept_ids_as_agents_write_them(docks: Path, spelt: str) -> None:
-    pumps = json.loads(run("search", docks, "ships: pumps", "--json").stdout)[0]["id"]
-    asked = spelt.format(id=pumps.partition(":")[2])
-    opened = run("expand", docks, asked)
+def test_commands_accept_ids_as_agents_write_them(nested_store: Path, spelling: str) -> None:
+    pumps = json.loads(run("search", nested_store, "ships: pumps", "--json").stdout)[0]["id"]
+    asked = spelling.format(id=pumps.partition(":")[2])
+    opened = run("expand", nested_store, asked)
     assert f"[{pumps}]" in opened.stdout, opened.output
-    drawn = run("outline", docks, asked)
+    drawn = run("outline", nested_store, asked)
     assert f"[{pumps}] Pumps" in drawn.stdout, drawn.output
     assert "Ships" not in drawn.stdout.partition("\n")[2]
 
 
-def test_url_resolves_to_deepest_site(docks: Path) -> None:
-    assert "An oar moves" in run("expand", docks, "https://a.example/docs/boats/#oars").stdout
-    assert "[boats:" in run("outline", docks, "https://a.example/docs/boats/").stdout
-    assert run("outline", docks, "boats:").stdout == run("outline", docks, "Boats").stdout
+def test_url_resolves_to_deepest_site(nested_store: Path) -> None:
+    assert "An oar moves" in run("expand", nested_store, "https://a.example/docs/boats/#oars").stdout
+    assert "[boats:" in run("outline", nested_store, "https://a.example/docs/boats/").stdout
+    assert run("outline", nested_store, "boats:").stdout == run("outline", nested_store, "Boats").stdout
 
 
-def test_path_resolves_to_page_of_site(shelf: Path) -> None:
-    assert "9 days" in run("expand", shelf, "trains:tickets/#refunds").stdout
-    drawn = run("outline", shelf, "trains:tickets/").stdout
+def test_path_resolves_to_page_of_site(store: Path) -> None:
+    assert "9 days" in run("expand", store, "trains:tickets/#refunds").stdout
+    drawn = run("outline", store, "trains:tickets/").stdout
     assert "] Refunds" in drawn
     assert "] Brakes" not in drawn
-    assert run("outline", shelf / "trains", "tickets/").stdout == drawn.partition("\n")[2].replace("[trains:", "[")
+    assert run("outline", store / "trains", "tickets/").stdout == drawn.partition("\n")[2].replace("[trains:", "[")
 
 
-def test_results_contain_age_of_site(docks: Path) -> None:
-    opened = run("expand", docks, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
+def test_results_contain_age_of_site(nested_store: Path) -> None:
+    opened = run("expand", nested_store, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
     assert len(opened) == 2
     for site, section in zip(("ships", "boats"), opened, strict=True):
         assert re.match(rf"{site}, crawled (just now|\d+ minutes? ago)\n\S", section)
-    assert re.match(r"ships, crawled (just now|\d+ minutes? ago)\n\[id\] Title", run("outline", docks, "ships").stdout)
-    (record,) = json.loads(run("sites", docks, "ships", "--limit", 1, "--json").stdout)
+    assert re.match(
+        r"ships, crawled (just now|\d+ minutes? ago)\n\[id\] Title", run("outline", nested_store, "ships").stdout
+    )
+    (record,) = json.loads(run("sites", nested_store, "ships", "--limit", 1, "--json").stdout)
     expected = ("ships", record["crawled"])
-    for command in (["expand", docks, "ships:#pumps"], ["search", docks, "ships: pumps"]):
+    for command in (["expand", nested_store, "ships:#pumps"], ["search", nested_store, "ships: pumps"]):
         result = json.loads(run(*command, "--json").stdout)[0]
         assert (result["site"], result["crawled"]) == expected
-    result = json.loads(run("outline", docks, "https://a.example/docs/#pumps", "--json").stdout)
+    result = json.loads(run("outline", nested_store, "https://a.example/docs/#pumps", "--json").stdout)
     assert (result["site"], result["crawled"]) == expected
-    for command in (["expand", docks / "ships", "#pumps"], ["outline", docks / "ships"]):
+    for command in (["expand", nested_store / "ships", "#pumps"], ["outline", nested_store / "ships"]):
         assert "crawled" not in run(*command).stdout
         assert "crawled" not in run(*command, "--json").stdout
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (
             ["expand", "https://b.example/"],
@@ -127,10 +129,10 @@ def test_results_contain_age_of_site(docks: Path) -> None:
         (["expand", "ships"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
     ],
 )
-def test_unknown_address_has_hint(docks: Path, command: list[str], said: str) -> None:
-    done = run(command[0], docks, *command[1:])
+def test_unknown_address_has_hint(nested_store: Path, command: list[str], message: str) -> None:
+    done = run(command[0], nested_store, *command[1:])
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"roaming: {docks}: {said.format(docks)}")
+    assert done.stderr.startswith(f"roaming: {nested_store}: {message.format(nested_store)}")
 
 
 def ids_in(data: Any) -> list[str]:
@@ -141,59 +143,61 @@ def ids_in(data: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
-def test_ids_in_json_are_namespaced(shelf: Path, question: str) -> None:
-    result = json.loads(run("ask", shelf, question, "--json", "--whole-site-tokens", "0").stdout)
+def test_ids_in_json_are_namespaced(store: Path, question: str) -> None:
+    result = json.loads(run("ask", store, question, "--json", "--whole-site-tokens", "0").stdout)
     named = ids_in(result)
     assert len(named) > 1
     assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in named), named
     assert result["site"] == "trains"
 
 
-def test_question_about_no_site_exits_with_3(shelf: Path) -> None:
-    done = run("ask", shelf, "xylophone?")
+def test_question_about_no_site_exits_with_3(store: Path) -> None:
+    done = run("ask", store, "xylophone?")
     assert (done.exit_code, done.stdout) == (3, "")
     assert "no site matches the question" in done.stderr
-    done = run("ask", shelf, "xylophone?", "--json")
+    done = run("ask", store, "xylophone?", "--json")
     assert done.exit_code == 3
     result = json.loads(done.stdout)
     assert (result["text"], result["state"]) == ("", "not_found")
 
 
-def asked_in_turn(*command: object) -> list[str]:
+def find_asked_sites(*command: object) -> list[str]:
     return re.findall(r"^Asking (\w+) ", run("ask", *command).stderr, re.M)
 
 
-def test_site_of_page_is_asked_first(docks: Path) -> None:
+def test_site_of_page_is_asked_first(nested_store: Path) -> None:
     question = "What moves a boat?"
-    assert asked_in_turn(docks, question)[0] == "boats"
-    assert asked_in_turn(docks, "What empties the hull?", "--page", "https://a.example/docs/#pumps") == ["ships"]
+    assert find_asked_sites(nested_store, question)[0] == "boats"
+    assert find_asked_sites(nested_store, "What empties the hull?", "--page", "https://a.example/docs/#pumps") == [
+        "ships"
+    ]
     for page in ("https://a.example/docs/#pumps", "ships:#pumps", "ships:"):
-        assert asked_in_turn(docks, question, "--page", page) == ["ships", "boats"]
-        assert asked_in_turn(docks, f"boats: {question}", "--page", page) == ["boats"]
-    assert asked_in_turn(docks, question, "--page", "https://a.example/docs/boats/") == ["boats"]
+        assert find_asked_sites(nested_store, question, "--page", page) == ["ships", "boats"]
+        assert find_asked_sites(nested_store, f"boats: {question}", "--page", page) == ["boats"]
+    assert find_asked_sites(nested_store, question, "--page", "https://a.example/docs/boats/") == ["boats"]
 
 
 @pytest.mark.parametrize("page", ["http://A.example/docs/?v=2#pumps", "ships:#pumps", "ships:{id}"])
-def test_page_is_passed_to_its_site_only(docks: Path, tmp_path: Path, page: str) -> None:
-    (pumps,) = (place.id for place in open_library(docks / "ships").sections if place.position == 1)
+def test_page_is_passed_to_its_site_only(nested_store: Path, tmp_path: Path, page: str) -> None:
+    (pumps,) = (place.id for place in open_library(nested_store / "ships").sections if place.position == 1)
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
-        run("ask", docks, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
+        run("ask", nested_store, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
         recorded = json.loads(trace.read_text("utf-8"))["answers"][0]["page"]
-        place = open_library(docks / site).sections.resolve(recorded) if recorded else None
+        place = open_library(nested_store / site).sections.resolve(recorded) if recorded else None
         assert (place.id if place else recorded) == (pumps if known else None)
 
 
-def test_page_of_no_site_is_ignored_with_warning(docks: Path) -> None:
-    done = run("ask", docks, "What moves a boat?", "--page", "https://b.example/")
+def test_page_of_no_site_is_ignored_with_warning(nested_store: Path) -> None:
+    done = run("ask", nested_store, "What moves a boat?", "--page", "https://b.example/")
     assert done.exit_code == 0
     assert "no site in it has the address https://b.example/" in done.stderr
-    assert "Warning" not in run("ask", docks, "What moves a boat?", "--page", "#oars").stderr
+    assert "Warning" not in run("ask", nested_store, "What moves a boat?", "--page", "#oars").stderr
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("", "the question is empty; ask something"),
         (" ", "the question is empty; ask something"),
@@ -201,42 +205,42 @@ def test_page_of_no_site_is_ignored_with_warning(docks: Path) -> None:
         ("why? " * 2_001, "the question has 10005 characters; shorten it to 10000"),
     ],
 )
-def test_invalid_question_is_refused(shelf: Path, question: str, said: str, more: list[str]) -> None:
-    done = run("ask", shelf, question, *more)
-    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"roaming: {said}\n")
+def test_invalid_question_is_refused(store: Path, question: str, message: str, more: list[str]) -> None:
+    done = run("ask", store, question, *more)
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"roaming: {message}\n")
 
 
 def test_empty_store_has_hint(tmp_path: Path) -> None:
     add_site(tmp_path, "ships", "# Ships\n\nAll.\n", "Ships", "https://a.example/")
     assert run("sites", tmp_path, "--drop", "ships").exit_code == 0
     done = run("ask", tmp_path, "how?")
-    cure = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
-    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: no sites in it; {cure}\n")
+    hint = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
+    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: no sites in it; {hint}\n")
     record = SiteRecord(
         "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1
     )
     write_record(FolderBucket(tmp_path), record)
     rebuild_catalog(FolderBucket(tmp_path))
     done = run("ask", tmp_path, "how?")
-    cure = f"`roaming sites {tmp_path}` shows why"
+    hint = f"`roaming sites {tmp_path}` shows why"
     assert (done.exit_code, done.stderr) == (
         1,
-        f"roaming: {tmp_path}: none of its sites could be crawled yet; {cure}\n",
+        f"roaming: {tmp_path}: none of its sites could be crawled yet; {hint}\n",
     )
     assert "gone could not be crawled yet: cannot be had" in run("ask", tmp_path, "gone: how?").stderr
 
 
 @pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
-def test_sites_share_one_budget(shelf: Path, cost: float, asked: list[float]) -> None:
+def test_sites_share_one_budget(store: Path, cost: float, asked: list[float]) -> None:
     money: list[float] = []
 
-    def nobody_knows(asking: Candidate, budget: Budget) -> Any:
+    def answer_not_found(asking: Candidate, budget: Budget) -> Any:
         assert budget.cost is not None
         money.append(round(budget.cost, 6))
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
-    libraries = [Candidate(open_library(shelf / site), "why?", None) for site in ("apps", "boats", "trains")]
-    _ask_until_answered(libraries, nobody_knows, Budget(cost=1.0, prices=Prices()))
+    libraries = [Candidate(open_library(store / site), "why?", None) for site in ("apps", "boats", "trains")]
+    _ask_until_answered(libraries, answer_not_found, Budget(cost=1.0, prices=Prices()))
     assert money == asked
 
 
@@ -252,8 +256,8 @@ def test_sites_share_one_budget(shelf: Path, cost: float, asked: list[float]) ->
         ["expand", "nothing"],
     ],
 )
-def test_single_site_command_refuses_store(shelf: Path, command: list[str]) -> None:
-    done = run(command[0], shelf, *command[1:])
+def test_single_site_command_refuses_store(store: Path, command: list[str]) -> None:
+    done = run(command[0], store, *command[1:])
     assert done.exit_code == 1, done.output
     assert re.fullmatch(r"roaming: .+ contains many sites; name one of them: .+/SITE .+\n", done.stderr)
 
@@ -265,8 +269,8 @@ def test_unreachable_store_is_reported(monkeypatch: pytest.MonkeyPatch, command:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    began = time.monotonic()
+    started = time.monotonic()
     done = run(command[0], "s3://shelf/docs", *command[1:])
     assert done.exit_code == 1
     assert re.fullmatch(r"roaming: s3://shelf/docs: .+ check that the store is up.+\n", done.stderr)
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - started < 40

@@ -48,13 +48,13 @@ def ids(collection: Collection, site: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "spelt",
+    "spelling",
     ["{}", "[{}]", "`{}`", '"{}"', "{}+", " {} ", "[{}] Pumps of Ships", "ships: {id}", "ships/{id}", "ships / {id}"],
 )
 @pytest.mark.parametrize("loud", [False, True])
-def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelt: str, loud: bool) -> None:
+def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelling: str, loud: bool) -> None:
     id_ = ids(collection, "ships")[1]
-    asked = spelt.format(id_, id=id_.partition(":")[2])
+    asked = spelling.format(id_, id=id_.partition(":")[2])
     asked = asked.upper() if loud else asked
     assert opened(collection, [asked]) == [id_]
     assert opened(collection, asked) == [id_]

@@ -28,14 +28,14 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of three sites, read-only."""
     return make_store(tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture
-def walk(shelf: Path) -> StoreNavigator:
-    return StoreNavigator(Collection(shelf))
+def navigator(store: Path) -> StoreNavigator:
+    return StoreNavigator(Collection(store))
 
 
 def _ids(text: str) -> dict[str, str]:
@@ -50,68 +50,72 @@ def _text(found: Any) -> str:
     return render(found)
 
 
-def test_outline_leads_from_sites_to_section(walk: StoreNavigator) -> None:
-    listed = _text(walk.read_outline())
+def test_outline_leads_from_sites_to_section(navigator: StoreNavigator) -> None:
+    listed = _text(navigator.read_outline())
     assert "5 sites" in listed
     assert f"[boats] Boats · 5 sections, crawled {TODAY}" in listed
-    outline = _text(walk.read_outline("trains"))
+    outline = _text(navigator.read_outline("trains"))
     assert f"trains (crawled {TODAY})" in outline
     brakes = _ids(outline)["Brakes"]
     assert brakes.startswith("trains:")
-    opened = _text(walk.expand_sections([brakes]))
+    opened = _text(navigator.expand_sections([brakes]))
     assert "A brake stops the train." in opened
     assert opened.startswith(f"trains (crawled {TODAY}) › ")
     assert re.search(r"After: \[trains:[0-9a-f]{8}\] Doors", opened)
-    branch = _text(walk.read_outline(_ids(outline)["Tickets"]))
+    branch = _text(navigator.read_outline(_ids(outline)["Tickets"]))
     assert branch.count("trains:") == 3 - 1
-    address = walk.expand_sections([_ids(outline)["Tickets"]]).sections[0].url
-    for shown in (branch, _text(walk.read_outline(address)), _text(walk.read_outline(f"{_ids(outline)['Brakes']}+"))):
+    address = navigator.expand_sections([_ids(outline)["Tickets"]]).sections[0].url
+    for shown in (
+        branch,
+        _text(navigator.read_outline(address)),
+        _text(navigator.read_outline(f"{_ids(outline)['Brakes']}+")),
+    ):
         assert shown.startswith(f"trains (crawled {TODAY})\n")
 
 
-def test_search_finds_site_and_section(walk: StoreNavigator) -> None:
-    found = walk.search_sections("how long does a refund take")
+def test_search_finds_site_and_section(navigator: StoreNavigator) -> None:
+    found = navigator.search_sections("how long does a refund take")
     assert isinstance(found, SearchResults)
     assert found.hits[0].id.startswith("trains:")
     assert found.hits[0].breadcrumb[0] == f"trains (crawled {TODAY})"
-    assert "9 days" in _text(walk.expand_sections([found.hits[0].id]))
-    named = walk.search_sections("boats: colour")
+    assert "9 days" in _text(navigator.expand_sections([found.hits[0].id]))
+    named = navigator.search_sections("boats: colour")
     assert isinstance(named, SearchResults)
     assert {hit.id.partition(":")[0] for hit in named.hits} == {"boats"}
-    assert "Nothing found" in _text(walk.search_sections("xylophone"))
-    assert "Nothing found" in _text(walk.search_sections("boats: xylophone"))
+    assert "Nothing found" in _text(navigator.search_sections("xylophone"))
+    assert "Nothing found" in _text(navigator.search_sections("boats: xylophone"))
 
 
 @pytest.mark.parametrize("query", ["boats:", " Boats : "])
-def test_search_for_site_name_alone_has_hint(walk: StoreNavigator, query: str) -> None:
-    found = walk.search_sections(query)
+def test_search_for_site_name_alone_has_hint(navigator: StoreNavigator, query: str) -> None:
+    found = navigator.search_sections(query)
     assert isinstance(found, ToolError)
     assert "read_outline(boats) shows what is in it" in found.message
 
 
-def test_site_with_words_in_one_section_ranks_first(shelf: Path) -> None:
-    collection = Collection(shelf)
+def test_site_with_words_in_one_section_ranks_first(store: Path) -> None:
+    collection = Collection(store)
     assert collection.rank("mount static files")[0].key == "screens"
     assert collection.choose("mount static files")[0].key == "apps"
     assert collection.find("mount static files")[0].site.key == "apps"
-    asked = CliRunner().invoke(main, ["ask", str(shelf), "How do I mount static files?"])
+    asked = CliRunner().invoke(main, ["ask", str(store), "How do I mount static files?"])
     assert "Asking apps" in asked.stderr
 
 
-def test_expand_opens_sections_of_several_sites(walk: StoreNavigator) -> None:
+def test_expand_opens_sections_of_several_sites(navigator: StoreNavigator) -> None:
     pumps, doors = (
-        _ids(_text(walk.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
+        _ids(_text(navigator.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
     )
     for asked in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
-        opened = walk.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": asked})
+        opened = navigator.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": asked})
         assert isinstance(opened, ExpandResult), asked
         assert [section.id for section in opened.sections] == [pumps, doors]
-    url = walk.expand_sections([pumps]).sections[0].url
-    assert walk.fork(MAX_EXPANSION_CHARS).expand_sections([url]).sections[0].id == pumps
+    url = navigator.expand_sections([pumps]).sections[0].url
+    assert navigator.fork(MAX_EXPANSION_CHARS).expand_sections([url]).sections[0].id == pumps
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ("07f3277d", "of which site? Ids look like apps:07f3277d"),
         ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
@@ -120,35 +124,35 @@ def test_expand_opens_sections_of_several_sites(walk: StoreNavigator) -> None:
         ("https://elsewhere.example/", "no site here has this address"),
     ],
 )
-def test_expand_of_unknown_id_has_hint(walk: StoreNavigator, asked: str, said: str) -> None:
-    opened = walk.expand_sections([asked])
+def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, asked: str, message: str) -> None:
+    opened = navigator.expand_sections([asked])
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
-    assert said in _text(opened)
+    assert message in _text(opened)
 
 
-def test_invalid_arguments_return_tool_error(walk: StoreNavigator) -> None:
-    assert "there is no site 'ships'" in _text(walk.read_outline("ships"))
-    assert isinstance(walk.read_outline("trains:zzz"), ToolError)
-    assert isinstance(walk.call("expand_sections", {}), ToolError)
-    assert isinstance(walk.call("search_sections", {"query": 7}), ToolError)
-    assert isinstance(walk.call("remove_sites", {}), ToolError)
+def test_invalid_arguments_return_tool_error(navigator: StoreNavigator) -> None:
+    assert "there is no site 'ships'" in _text(navigator.read_outline("ships"))
+    assert isinstance(navigator.read_outline("trains:zzz"), ToolError)
+    assert isinstance(navigator.call("expand_sections", {}), ToolError)
+    assert isinstance(navigator.call("search_sections", {"query": 7}), ToolError)
+    assert isinstance(navigator.call("remove_sites", {}), ToolError)
 
 
-def test_list_of_sites_is_continued(shelf: Path) -> None:
-    walk = StoreNavigator(Collection(shelf), cap=500)
-    first = _text(walk.read_outline())
+def test_list_of_sites_is_continued(store: Path) -> None:
+    navigator = StoreNavigator(Collection(store), cap=500)
+    first = _text(navigator.read_outline())
     more = re.search(r"^\[(.+)\+\] (\d+) more", first, re.M)
     assert more
-    rest = _text(walk.read_outline(f"{more[1]}+"))
+    rest = _text(navigator.read_outline(f"{more[1]}+"))
     shown = re.findall(r"^\[([a-z]+)\] ", first + rest, re.M)
     assert shown == sorted(SITES)
 
 
-def test_parts_of_long_page_are_complete(shelf: Path) -> None:
-    collection = Collection(shelf)
+def test_parts_of_long_page_are_complete(store: Path) -> None:
+    collection = Collection(store)
     page = collection.open(LONG_NAME).library.manifest.pages[0]
-    whole = b"".join((shelf / LONG_NAME / page.markdown).read_bytes()[s.start : s.end] for s in page.sections).decode()
+    whole = b"".join((store / LONG_NAME / page.markdown).read_bytes()[s.start : s.end] for s in page.sections).decode()
     read, part, parts = "", 1, 1
     seen: dict[str, str] = {}
     while part <= parts:
@@ -170,39 +174,40 @@ def test_parts_of_long_page_are_complete(shelf: Path) -> None:
 
 
 @pytest.fixture
-def moving(tmp_path: Path) -> Path:
+def changing_store(tmp_path: Path) -> Path:
     """A store whose sites change."""
     return make_store(tmp_path)
 
 
-def test_tools_notice_new_crawl(moving: Path) -> None:
+def test_tools_notice_new_crawl(changing_store: Path) -> None:
     now = [0.0]
-    walk = StoreNavigator(Collection(moving, clock=lambda: now[0]))
-    assert "Blue" in _text(walk.search_sections("boats: colour of the hull"))
+    navigator = StoreNavigator(Collection(changing_store, clock=lambda: now[0]))
+    assert "Blue" in _text(navigator.search_sections("boats: colour of the hull"))
     write_site(
-        moving.parent / "built" / "boats", {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]}
+        changing_store.parent / "built" / "boats",
+        {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]},
     )
-    crawl_sites(moving.parent, "--refresh")
-    bucket = FolderBucket(moving)
+    crawl_sites(changing_store.parent, "--refresh")
+    bucket = FolderBucket(changing_store)
     bucket.delete([f"{RECORDS_DIR}/trains.json"])
     rebuild_catalog(bucket)
     now[0] += 61
-    again = walk.fork(MAX_EXPANSION_CHARS)
+    again = navigator.fork(MAX_EXPANSION_CHARS)
     assert "Green" in _text(again.search_sections("boats: colour of the hull"))
     assert "4 sites" in _text(again.read_outline())
     assert "there is no site 'trains'" in _text(again.read_outline("trains"))
 
 
-def test_site_being_uploaded_uses_old_copy(moving: Path) -> None:
+def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:
     now = [0.0]
-    collection = Collection(moving, clock=lambda: now[0])
+    collection = Collection(changing_store, clock=lambda: now[0])
     before = collection.open("boats").library
-    record = read_record(FolderBucket(moving), "boats")
+    record = read_record(FolderBucket(changing_store), "boats")
     assert record
-    manifest = moving / "boats/roaming/manifest.json"
+    manifest = changing_store / "boats/roaming/manifest.json"
     manifest.rename(manifest.with_suffix(".away"))
     object.__setattr__(record.entry, "digest", "sha256:other")
-    write_record(FolderBucket(moving), record)
+    write_record(FolderBucket(changing_store), record)
     now[0] += 61
     assert collection.open("boats").library is before
     manifest.with_suffix(".away").rename(manifest)
@@ -219,8 +224,8 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def test_roaming_mcp_serves_store(shelf: Path) -> None:
-    command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(shelf)])
+async def test_roaming_mcp_serves_store(store: Path) -> None:
+    command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(store)])
     async with Client(command) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools["search_sections"].title == "Search: 5 sites"
@@ -235,8 +240,8 @@ async def test_roaming_mcp_serves_store(shelf: Path) -> None:
         assert "boats: a site: read_outline(boats)" in opened.content[0].text
 
 
-async def test_results_fit_cap(shelf: Path) -> None:
-    collection = Collection(shelf)
+async def test_results_fit_cap(store: Path) -> None:
+    collection = Collection(store)
     ids = [place.id for place in collection.open(LONG_NAME).library.sections]
     async with Client(make_server(lambda: StoreNavigator(collection), instructions=INSTRUCTIONS)) as client:
         for wanted in (ids[:1], ids[1:9], [ids[0], *ids[5:20]], ["nothing:00000000"] * 9):

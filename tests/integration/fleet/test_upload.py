@@ -26,13 +26,13 @@ Crawling = Callable[..., Result]
 
 
 @pytest.fixture
-def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: Path) -> Crawling:
+def crawl(roaming: Any, sites: Any, s3: Any, fast_options: tuple[str, ...], tmp_path: Path) -> Crawling:
     """Crawl a site into the bucket."""
     listing = sites.listing(tmp_path / "sites.txt", 1)
 
     def run(*more: str) -> Result:
         where = ("-o", s3.where, "--scratch", tmp_path / "scratch")
-        done: Result = roaming("crawl", "--many", listing, *where, *haste, *more)
+        done: Result = roaming("crawl", "--many", listing, *where, *fast_options, *more)
         return done
 
     return run
@@ -41,7 +41,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, haste: tuple[str, ...], tmp_path: P
 def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
     crawl()
     sites.edition["127.0.1.1/a"] = 1
-    s3.faults(unheard="/roaming/manifest.json")
+    s3.set_faults(unheard="/roaming/manifest.json")
     failed = crawl("--refresh-older-than", "0s")
     assert failed.exit_code == 3
     assert "cannot access site-000/roaming/manifest.json (RequestTimeout)" in failed.stdout
@@ -49,7 +49,7 @@ def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: 
     assert "stays" not in failed.stdout
     assert "tried again by the next crawl" in roaming("sites", s3.where).stdout
     assert "edition 0" in _read_texts(roaming, s3.where)
-    s3.faults()
+    s3.set_faults()
     assert crawl().exit_code == 0
     record = read_record(open_bucket(s3.where), "site-000")
     assert record
@@ -67,17 +67,17 @@ def test_failed_upload_restores_old_pages(roaming: Any, sites: Any, tmp_path: Pa
     assert _crawl_into(_ManifestFailsBucket(bucket, late), sites.url(0), tmp_path).state == "failed"
     assert f"edition {edition}" in _read_texts(roaming, bucket.where)
     del sites.edition["127.0.1.1/a"]
-    sites.down = {"127.0.1.1/a/p1/"}
+    sites.forbidden = {"127.0.1.1/a/p1/"}
     assert _crawl_into(_RemoteFolder(bucket), sites.url(0), tmp_path).state == "done"
     _read_texts(roaming, bucket.where)
 
 
 def test_store_failure_does_not_extend_pause(crawl: Crawling, sites: Any, s3: Any) -> None:
     crawl()
-    sites.down.add("127.0.1.1")
+    sites.forbidden.add("127.0.1.1")
     assert json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])["failures"][0]["tries"] == 1
-    sites.down.clear()
-    s3.faults(unheard="/known.tar.gz")
+    sites.forbidden.clear()
+    s3.set_faults(unheard="/known.tar.gz")
     sites.edition["127.0.1.1/a"] = 1
     report = json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])
     assert report["failures"][0]["tries"] == 1
@@ -111,8 +111,8 @@ class _RemoteFolder(_ManifestFailsBucket):
 
 
 def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> SiteRecord:
-    how = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    plan = RunPlan(bucket.where, how, secrets.token_hex(4), "-", str(scratch / "scratch"))
+    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    plan = RunPlan(bucket.where, options, secrets.token_hex(4), "-", str(scratch / "scratch"))
     return crawl_site(bucket, SiteSpec(url, "site-000"), plan)
 
 

@@ -19,8 +19,8 @@ from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteReco
 WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
 
 
-def _record(key: str, draw: random.Random) -> SiteRecord:
-    terms = {word: float(draw.randint(1, 9)) for word in draw.sample(WORDS, 20)}
+def _record(key: str, rng: random.Random) -> SiteRecord:
+    terms = {word: float(rng.randint(1, 9)) for word in rng.sample(WORDS, 20)}
     entry = CatalogEntry(key.title(), "", f"https://{key}.example/", "en", 1, 1, "", 1.0, (key,), {**terms, key: 8.0})
     return SiteRecord(key, entry.url, "done", "", "", 1.0, result="new", entry=entry)
 
@@ -41,14 +41,14 @@ def _catalogue(root: Path) -> Iterator[tuple[str, object]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     kept, rebuilt = FolderBucket(tmp_path / "kept"), FolderBucket(tmp_path / "rebuilt")
     records: dict[str, SiteRecord] = {}
     for size in (3, 60, 200, 700, 150):
-        changed = [f"site{at}" for at in range(size) if f"site{at}" not in records or draw.random() < 0.1]
+        changed = [f"site{at}" for at in range(size) if f"site{at}" not in records or rng.random() < 0.1]
         gone = [key for key in records if int(key[4:]) >= size]
         for key in changed:
-            records[key] = _record(key, draw)
+            records[key] = _record(key, rng)
             write_record(kept, records[key])
         for key in gone:
             del records[key]
@@ -65,25 +65,25 @@ def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
 
 
 def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
-    bucket, draw = FolderBucket(tmp_path), random.Random(1)
+    bucket, rng = FolderBucket(tmp_path), random.Random(1)
     for at in range(100):
-        write_record(bucket, _record(f"site{at}", draw))
+        write_record(bucket, _record(f"site{at}", rng))
     rebuild_catalog(bucket)
     ranking = Ranking(bucket)
     for at in range(100, 104):
-        write_record(bucket, _record(f"site{at}", draw))
+        write_record(bucket, _record(f"site{at}", rng))
         rebuild_catalog(bucket)
         assert ranking.best(f"site{at - 100}", 1)[0][0] == f"site{at - 100}"
     assert Ranking(bucket).best("site103", 1)[0][0] == "site103"
 
 
 def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
-    bucket, draw = FolderBucket(tmp_path), random.Random(1)
+    bucket, rng = FolderBucket(tmp_path), random.Random(1)
     with pytest.raises(BucketError, match="no sites in it"):
         Ranking(bucket)
-    record = _record("one", draw)
+    record = _record("one", rng)
     write_record(bucket, record)
-    write_record(bucket, replace(_record("two", draw), state="failed", entry=None))
+    write_record(bucket, replace(_record("two", rng), state="failed", entry=None))
     bucket.put(f"{RECORDS_DIR}/three.json", b'{"key": ')
     rebuild_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one two three", 10)] == ["one"]
@@ -96,16 +96,16 @@ def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["head.json", "sites-", "terms-"])
 def test_damaged_catalog_is_rebuilt(broken: str, tmp_path: Path) -> None:
-    bucket, draw = FolderBucket(tmp_path), random.Random(5)
+    bucket, rng = FolderBucket(tmp_path), random.Random(5)
     for at in range(5):
-        write_record(bucket, _record(f"site{at}", draw))
+        write_record(bucket, _record(f"site{at}", rng))
     rebuild_catalog(bucket)
     before = _answers(bucket)
     for file in (tmp_path / ".fleet/catalogue").glob(f"{broken}*"):
         file.write_text('{"key": ')
     with pytest.raises(BucketError):
         _answers(bucket) if broken == "terms-" else list(read_records(bucket))
-    write_record(bucket, _record("site9", draw))
+    write_record(bucket, _record("site9", rng))
     rebuild_catalog(bucket)
     assert [record.key for record in read_records(bucket)] == ["site0", "site1", "site2", "site3", "site4", "site9"]
     bucket.delete([f"{RECORDS_DIR}/site9.json"])

@@ -19,6 +19,6 @@ def test_resolve_site_accepts_path(path: str) -> None:
     assert resolve_site(KNOWN, f"Ships:{path}") == ("ships", path)
 
 
-@pytest.mark.parametrize("spelt", ["{}", "{}.", "{}...", "{}] Pumps", "{}#pumps", "{}, and more", "{} — Pumps"])
-def test_resolve_site_ignores_text_after_id(spelt: str) -> None:
-    assert resolve_site(KNOWN, spelt.format("Ships:07F3277D")) == ("ships", "ships:07f3277d")
+@pytest.mark.parametrize("spelling", ["{}", "{}.", "{}...", "{}] Pumps", "{}#pumps", "{}, and more", "{} — Pumps"])
+def test_resolve_site_ignores_text_after_id(spelling: str) -> None:
+    assert resolve_site(KNOWN, spelling.format("Ships:07F3277D")) == ("ships", "ships:07f3277d")
