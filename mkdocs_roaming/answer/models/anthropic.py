@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,16 +36,15 @@ from mkdocs_roaming.answer.models.base import (
 from mkdocs_roaming.answer.models.provider import (
     MAX_ARGUMENT_CHARS,
     CallIds,
+    ProviderModel,
     arguments_as_object,
     error_for_connection,
     error_for_format,
     error_for_interruption,
     error_for_status,
-    is_unbilled,
     parse_arguments,
     replace_surrogates,
     split_expansion,
-    stream_with_retries,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, Tool, ToolError, render
@@ -81,12 +79,11 @@ _STOP_REASONS: Mapping[str, StopReason] = {
     "refusal": "refusal",
 }
 
-_WRONG_FORMAT = "a response that is not from the Messages API"
-_log = logging.getLogger(__name__)
 
-
-class AnthropicModel:
+class AnthropicModel(ProviderModel):
     """Claude with native citations; rules and outline are read from the prompt cache."""
+
+    api = "the Messages API"
 
     def __init__(
         self,
@@ -124,13 +121,12 @@ class AnthropicModel:
             raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
         if ttl not in ("5m", "1h"):
             raise UsageError(f"the lifetime of a prompt cache is 5m or 1h, not {ttl!r}")
-        self.name = model
         base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
-        self._service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
+        service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
+        super().__init__(service, retries=retries, patience=patience, sleep=sleep)
         self._ttl: Ttl = ttl
         self._parameters = _thinking_parameters(model, thinking)
         self._extra_tokens = THINKING_TOKENS if _may_think(model, self._parameters) else 0
-        self._retries, self._patience, self._sleep = retries, patience, sleep
         self._anthropic, self._httpx2 = anthropic, httpx2
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
         http = anthropic.DefaultAsyncHttpxClient(
@@ -149,17 +145,9 @@ class AnthropicModel:
         # Local servers often need no key, but the SDK does.
         return cls(model, key=key or "none", base_url=base_url, key_name=key_name)
 
-    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Stream the reply to a request.
-
-        The events are read directly, not with the SDK's accumulating stream, which fails on arguments that are not
-        JSON; the navigator's tools accept them.
-        """
-        return stream_with_retries(
-            lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep
-        )
-
     async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+        # The events are read directly, not with the SDK's accumulating stream: it fails on arguments that are not
+        # JSON, which the navigator's tools accept.
         encoded = encode_request(request, ttl=self._ttl)
         max_tokens = request.output_tokens + self._extra_tokens
         parameters = {**encoded.parameters, **self._parameters, "max_tokens": max_tokens}
@@ -175,13 +163,10 @@ class AnthropicModel:
                         return
         except (self._anthropic.APIError, self._httpx2.TransportError) as error:
             raise self._to_model_error(error) from None
-        except (ValueError, AttributeError, KeyError, TypeError):
-            _log.debug("cannot read the reply", exc_info=True)
-            raise error_for_format(self._service, _WRONG_FORMAT) from None
         if reader.reason is None:
             if reader.started:
                 raise error_for_interruption(self._service)
-            raise error_for_format(self._service, _WRONG_FORMAT)
+            raise error_for_format(self._service, self.api)
         yield Stop(reader.reason, ClaudeState(tuple(reader.blocks), request.note, encoded.digest))
 
     async def _limit_retry_pause(self, response: Any) -> None:
@@ -198,7 +183,6 @@ class AnthropicModel:
                 self._service, error.status_code, error.type or "", error.api_message or "", pause
             )
             failure.retryable = failure.retryable and error.status_code == 200  # otherwise the SDK has already retried
-            failure.unbilled = is_unbilled(error.status_code)
             return failure
         if isinstance(error, anthropic.APIConnectionError):
             cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
@@ -207,7 +191,7 @@ class AnthropicModel:
             return failure
         if isinstance(error, self._httpx2.TransportError):
             return error_for_interruption(self._service)
-        return error_for_format(self._service, _WRONG_FORMAT)
+        return error_for_format(self._service, self.api)
 
 
 def _thinking_parameters(model: str, thinking: str | None) -> dict[str, Any]:

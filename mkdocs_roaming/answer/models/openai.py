@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -30,16 +29,15 @@ from mkdocs_roaming.answer.models.base import (
 from mkdocs_roaming.answer.models.provider import (
     MAX_ARGUMENT_CHARS,
     CallIds,
+    ProviderModel,
     arguments_as_object,
     error_for_connection,
     error_for_format,
     error_for_interruption,
     error_for_status,
-    is_unbilled,
     parse_arguments,
     replace_surrogates,
     split_expansion,
-    stream_with_retries,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.tools import ExpandResult, Tool, ToolOutput, render
@@ -49,7 +47,6 @@ Message = dict[str, Any]
 
 BASE_URL = "https://api.openai.com/v1"
 MAX_BODY_BYTES = 4 * 2**20
-MAX_LINE_BYTES = 1_048_576
 
 _FINISH_REASONS: Mapping[str, StopReason] = {
     "stop": "end",
@@ -63,12 +60,11 @@ _FINISH_REASONS: Mapping[str, StopReason] = {
     "refusal": "refusal",
 }
 
-_WRONG_FORMAT = "a response that is not from the chat completions API"
-_log = logging.getLogger(__name__)
 
-
-class OpenAIModel:
+class OpenAIModel(ProviderModel):
     """A model that writes `[^id]` citations into its text. If the server counts no tokens, usage stays zero."""
+
+    api = "the chat completions API"
 
     def __init__(
         self,
@@ -94,9 +90,8 @@ class OpenAIModel:
         """
         import httpx2
 
-        self.name = model
-        self._service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
-        self._retries, self._patience, self._sleep = retries, patience, sleep
+        service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
+        super().__init__(service, retries=retries, patience=patience, sleep=sleep)
         self._httpx2 = httpx2
         self._unsupported: frozenset[str] = frozenset()
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
@@ -120,12 +115,6 @@ class OpenAIModel:
             )
         return cls(config.name, base_url=base_url or BASE_URL, key=key, key_name=key_name)
 
-    def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Stream the reply to a request."""
-        return stream_with_retries(
-            lambda: self._attempt(request), retries=self._retries, patience=self._patience, sleep=self._sleep
-        )
-
     async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         parameters = encode_request(request)
         started = False
@@ -146,13 +135,12 @@ class OpenAIModel:
                     error = await self._read_error(response)
                 if self._unsupported == unsupported:
                     raise error
+        except (self._httpx2.SSEError, self._httpx2.DecodingError):
+            raise error_for_format(self._service, self.api) from None
         except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
             if started:
                 raise error_for_interruption(self._service) from None
             raise error_for_connection(self._service, broken) from None
-        except (ValueError, AttributeError, KeyError, TypeError, self._httpx2.DecodingError):
-            _log.debug("cannot read the reply", exc_info=True)
-            raise error_for_format(self._service, _WRONG_FORMAT) from None
 
     def _make_body(self, parameters: Mapping[str, Any], request: Request) -> dict[str, Any]:
         limit = "max_tokens" if "max_tokens" not in self._unsupported else "max_completion_tokens"
@@ -182,7 +170,7 @@ class OpenAIModel:
         if not ended and reader.reason is None:
             if started:
                 raise error_for_interruption(self._service)
-            raise error_for_format(self._service, _WRONG_FORMAT)
+            raise error_for_format(self._service, self.api)
         for part in reader.end():
             yield part
         yield Stop(reader.reason or "end")
@@ -193,17 +181,9 @@ class OpenAIModel:
             yield (await _read_body(response)).decode("utf-8", "replace")
             yield "[DONE]"
             return
-        parser = EventStreamParser()
-        try:
-            async for data in response.aiter_bytes():
-                for event in parser.feed(data):
-                    if event:
-                        yield event
-            for event in parser.end():
-                if event:
-                    yield event
-        except LineTooLongError:
-            raise error_for_format(self._service, f"a line of more than {MAX_LINE_BYTES} bytes") from None
+        async for event in self._httpx2.EventSource(response):
+            if event.data.strip():
+                yield event.data.strip()
 
     async def _read_error(self, response: Any) -> ModelError:
         """Return the error of a response; a parameter that the server rejects is left out from now on."""
@@ -218,9 +198,7 @@ class OpenAIModel:
             elif "stream_options" in message:
                 self._unsupported |= {"stream_options"}
         pause = parse_retry_after(response.headers)
-        failure = error_for_status(self._service, response.status_code, kind, message, pause)
-        failure.unbilled = is_unbilled(response.status_code)
-        return failure
+        return error_for_status(self._service, response.status_code, kind, message, pause)
 
 
 async def _read_body(response: Any) -> bytes:
@@ -336,42 +314,6 @@ def _encode_tool(tool: Tool) -> Mapping[str, Any]:
 
 
 # Replies
-
-
-class LineTooLongError(Exception):
-    """A line of an event stream exceeds its maximum length."""
-
-
-class EventStreamParser:
-    """Parses server-sent events as far as model servers use them: each line that begins with `data:` is an event."""
-
-    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        """Start before the first byte."""
-        self._max_line_bytes = max_line_bytes
-        self._rest = b""
-
-    def feed(self, data: bytes) -> Iterator[str]:
-        """Yield the data of each event that is complete; lines end in LF, CRLF or CR.
-
-        Raises:
-            LineTooLongError: A line is too long.
-        """
-        self._rest += data
-        *lines, self._rest = self._rest.replace(b"\r", b"\n").split(b"\n")  # CRLF adds an empty line: it is ignored
-        if any(len(line) > self._max_line_bytes for line in (*lines, self._rest)):
-            raise LineTooLongError
-        for line in lines:
-            yield from _parse_line(line)
-
-    def end(self) -> Iterator[str]:
-        """Yield the data of a last line without a line end."""
-        yield from _parse_line(self._rest)
-        self._rest = b""
-
-
-def _parse_line(line: bytes) -> Iterator[str]:
-    if line.startswith(b"data:"):
-        yield line.removeprefix(b"data:").decode("utf-8", "replace").strip()
 
 
 @dataclass(slots=True)

@@ -1,18 +1,18 @@
-"""Helpers for models that call a provider's API: tool call ids and arguments, errors with a fix, and retries."""
+"""Models that call a provider's API: retries, errors with a fix, tool call ids and arguments."""
 
 from __future__ import annotations
 
 import json
+import logging
 import random
 import re
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any
-
-import anyio
+from typing import Any, ClassVar
 
 from mkdocs_roaming._http import ApiConfig
-from mkdocs_roaming.answer.models.base import OpenSection, Part, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import OpenSection, Part, Request, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.manifest.expand import Expansion
 
@@ -21,6 +21,7 @@ MAX_ARGUMENT_CHARS = 65_536
 
 _MAX_ECHOED_CHARS = 500
 _MAX_HEADING_CHARS = 120
+_log = logging.getLogger(__name__)
 
 
 class CallIds:
@@ -108,7 +109,8 @@ def error_for_status(
     details = service.redact(message)
     retryable = problem in (_TOO_MANY_REQUESTS, _OVERLOADED) or problem.startswith(_FAILED) or status in (408, 409)
     text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
-    return ModelError(text, retryable=retryable, retry_after=retry_after)
+    unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
+    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled)
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
@@ -124,52 +126,69 @@ def error_for_interruption(service: ApiConfig) -> ModelError:
     return ModelError(f"{service.model}: the connection was lost during the reply; ask again", retryable=True)
 
 
-def error_for_format(service: ApiConfig, problem: str) -> ModelError:
-    """Return the error for a response that does not follow the expected wire format."""
-    return ModelError(f"{service.model}: {service.address} sent {problem}; check that {service.base_name} is right")
+def error_for_format(service: ApiConfig, api: str) -> ModelError:
+    """Return the error for a response that does not follow the wire format of an API."""
+    problem = f"{service.address} sent a response that is not from {api}"
+    return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right")
 
 
-def is_unbilled(status: int) -> bool:
-    """Return whether a provider charges nothing for a response with this status."""
-    return (400 <= status < 500 and status != 408) or status in (503, 529)
+class ProviderModel(ABC):
+    """A model that calls a provider's API, with a new attempt after a pause if the provider fails at first.
 
-
-async def stream_with_retries(
-    attempt: Callable[[], AsyncGenerator[Part, None]],
-    *,
-    retries: int,
-    patience: float,
-    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-) -> AsyncGenerator[Part, None]:
-    """Stream a reply, with a new attempt after a pause if the provider fails before the first part.
-
-    Args:
-        attempt: Starts one attempt.
-        retries: Maximum number of further attempts.
-        patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
-        sleep: Waits between two attempts.
-
-    Raises:
-        ModelError: The last attempt failed, or one failed in the middle of its reply.
+    Attributes:
+        name: Name of the model.
     """
-    failures, unbilled = 0, True
-    while True:
-        started = False
-        try:
-            async with aclosing(attempt()) as parts:
-                async for part in parts:
-                    started = started or not isinstance(part, Usage)
-                    yield part
-            return
-        except ModelError as error:
-            error.unbilled = unbilled = unbilled and error.unbilled
-            if started or not error.retryable or failures >= retries or (error.retry_after or 0.0) > patience:
-                raise
-            pause = error.retry_after
-        if pause is None:
-            pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)  # jitter: clients must not retry in step
-        failures += 1
-        await sleep(pause)
+
+    api: ClassVar[str]
+    """Name of the API, for error messages."""
+
+    def __init__(
+        self, service: ApiConfig, *, retries: int, patience: float, sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        """Create a model.
+
+        Args:
+            service: The provider's API.
+            retries: Maximum number of further attempts.
+            patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
+            sleep: Waits between two attempts.
+        """
+        self.name = service.model
+        self._service = service
+        self._retries, self._patience, self._sleep = retries, patience, sleep
+
+    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Stream the reply to a request.
+
+        Raises:
+            ModelError: The last attempt failed, or one failed in the middle of its reply.
+        """
+        failures, unbilled = 0, True
+        while True:
+            started = False
+            try:
+                async with aclosing(self._attempt(request)) as parts:
+                    async for part in parts:
+                        started = started or not isinstance(part, Usage)
+                        yield part
+                return
+            except ModelError as error:
+                error.unbilled = unbilled = unbilled and error.unbilled and not started
+                is_final = started or not error.retryable or failures >= self._retries
+                if is_final or (error.retry_after or 0.0) > self._patience:
+                    raise
+                pause = error.retry_after
+            except (ValueError, AttributeError, KeyError, TypeError):
+                _log.debug("cannot read the reply", exc_info=True)
+                raise error_for_format(self._service, self.api) from None
+            if pause is None:  # with jitter: clients must not retry in step
+                pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)
+            failures += 1
+            await self._sleep(pause)
+
+    @abstractmethod
+    def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""
 
 
 def _explain_status(

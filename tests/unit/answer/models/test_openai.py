@@ -335,7 +335,7 @@ def test_errors_include_fix_in_one_line(api: MessagesApi, openai: Make, status: 
     assert "\n" not in str(caught.value)
 
 
-def test_endless_line_is_rejected(api: MessagesApi, openai: Make) -> None:
+def test_endless_event_is_rejected(api: MessagesApi, openai: Make) -> None:
 
     def endless(_: object) -> Iterable[Part]:
         yield Say("Well.")
@@ -343,7 +343,7 @@ def test_endless_line_is_rejected(api: MessagesApi, openai: Make) -> None:
             yield Raw(b"data: " + b"x" * 100_000)
 
     api.brain = Script(endless)
-    with pytest.raises(RoamingError, match="sent a line of more than 1048576 bytes"):
+    with pytest.raises(RoamingError, match="sent a response that is not from the chat completions API"):
         reply(openai())
     assert api.idle()
     assert api.exchanges[0].left
