@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -195,12 +194,12 @@ def _describe(operation: Operation, describe_type: Callable[[Any], Json]) -> Jso
     if operation.body:
         schema = {"anyOf": [describe_type(type_) for type_ in operation.body]}
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
-    success: Json = {"description": HTTPStatus(operation.status).phrase}
+    success: Json = {"description": schemas.status_phrase(operation.status)}
     if operation.responses:
         success["content"] = describe_content(operation.responses)
     described["responses"] = {str(operation.status): success}
     for status in sorted(operation.errors):
-        error = {"description": HTTPStatus(status).phrase, "content": describe_content({PROBLEM: schemas.Problem})}
+        error = {"description": schemas.status_phrase(status), "content": describe_content({PROBLEM: schemas.Problem})}
         if status == 429:
             error["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
         described["responses"][str(status)] = error

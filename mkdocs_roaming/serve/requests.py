@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from math import ceil
 from typing import Any, TypeVar
@@ -53,7 +52,7 @@ def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
     """Return the headers and the body of an error response."""
     problem: schemas.Problem = {
         "type": "about:blank",
-        "title": HTTPStatus(error.status).phrase,
+        "title": schemas.status_phrase(error.status),
         "status": error.status,
         "detail": error.detail,
         "code": error.code,

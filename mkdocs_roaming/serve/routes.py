@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from http import HTTPStatus
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -50,7 +50,7 @@ from mkdocs_roaming.serve.requests import (
     validate_page,
     validate_question,
 )
-from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json, encode_text
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json, encode_text, status_phrase
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
@@ -302,9 +302,10 @@ async def _handle_problem(request: Request, error: Exception) -> Response:
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    detail = _STATUS_DETAILS.get(status, f"{status.phrase}.")
-    return _respond_with_problem(ProblemError(status, status.name.lower(), detail), error.headers or {})
+    phrase = status_phrase(error.status_code)
+    code = re.sub(r"\W+", "_", phrase.lower())
+    detail = _STATUS_DETAILS.get(error.status_code, f"{phrase}.")
+    return _respond_with_problem(ProblemError(error.status_code, code, detail), error.headers or {})
 
 
 async def _handle_library_error(request: Request, error: Exception) -> Response:

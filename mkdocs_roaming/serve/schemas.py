@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
@@ -244,6 +245,11 @@ class Problem(TypedDict):
 # Encoding
 
 
+def status_phrase(status: int) -> str:
+    """Return the reason phrase of a status, the same in all versions of Python: 3.13 renamed some."""
+    return _STATUS_PHRASES.get(status) or HTTPStatus(status).phrase
+
+
 def encode_text(text: str) -> bytes:
     """Return UTF-8. Unpaired surrogates, which sites may contain, become question marks."""
     return text.encode("utf-8", "replace")
@@ -254,4 +260,10 @@ def encode_json(data: object) -> bytes:
     return encode_text(_JSON_ENCODER.encode(data))
 
 
+_STATUS_PHRASES = {
+    413: "Request Entity Too Large",
+    414: "Request-URI Too Long",
+    416: "Requested Range Not Satisfiable",
+    422: "Unprocessable Entity",
+}
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -245,7 +245,7 @@ def test_disconnect_cancels_model_call(mkdocs: Project, tmp_path: Path, serving:
         wait_for(lambda: b"--hush" in answer.readline(), 10.0)
         assert [exchange.left for exchange in api.exchanges] == [None, None]
         left = time.monotonic()
-        answer.fp.close()  # a response holds the socket as well
+        answer.close()  # a response holds the socket as well
         reader.close()
         wait_for(lambda: api.exchanges[1].left is not None, 20.0)
         assert api.exchanges[1].left - left < 10.0
