@@ -125,12 +125,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             raise PluginError(
                 f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {MIN_OUTLINE_BUDGET} or more"
             )
+        from mkdocs_roaming.html.themes import parse_classes
+
         with _plugin_errors():
+            parse_classes(self.config.classes)
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._widget = self._load_widget(config)
             self._embeddings = self._load_embeddings()
-            self._check_classes()
         return config
 
     @event_priority(LAST)
@@ -221,12 +223,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.embeddings.store import parse_embeddings_options
 
         return parse_embeddings_options(self.config.embeddings, os.environ, "embeddings", log.info)
-
-    def _check_classes(self) -> None:
-        if self.config.classes:
-            from mkdocs_roaming.html.themes import parse_classes
-
-            parse_classes(self.config.classes)
 
     # Pages
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -86,10 +87,16 @@ class Theme:
         """Check the names that a type checker may not have seen."""
         for role in self.roles:
             if role not in ROLES:
-                raise ValueError(f"theme {self.name}: unknown role {role!r}. Roles: {', '.join(ROLES)}.")
+                raise ValueError(f"theme {self.name}: unknown role {role!r}. {_suggest(role, ROLES)}")
         for kind in self.admonitions:
             if kind not in ADMONITION_KINDS:
-                raise ValueError(f"theme {self.name}: unknown kind {kind!r}. Kinds: {', '.join(ADMONITION_KINDS)}.")
+                raise ValueError(f"theme {self.name}: unknown kind {kind!r}. {_suggest(kind, ADMONITION_KINDS)}")
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """Return the nearest known name, and all of them, for an error message."""
+    nearest = get_close_matches(name, known, 1)
+    return f"{f'Did you mean {nearest[0]!r}? ' if nearest else ''}Known names: {', '.join(known)}."
 
 
 @cache
@@ -275,8 +282,8 @@ def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[st
         kind = next((kind for kind in ADMONITION_KINDS if kind.lower() == name), None)
         role = next((role for role in ROLES if role == name), "admonition" if kind else None)
         if role is None:
-            known = ", ".join((*ROLES, *(kind.lower() for kind in ADMONITION_KINDS)))
-            raise UsageError(f"classes: {selector}: unknown role {name!r}. Roles: {known}.")
+            known = (*ROLES, *(kind.lower() for kind in ADMONITION_KINDS))
+            raise UsageError(f"classes: {selector}: unknown role {name!r}. {_suggest(name, known)}")
         roles[selector] = role
         if kind:
             kinds[selector.rpartition(".")[2].lower()] = kind

@@ -105,20 +105,20 @@ class ConversionCache:
             language: The language of the site.
             shown: The text of each section that the outline shows; iterated several times.
         """
-        if self._folder is None:
-            return _extract_keywords(texts, language, shown=shown)
         digest = hashlib.sha256("\0".join((_FORMAT, __version__, KEYWORDS_VERSION, language)).encode())
         for text in chain(texts, shown):
             digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-        key = digest.hexdigest()
-        file = self._folder / _KEYWORDS
-        cached = _read(file, _KeywordsEntry)
+        key, file = digest.hexdigest(), self.file(_KEYWORDS)
+        cached = _read(file, _KeywordsEntry) if file else None
         if cached and cached.key == key:
             return cached.keywords
+        from mkdocs_roaming.text.keywords import extract_keywords  # not needed if nothing has changed
+
         spill_folder = self._folder if self._write_through else None
-        keywords = _extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
-        with suppress(OSError):
-            _write(file, _KeywordsEntry(key, keywords))
+        keywords = extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
+        if file:
+            with suppress(OSError):
+                _write(file, _KeywordsEntry(key, keywords))
         return keywords
 
     def commit(self, paths: Collection[str]) -> None:
@@ -148,14 +148,6 @@ class ConversionCache:
 def project_cache_folder(project: Path) -> Path:
     """Return the cache folder of a project."""
     return project.absolute() / ".cache" / "roaming"
-
-
-def _extract_keywords(
-    texts: Iterable[str], language: str, *, shown: Iterable[str], spill_folder: Path | None = None
-) -> list[tuple[str, ...]]:
-    from mkdocs_roaming.text.keywords import extract_keywords  # not needed if nothing has changed
-
-    return extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
 
 
 def _file_name(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +29,7 @@ from mkdocs_roaming.manifest.io import (
     render_schema,
 )
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, Page, PageEntry, Site, markdown_path, short_markdown_path
+from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, short_markdown_path
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
@@ -161,7 +161,12 @@ def publish_mirror(
     if not entries:
         raise PublishError(f"{folder}: no page to publish; none of the manifest's pages could be read")
     site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
-    pages = _MirroredPages(entries, texts)
+    pages = [
+        PublishedPage(
+            Page(entry.path, entry.title, url=entry.url), texts[entry.path].decode("utf-8", "surrogateescape"), ()
+        )
+        for entry in entries
+    ]
     offsets = list(llms_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
     manifest = msgspec.structs.replace(
         manifest,
@@ -195,22 +200,6 @@ class _BatchPages(Sequence[PublishedPage]):
         return PublishedPage(self.batch.pages[path], converted.markdown, converted.sections, offset)
 
 
-@dataclass(slots=True)
-class _MirroredPages(Sequence[PublishedPage]):
-    """The pages of another site's manifest with their unchanged Markdown."""
-
-    entries: Sequence[PageEntry]
-    texts: Mapping[str, bytes]
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: Any) -> Any:
-        page = self.entries[index]
-        text = self.texts[page.path].decode("utf-8", "surrogateescape")
-        return PublishedPage(Page(page.path, page.title, url=page.url), text, sections=())
-
-
 # Writing
 
 
@@ -222,7 +211,7 @@ class _Output:
     pages: Sequence[PublishedPage]
     manifest: Manifest
     options: PublishOptions
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
     vectors: bytes | None = None
 
     def add_vectors(self, folder: Path, *, warn: Callable[[str], None], cache: Path | None = None) -> None:

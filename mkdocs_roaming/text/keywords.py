@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, repeat
 from math import log
 from pathlib import Path
@@ -119,7 +119,7 @@ class _SiteCounter:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._candidates = _CandidateCache(language)
+        self._candidates = cache(partial(_find_candidates, language=language))
         self._written: dict[str, int] = {}  # occurrences of each spelling on the site
         self._sections = Counter[str]()  # sections that contain a key
 
@@ -129,7 +129,7 @@ class _SiteCounter:
         counts: dict[str, int] = {}
         for run, count in Counter(split_words(_strip_noise(text))).items():
             self._written[run] = self._written.get(run, 0) + count
-            for candidate in self._candidates[run]:
+            for candidate in self._candidates(run):
                 candidates[candidate.key] = candidate
                 counts[candidate.key] = counts.get(candidate.key, 0) + count
         self._sections.update(counts.keys())
@@ -139,7 +139,7 @@ class _SiteCounter:
         """Return the most frequent spelling of each key; of equally frequent ones the first in lower case."""
         spellings: dict[str, Counter[str]] = {}
         for run, count in self._written.items():
-            for candidate in self._candidates[run]:
+            for candidate in self._candidates(run):
                 spellings.setdefault(candidate.key, Counter())[candidate.spelling] += count
         return {
             key: max(counts, key=lambda spelling: (counts[spelling], spelling.islower()))
@@ -181,7 +181,7 @@ class _SiteCounter:
         """Return the keys and parts of all words of a text."""
         runs = split_words(text)
         if not any(map(is_spaceless, runs)):  # most are words of the section's text too, and so are cached
-            return {key for run in runs for word in self._candidates[run] for key in (word.key, *word.parts)}
+            return {key for run in runs for word in self._candidates(run) for key in (word.key, *word.parts)}
         terms = extract_terms(text, self._language)
         return {*terms, *(stem(term, self._language) for term in terms)}
 
@@ -220,17 +220,6 @@ def _strip_noise(text: str) -> str:
 
 
 # Candidates
-
-
-class _CandidateCache(dict[str, tuple[_Candidate, ...]]):
-    """Candidates of each word as written, computed on first use."""
-
-    def __init__(self, language: str) -> None:
-        self._language = language
-
-    def __missing__(self, run: str) -> tuple[_Candidate, ...]:
-        self[run] = found = _find_candidates(run, self._language)
-        return found
 
 
 _NUMERAL = re.compile(r"\d{3,}|\d+(?:[.,]\d+)+")

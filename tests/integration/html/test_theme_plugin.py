@@ -98,7 +98,10 @@ def test_class_option_with_unknown_role_exits_with_the_known_roles(site: Path, v
     ("theme", "message"),
     [
         ("ACME = {}", "expected a Theme, got dict"),
-        ("from mkdocs_roaming.html.themes import Theme\nACME = Theme('a', roles={'box': '.a'})", "unknown role 'box'"),
+        (
+            "from mkdocs_roaming.html.themes import Theme\nACME = Theme('a', roles={'tab': '.a'})",
+            "unknown role 'tab'. Did you mean 'tabs'?",
+        ),
         (
             "from mkdocs_roaming.html.themes import Theme\nACME = Theme('a', navs=('.a >> b',))",
             "'.a >> b' is not a valid",
