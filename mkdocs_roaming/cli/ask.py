@@ -6,7 +6,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,7 @@ from mkdocs_roaming.cli.common import (
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.answer.trace import Recording, Trace
-    from mkdocs_roaming.cli.output import Trail
+    from mkdocs_roaming.answer.trace import Trace
     from mkdocs_roaming.library.targets import Candidate, SiteInfo
 
 
@@ -55,11 +53,9 @@ def ask(
 
     Without an API key and a model the answer consists of sentences of the documentation, each with its source.
     """
-    import anyio
-
     from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.trace import Recording, write_trace
-    from mkdocs_roaming.cli.output import Trail, format_age, print_answer
+    from mkdocs_roaming.cli.output import format_age, print_answer, run_recording
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.publish.files import check_writable
 
@@ -80,8 +76,7 @@ def ask(
             budget=budget,
             whole_site_tokens=options.whole_site,
         )
-        anyio.run(_run, recording, Trail(quiet=as_json, site=site.key if site else ""))
-        return recording.trace()
+        return run_recording(recording, quiet=as_json, site=site.key if site else "")
 
     candidates = open_target(lib, trust_rules=trust_rules).candidates(question, page, warn=warn)
     site, recorded = _ask_until_answered(candidates, ask_site, budget)
@@ -98,12 +93,6 @@ def ask(
         sys.exit(1)
     if not result.text or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
-
-
-async def _run(recording: Recording, trail: Trail) -> None:
-    async with aclosing(recording.events()) as events:
-        async for event in events:
-            trail.show(event)
 
 
 def _ask_until_answered(

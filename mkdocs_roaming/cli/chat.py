@@ -7,18 +7,17 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Reference
+from mkdocs_roaming.answer.events import Answer, Reference
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Model
 from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
@@ -28,17 +27,18 @@ from mkdocs_roaming.cli.common import (
     model_options,
     one_line,
     open_lib,
+    print_error,
     sanitize,
     warn,
 )
 from mkdocs_roaming.cli.output import (
-    answer_lines,
     format_money,
     no_answer_line,
+    print_answer,
     print_line,
+    run_recording,
     source_lines,
     status_line,
-    trail_line,
     usage_line,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
@@ -58,7 +58,6 @@ Each line is a question and may refer to earlier ones.
 /save FILE     save the conversation: a trace if the name ends in .json, otherwise Markdown
 /help          show this list
 /quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
-COMMANDS = ("/cost", "/help", "/model", "/open", "/quit", "/save", "/sources")
 
 ModelFactory = Callable[[str | None], tuple[Model, Budget]]
 """Creates a model by name, the configured one for None, and the budget of its answers."""
@@ -84,212 +83,177 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
     options.create_model()  # report an unusable model before opening the library
     library = open_lib(lib, trust_rules=trust_rules)
     _enable_completion([section.id for section in library.sections])
-    conversation = Chat(
-        library,
-        options.create_model,
-        read=_read_line,
-        write=click.echo,
-        notify=print_line,
-        page=page,
-        whole_site_tokens=options.whole_site,
-        search=options.settings.search_factory(os.environ, warn)(library),
-    )
-    conversation.run()
+    search = options.settings.search_factory(os.environ, warn)(library)
+    Chat(library, options.create_model, search, options.whole_site, page).run()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a question may refer to: earlier exchanges, and the ids of the sections that they opened."""
+def _read_line(prompt: str) -> str:
+    """Read a line from standard input, with a prompt on a terminal."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()  # end the line of the prompt
+            raise
+    if sys.stdin.isatty():
+        click.echo(prompt, err=True, nl=False)
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
 
-    history: tuple[Exchange, ...] = ()
-    opened: tuple[str, ...] = ()
 
-
+@dataclass(slots=True)
 class Chat:
-    """A conversation about a library.
+    """A conversation about a library. A model is created for each question and does not outlive its answer.
 
-    Input and output are functions, so that it runs in a terminal, with a pipe and in tests. A model is created for
-    each question and does not outlive its answer.
-
-    Args:
+    Attributes:
         library: The library.
         create_model: Creates the model of an answer.
-        read: Returns the next line for a prompt. Raises EOFError at the end, KeyboardInterrupt for Ctrl-C.
-        write: Prints a line of an answer.
-        notify: Prints a line about the progress.
-        page: Path or URL of the page that the reader is on.
+        search: The search of the library.
         whole_site_tokens: Size below which a site is read whole, in estimated tokens.
-        search: The search; lexical by default.
+        page: Path or URL of the page that the reader is on.
+        read: Returns the next line for a prompt. Raises EOFError at the end, KeyboardInterrupt for Ctrl-C.
+        traces: All answers in order.
     """
 
-    def __init__(
-        self,
-        library: Library,
-        create_model: ModelFactory,
-        *,
-        read: Callable[[str], str],
-        write: Callable[[str], None],
-        notify: Callable[[str], None],
-        page: str | None = None,
-        whole_site_tokens: int = SMALL_SITE_TOKENS,
-        search: Search | None = None,
-    ) -> None:
-        self.traces: list[Trace] = []
-        """All answers in order."""
-        self._library, self._create_model = library, create_model
-        self._read, self._write, self._notify = read, write, notify
-        self._page, self._whole_site_tokens = page, whole_site_tokens
-        self._search = search or Search(library)
-        self._model: str | None = None
-        self._context = Context()
+    library: Library
+    create_model: ModelFactory
+    search: Search
+    whole_site_tokens: int
+    page: str | None = None
+    read: Callable[[str], str] = _read_line
+    traces: list[Trace] = field(default_factory=list)
+    _model_name: str | None = None
+    _history: list[Exchange] = field(default_factory=list)
+    _opened: dict[str, None] = field(default_factory=dict)
+    """Ids of the sections that were opened, in order."""
 
     def run(self) -> None:
         """Read lines until the input ends, `/quit`, or Ctrl-C pressed twice at the prompt."""
-        model, _ = self._create_model(self._model)
-        name = sanitize(self._library.manifest.site.name)
-        self._notify(f"{name}: type a question or /help. Model: {sanitize(model.name)}.")
+        model, _ = self.create_model(None)
+        name = sanitize(self.library.manifest.site.name)
+        print_line(f"{name}: type a question or /help. Model: {sanitize(model.name)}.")
         interrupted = False
         while True:
             try:
-                line = self._read(PROMPT)
+                line = self.read(PROMPT)
             except EOFError:
                 return
             except KeyboardInterrupt:
                 if interrupted:
                     return
                 interrupted = True
-                self._notify("\nPress Ctrl-C again to exit, or type /quit.")
+                print_line("\nPress Ctrl-C again to exit, or type /quit.")
                 continue
             interrupted = False
-            if not self._handle(line):
+            command = _COMMAND.match(line)
+            if command and command[1] in ("quit", "exit"):
                 return
+            try:
+                if command:
+                    self._run_command(command[1], command[2].split())
+                elif line.strip():
+                    self._ask(line.strip())
+            except KeyboardInterrupt:
+                print_line("\nCancelled.")
+            except RoamingError as error:
+                print_error(str(error))
 
-    def _handle(self, line: str) -> bool:
-        """Run a line and report errors; return False to end the conversation."""
-        try:
-            return self.say(line)
-        except KeyboardInterrupt:
-            self._notify("\nCancelled.")
-        except RoamingError as error:
-            self._notify(f"roaming: {one_line(str(error))}")
-        return True
-
-    def say(self, line: str) -> bool:
-        """Answer a question or run a command; return False to end the conversation."""
-        command = _COMMAND.match(line)
-        if command is None:
-            if line.strip():
-                self._ask(line.strip())
-            return True
-        name, words = command[1], command[2].split()
-        if name in ("quit", "exit"):
-            return False
-        if name not in _HANDLERS:
+    def _run_command(self, name: str, words: list[str]) -> None:
+        if name not in _COMMANDS:
             raise UsageError(f"no command /{name}; /help lists the commands. Start a question about it with a space.")
-        _HANDLERS[name](self, words)
-        return True
+        _COMMANDS[name](self, words)
 
     def _ask(self, question: str) -> None:
-        model, budget = self._create_model(self._model)
+        model, budget = self.create_model(self._model_name)
         recording = Recording(
             question,
-            Navigator(self._library, search=self._search),
+            Navigator(self.library, search=self.search),
             model,
-            page=self._page,
-            opened=self._context.opened,
-            history=self._context.history,
+            page=self.page,
+            opened=tuple(self._opened),
+            history=tuple(self._history),
             budget=budget,
-            whole_site_tokens=self._whole_site_tokens,
+            whole_site_tokens=self.whole_site_tokens,
         )
-
-        async def run() -> None:
-            async with aclosing(recording.events()) as events:
-                async for event in events:
-                    if line := trail_line(event):
-                        self._notify(line)
-
-        anyio.run(run)
-        trace = recording.trace()
+        trace = run_recording(recording)
         self.traces.append(trace)
-        for line in answer_lines(trace.answer):
-            self._write(line)
-        if trace.answer.error:
-            self._notify(f"roaming: {one_line(trace.answer.error)}")
-        self._notify(f"\n{status_line(trace.answer)}")
+        print_answer(trace.answer)
         if trace.answer.state != "error":
-            self._context = _extend_context(self._context, trace)
+            self._remember(question, trace.answer)
 
-    def _change_model(self, words: Sequence[str]) -> None:
-        if words:
-            self._create_model(words[0])
-            self._model = words[0]
-        model, _ = self._create_model(self._model)
-        self._notify(f"Model: {sanitize(model.name)}.")
+    def _remember(self, question: str, answer: Answer) -> None:
+        """Add an answer to what follow-up questions refer to; without text it adds only its opened sections."""
+        text = answer.text or (f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if answer.state == "not_found" else "")
+        if text:
+            self._history = [*self._history, Exchange(question, text)][-_MAX_EXCHANGES:]
+        self._opened |= dict.fromkeys(section.id for section in answer.trail)
 
-    def _open(self, words: Sequence[str]) -> None:
+    def _change_model(self, words: list[str]) -> None:
+        name = words[0] if words else self._model_name
+        model, _ = self.create_model(name)
+        self._model_name = name
+        print_line(f"Model: {sanitize(model.name)}.")
+
+    def _open(self, words: list[str]) -> None:
         if not words:
             raise UsageError("/open needs an id, as shown in the trail, or a URL")
-        sections = self._library.sections
+        sections = self.library.sections
         for word in words:
             section = sections.resolve(word.strip("[],"))
             if section is None:
                 raise UsageError(f"no section {word!r}")
-            self._write(sanitize(render_expansion(expand_section(sections, section, self._library.text))))
+            click.echo(sanitize(render_expansion(expand_section(sections, section, self.library.text))))
 
-    def _list_sources(self, _: Sequence[str]) -> None:
-        citations = self.traces[-1].answer.citations if self.traces else ()
-        if not citations:
-            raise UsageError("the last answer has no sources" if self.traces else "there is no answer yet")
-        for line in source_lines(citations):
-            self._write(line)
-
-    def _show_cost(self, _: Sequence[str]) -> None:
+    def _answers(self) -> list[Answer]:
+        """Return all answers; raise UsageError if there are none."""
         if not self.traces:
             raise UsageError("there is no answer yet")
-        answers = [trace.answer for trace in self.traces]
+        return [trace.answer for trace in self.traces]
+
+    def _list_sources(self, _: list[str]) -> None:
+        citations = self._answers()[-1].citations
+        if not citations:
+            raise UsageError("the last answer has no sources")
+        for line in source_lines(citations):
+            click.echo(line)
+
+    def _show_cost(self, _: list[str]) -> None:
+        answers = self._answers()
         usage = sum((answer.usage for answer in answers), NO_USAGE)
         count = len(answers)
-        self._write(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
+        click.echo(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
         for currency in dict.fromkeys(answer.currency for answer in answers if answer.cost is not None):
             known = [answer.cost for answer in answers if answer.currency == currency and answer.cost is not None]
             partial = "" if len(known) == count else f" for {len(known)} of them"
-            self._write(f"{format_money(sum(known))} {sanitize(currency)}{partial}")
+            click.echo(f"{format_money(sum(known))} {sanitize(currency)}{partial}")
 
-    def _save(self, words: Sequence[str]) -> None:
+    def _save(self, words: list[str]) -> None:
         if len(words) != 1:
             raise UsageError("/save needs one file name; a name ending in .json saves a trace, others Markdown")
-        if not self.traces:
-            raise UsageError("there is no answer yet")
+        self._answers()
         path = Path(words[0])
         check_writable(path)
         if path.suffix.lower() == ".json":
             write_trace(path, self.traces)
         else:
             write_text_file(path, to_markdown(self.traces))
-        self._notify(f"Saved {sanitize(str(path))}.")
+        print_line(f"Saved {sanitize(str(path))}.")
 
-    def _show_help(self, _: Sequence[str]) -> None:
-        self._write(HELP)
+    def _show_help(self, _: list[str]) -> None:
+        click.echo(HELP)
 
 
-_HANDLERS: dict[str, Callable[[Chat, Sequence[str]], Any]] = {
+_COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
     "cost": Chat._show_cost,
     "help": Chat._show_help,
-    "mode": Chat._change_model,
     "model": Chat._change_model,
     "open": Chat._open,
     "save": Chat._save,
     "sources": Chat._list_sources,
 }
-
-
-def _extend_context(before: Context, trace: Trace) -> Context:
-    """Return the context of the next question; an answer without text adds only its opened sections."""
-    answer = trace.answer
-    text = answer.text or (f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if answer.state == "not_found" else "")
-    history = (*before.history, Exchange(trace.question, text))[-_MAX_EXCHANGES:] if text else before.history
-    opened = dict.fromkeys((*before.opened, *(section.id for section in answer.trail)))
-    return Context(history, tuple(opened))
+COMMANDS = sorted(f"/{name}" for name in (*_COMMANDS, "quit"))
 
 
 def to_markdown(traces: Sequence[Trace]) -> str:
@@ -311,22 +275,6 @@ def to_markdown(traces: Sequence[Trace]) -> str:
 def _format_footnote(section: Reference) -> str:
     title = one_line(" › ".join(section.breadcrumb)).replace("[", "\\[").replace("]", "\\]")
     return f"[^{section.id}]: [{title}](<{one_line(section.url)}>)"
-
-
-def _read_line(prompt: str) -> str:
-    """Read a line from standard input, with a prompt on a terminal."""
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        try:
-            return input(prompt)
-        except EOFError:
-            click.echo()  # end the line of the prompt
-            raise
-    if sys.stdin.isatty():
-        click.echo(prompt, err=True, nl=False)
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return line.rstrip("\n")
 
 
 def _enable_completion(ids: list[str]) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -240,21 +240,15 @@ def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
 
     The bar is shown if standard error is a terminal.
     """
-    bars: list[Any] = []
+    with ExitStack() as stack:
 
-    def start(count: int) -> Callable[[], None]:
-        if not sys.stderr.isatty():
-            return lambda: None
-        bar = click.progressbar(length=count, label=label, file=sys.stderr)
-        bars.append(bar)
-        bar.__enter__()
-        return lambda: bar.update(1)
+        def start(count: int) -> Callable[[], None]:
+            if not sys.stderr.isatty():
+                return lambda: None
+            bar = stack.enter_context(click.progressbar(length=count, label=label, file=sys.stderr))
+            return lambda: bar.update(1)
 
-    try:
         yield start
-    finally:
-        for bar in bars:
-            bar.__exit__(None, None, None)
 
 
 def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:

@@ -6,7 +6,8 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,32 +28,43 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
 from mkdocs_roaming.cli.common import one_line as one_line
+from mkdocs_roaming.cli.common import print_error
 from mkdocs_roaming.cli.common import sanitize as sanitize
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
 
+if TYPE_CHECKING:
+    from mkdocs_roaming.answer.trace import Recording, Trace
+
 _OPEN_LABELS = {REOPEN_CALL_ID: "Still open", RULES_CALL_ID: "Opened by a rule"}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 
 
-@dataclass(slots=True)
-class Trail:
-    """Prints the steps of an answer on standard error while they happen.
+def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") -> Trace:
+    """Run the answer loop, print the trail on standard error while it grows, and return the trace.
 
-    Attributes:
+    Args:
+        recording: The answer to run.
         quiet: Print nothing.
-        site: Name of the site, as a prefix of section ids; empty for a single site.
+        site: Key of a store's site, as a prefix of section ids; empty for a single site.
     """
+    import anyio
 
-    quiet: bool = False
-    site: str = ""
+    async def run() -> None:
+        async with aclosing(recording.events()) as events:
+            async for event in events:
+                if not quiet:
+                    print_event(event, site)
 
-    def show(self, event: Event) -> None:
-        """Print an event if it is part of the trail."""
-        line = trail_line(event, f"{self.site}:" if self.site else "")
-        if line and not self.quiet:
-            print_line(line)
+    anyio.run(run)
+    return recording.trace()
+
+
+def print_event(event: Event, site: str = "") -> None:
+    """Print an event if it is part of the trail."""
+    if line := trail_line(event, f"{site}:" if site else ""):
+        print_line(line)
 
 
 def trail_line(event: Event, prefix: str = "") -> str:
@@ -85,13 +97,13 @@ def print_line(line: str) -> None:
 
 def print_answer(answer: Answer) -> None:
     """Print an answer with numbered sources on standard output, and its status on standard error."""
-    text, *lines = answer_lines(answer) if answer.text else ("", *answer_lines(answer))
-    if text:
-        print_markdown(text)
+    lines = answer_lines(answer)
+    if answer.text:
+        print_markdown(next(lines))
     for line in lines:
         click.echo(line)
     if answer.error:
-        click.echo(f"roaming: {one_line(answer.error)}", err=True)
+        print_error(answer.error)
     print_line(f"\n{status_line(answer)}")
 
 
@@ -224,28 +236,20 @@ def _numbered_text(answer: Answer) -> str:
 
 
 def _mark_text(support: Support, notes: Sequence[tuple[int, str]]) -> str:
-    """Return the text with numbered marks such as `⟦8001⟧1`.
-
-    Notes are inserted at their UTF-16 offsets, never inside a mark.
-    """
+    """Return the text with numbered marks such as `⟦8001⟧1`, and with notes at UTF-16 offsets, never inside a mark."""
     text = support.text.encode("utf-16-le", "surrogatepass")
-    output, pending, edge = list[str](), list(notes), 0
-
-    def copy_until(end: int) -> None:
-        nonlocal edge
-        while pending and pending[0][0] <= end:
-            offset, note = pending.pop(0)
-            output.extend((_slice_utf16(text, edge, offset), note))
-            edge = max(edge, offset)
-        output.append(_slice_utf16(text, edge, end))
-
-    for number, mark in enumerate(_numbered_marks(support), 1):
-        copy_until(mark.start)
-        part = _slice_utf16(text, mark.start, mark.end)
-        output.append(click.style(f"⟦{part}⟧{number}", fg="red", underline=True))
-        edge = mark.end
-    copy_until(len(text) // 2)
-    return "".join(output).strip()
+    marks = _numbered_marks(support)
+    inserts: list[tuple[int, int, str]] = []  # offset, order at the same offset, text
+    for number, mark in enumerate(marks, 1):
+        inserts.append((mark.start, 2, click.style("⟦", fg="red", underline=True, reset=False)))
+        inserts.append((mark.end, 0, click.style(f"⟧{number}")))
+    for offset, note in notes:
+        inserts.append((max([offset, *(mark.end for mark in marks if mark.start < offset)]), 1, note))
+    output, copied = "", 0
+    for offset, _, inserted in sorted(inserts, key=lambda insert: insert[:2]):
+        output += _slice_utf16(text, copied, offset) + inserted
+        copied = offset
+    return (output + _slice_utf16(text, copied, len(text) // 2)).strip()
 
 
 def _unsupported_lines(support: Support) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import select
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -32,9 +34,10 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.chat import _HANDLERS, COMMANDS, HELP, Chat
+from mkdocs_roaming.cli.chat import COMMANDS, HELP, Chat
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
@@ -72,8 +75,7 @@ def talk(
 ) -> Talk:
     """Run a conversation; an exception among the lines is raised instead of returning a line."""
     mine = ScriptedModel(replies, name="m-1")
-    out: list[str] = []
-    aside: list[str] = []
+    out, aside = io.StringIO(), io.StringIO()
     waiting = iter(lines)
     asked = 0
 
@@ -90,9 +92,10 @@ def talk(
             raise UsageError(f"unknown model {name!r}")
         return (others or {})[name] if name else model or mine, budget or Budget()
 
-    chat = Chat(library, models, read=read, write=out.append, notify=aside.append, whole_site_tokens=whole_site_tokens)
-    chat.run()
-    return Talk("\n".join(out), "\n".join(aside), asked, chat, {None: mine, **(others or {})})
+    chat = Chat(library, models, Search(library), whole_site_tokens, read=read)
+    with redirect_stdout(out), redirect_stderr(aside):
+        chat.run()
+    return Talk(out.getvalue().rstrip("\n"), aside.getvalue(), asked, chat, {None: mine, **(others or {})})
 
 
 def opens(*ids: str) -> ToolCall:
@@ -108,9 +111,7 @@ def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict
         [Text(f"8642 [^{server}]."), Usage(5, 0, 0, 2)],
         budget=Budget(prices=Prices(input=100_000, currency="EUR")),
     )
-    assert result.out == "8642[1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/".replace(
-        "8642[1]", "8642 [1]"
-    )
+    assert result.out == "8642 [1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/"
     assert "Opened Settings › Server" in result.aside
     assert "tokens: 15 in, 0 from cache, 0 to cache, 2 out · 1.50 EUR" in result.aside
 
@@ -160,12 +161,12 @@ def test_chat_continues_after_failed_answer(library: Library) -> None:
 def test_chat_help_lists_every_command(library: Library) -> None:
     assert talk(library, ["/help"]).out == HELP
     named = {line.split()[0] for line in HELP.splitlines() if line.startswith("/")}
-    assert named == set(COMMANDS) == {f"/{name}" for name in _HANDLERS if name != "mode"} | {"/quit"}
+    assert named == set(COMMANDS)
 
 
 def test_chat_model_command_changes_model(library: Library) -> None:
     other = ScriptedModel([[Text("No [^none].")]], name="m-2")
-    result = talk(library, ["/model", "/model m-3", "/mode m-2", "Port?"], others={"m-2": other})
+    result = talk(library, ["/model", "/model m-3", "/model m-2", "Port?"], others={"m-2": other})
     notices = result.aside.splitlines()
     assert notices[1:4] == ["Model: m-1.", "roaming: unknown model 'm-3'", "Model: m-2."]
     assert len(other.requests) == 1
