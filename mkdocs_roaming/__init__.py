@@ -1,30 +1,30 @@
 """Publish documentation that language models and agents can navigate, and answer questions from it.
 
-The names in `__all__` are the public API. They are imported when they are first used: `import mkdocs_roaming` alone
-loads neither an HTML parser nor an HTTP client.
+The names in `__all__` are the public API. Other than the errors, they are imported when they are first used:
+`import mkdocs_roaming` alone loads neither an HTML parser nor an HTTP client.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming._version import __version__
+from mkdocs_roaming.errors import (
+    ConversionError,
+    DigestMismatchError,
+    LibraryError,
+    ManifestError,
+    ManifestNotFoundError,
+    ModelError,
+    PluginError,
+    PublishError,
+    RoamingError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from mkdocs_roaming._api import ask, astream, publish_pages, publish_site, stream
     from mkdocs_roaming.answer.events import Answer, Event, Reference
     from mkdocs_roaming.answer.models.base import Model
-    from mkdocs_roaming.errors import (
-        ConversionError,
-        DigestMismatchError,
-        LibraryError,
-        ManifestError,
-        ManifestNotFoundError,
-        ModelError,
-        PluginError,
-        PublishError,
-        RoamingError,
-        UsageError,
-    )
     from mkdocs_roaming.library.library import Library, Section
     from mkdocs_roaming.library.targets import open_library
     from mkdocs_roaming.library.tools import SearchResult
@@ -64,18 +64,6 @@ _MODULES = {
     "_api": ("ask", "astream", "publish_pages", "publish_site", "stream"),
     "answer.events": ("Answer", "Event", "Reference"),
     "answer.models.base": ("Model",),
-    "errors": (
-        "ConversionError",
-        "DigestMismatchError",
-        "LibraryError",
-        "ManifestError",
-        "ManifestNotFoundError",
-        "ModelError",
-        "PluginError",
-        "PublishError",
-        "RoamingError",
-        "UsageError",
-    ),
     "library.library": ("Library", "Section"),
     "library.targets": ("open_library",),
     "library.tools": ("SearchResult",),

@@ -168,10 +168,11 @@ class ResolvedOptions:
 
     @classmethod
     def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
-        """Load the configuration file that the options name and combine it with them."""
+        """Combine the options of `model_options` with the configuration file that they name."""
         from mkdocs_roaming.config import load_settings
 
-        return cls(load_settings(given.pop("config")), **given)
+        names = ("model", "base_url", "rounds", "seconds", "whole_site_tokens")
+        return cls(load_settings(given["config"]), **{name: given[name] for name in names})
 
     @property
     def whole_site(self) -> int:

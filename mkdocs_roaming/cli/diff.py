@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, open_lib, print_json, sanitize
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.evals.questions import AffectedQuestion
-    from mkdocs_roaming.library.diff import Change, SiteDiff
+from mkdocs_roaming.evals.questions import AffectedQuestion, find_affected_questions, read_questions
+from mkdocs_roaming.library.diff import Change, SectionLocation, SiteDiff, diff_sites
 
 _LIST_LIMIT = 20
 """Number of ids that the text output lists."""
@@ -36,27 +35,17 @@ def diff(before: str, after: str, questions: Path | None, as_json: bool) -> None
     A and B are folders or URLs. The exit code is 4 if anything changed; with --questions only if a section that answers
     one of them changed.
     """
-    from mkdocs_roaming.library.diff import diff_sites
-
     old, new = open_lib(before), open_lib(after)
     comparison = diff_sites(old, new)
-    affected: tuple[AffectedQuestion, ...] = ()
-    if questions is not None:
-        from mkdocs_roaming.evals.questions import find_affected_questions, read_questions
-
-        affected = find_affected_questions(read_questions(questions), comparison, old, new)
+    affected = find_affected_questions(read_questions(questions), comparison, old, new) if questions else None
     if as_json:
-        print_json(_as_json(comparison, affected if questions is not None else None))
+        print_json(_as_json(comparison, affected))
     else:
-        _show(comparison, affected if questions is not None else None)
-    if affected if questions is not None else not comparison.is_empty:
+        for line in _lines(comparison, affected):
+            blank = "\n" if line.startswith("\n") else ""  # other line breaks come from titles
+            click.echo(blank + sanitize(line.strip("\n").replace("\n", " ")))
+    if affected or (affected is None and not comparison.is_empty):
         sys.exit(FAULTS_FOUND)
-
-
-def _show(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) -> None:
-    for line in _lines(comparison, affected):
-        blank = "\n" if line.startswith("\n") else ""  # other line breaks come from titles
-        click.echo(blank + sanitize(line.strip("\n").replace("\n", " ")))
 
 
 def _lines(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) -> Iterator[str]:
@@ -69,17 +58,13 @@ def _lines(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) ->
     if comparison.pages:
         yield f"\nPages: {_count_kinds(comparison.pages)}"
         yield from (f"  {_page_line(change)}" for change in comparison.pages)
-    page_changes = {change.kind: _paths(comparison.pages, change.kind) for change in comparison.pages}
-    separate = [change for change in comparison.sections if not _is_covered_by_page(change, page_changes)]
+    changed_pages = {(change.kind, _sides(change)[1].path) for change in comparison.pages}
+    separate = [change for change in comparison.sections if not _is_covered_by_page(change, changed_pages)]
     if separate:
         yield f"\nSections: {_count_kinds(comparison.sections)}"
-    path = None
-    for change in separate:
-        place = change.after or change.before
-        if place is not None and place.path != path:
-            path = place.path
-            yield f"  {path or '(home)'}"
-        yield f"    {_section_line(change)}"
+    for path, changes in groupby(separate, key=lambda change: _sides(change)[1].path):
+        yield f"  {path or '(home)'}"
+        yield from (f"    {_section_line(change)}" for change in changes)
     yield from _alias_lines(comparison)
     for note in comparison.notes:
         yield f"  {note}"
@@ -110,40 +95,35 @@ def _limit_list(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _page_line(change: Change) -> str:
-    sections = f"{change.sections} section{'' if change.sections == 1 else 's'}"
-    place = change.after or change.before
-    path = (place.path if place else "") or "(home)"
-    title = place.title if place else ""
-    match change.kind:
-        case "added" | "removed":
-            return f"{change.kind:8} {path}  {title}, {sections}"
-        case "moved":
-            was = (change.before.path if change.before else "") or "(home)"
-            return f"{change.kind:8} {was} → {path}  {title}{_text_note(change)}"
-        case "renamed":
-            return (
-                f"{change.kind:8} {path}  {change.before.title if change.before else ''} → {title}{_text_note(change)}"
-            )
-        case _:
-            return f"{change.kind:8} {path}  {title}"
+    before, after = _sides(change)
+    path = _arrow(before.path or "(home)", after.path or "(home)")
+    note = _text_note(change)
+    if change.kind in ("added", "removed"):
+        note = f", {change.sections} section{'' if change.sections == 1 else 's'}"
+    return f"{change.kind:8} {path}  {_arrow(before.title, after.title)}{note}"
 
 
 def _section_line(change: Change) -> str:
-    before, after = change.before, change.after
-    if before is None or after is None:
-        place = after or before
-        return f"{change.kind:8} [{place.id}] {place.title}" if place else change.kind
-    if change.kind == "changed":
-        return f"{change.kind:8} [{after.id}] {after.title}"
-    ids = f"[{after.id}]" if before.id == after.id else f"[{before.id}] → [{after.id}]"
-    if change.kind == "moved":
-        title = after.title if before.title == after.title else f"{before.title} → {after.title}"
-        return f"{change.kind:8} {ids} {title}, from {before.path or '(home)'}{_text_note(change)}"
-    return f"{change.kind:8} {ids} {before.title} → {after.title}{_text_note(change)}"
+    before, after = _sides(change)
+    origin = f", from {before.path or '(home)'}" if change.kind == "moved" else ""
+    ids, title = _arrow(f"[{before.id}]", f"[{after.id}]"), _arrow(before.title, after.title)
+    return f"{change.kind:8} {ids} {title}{origin}{_text_note(change)}"
+
+
+def _sides(change: Change) -> tuple[SectionLocation, SectionLocation]:
+    """Return the location before and after a change; twice the same if something was added or removed."""
+    before, after = change.before or change.after, change.after or change.before
+    assert before is not None  # a change has at least one side
+    assert after is not None
+    return before, after
+
+
+def _arrow(before: str, after: str) -> str:
+    return after if before == after else f"{before} → {after}"
 
 
 def _text_note(change: Change) -> str:
-    return ", text changed too" if change.text else ""
+    return ", text changed too" if change.text and change.kind in ("moved", "renamed") else ""
 
 
 def _count_kinds(changes: Sequence[Change]) -> str:
@@ -151,16 +131,11 @@ def _count_kinds(changes: Sequence[Change]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
 
 
-def _paths(pages: Sequence[Change], kind: str) -> set[str]:
-    return {place.path for change in pages if change.kind == kind and (place := change.after or change.before)}
-
-
-def _is_covered_by_page(change: Change, page_changes: dict[Any, set[str]]) -> bool:
+def _is_covered_by_page(change: Change, pages: Collection[tuple[str, str]]) -> bool:
     """Return whether the change of the section's page already covers this change."""
-    place = change.after or change.before
-    if place is None or change.kind not in ("added", "removed", "moved"):
+    if change.kind not in ("added", "removed", "moved") or (change.kind == "moved" and change.text):
         return False
-    return place.path in page_changes.get(change.kind, ()) and not (change.kind == "moved" and change.text)
+    return (change.kind, _sides(change)[1].path) in pages
 
 
 def _as_json(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) -> dict[str, Any]:

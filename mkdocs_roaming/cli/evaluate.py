@@ -6,8 +6,9 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import anyio
 import click
 
 from mkdocs_roaming.cli.common import (
@@ -20,14 +21,28 @@ from mkdocs_roaming.cli.common import (
     open_lib,
     print_json,
     progress,
+    sanitize,
     warn,
 )
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.cli.common import ResolvedOptions
-    from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
-    from mkdocs_roaming.evals.systems import Ranking, System
-    from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.evals.generate import generate_questions
+from mkdocs_roaming.evals.html_report import render_evaluation
+from mkdocs_roaming.evals.output import format_report, report_to_dict
+from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
+from mkdocs_roaming.evals.runner import (
+    EvalReport,
+    Evaluation,
+    Regression,
+    ResultCache,
+    check_comparable,
+    create_baseline,
+    find_regressions,
+    read_baseline,
+    write_baseline,
+)
+from mkdocs_roaming.evals.systems import SEARCH, ModelSystem, Ranking, SearchSystem, System
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.publish.files import check_writable, write_text_file
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -50,79 +65,53 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections that questions are about.")
 @TRUST_RULES
 @AS_JSON
-def evaluate(
-    lib: str,
-    questions: Path | None,
-    compare: str | None,
-    generate: int | None,
-    output: Path | None,
-    seed: int,
-    trust_rules: bool,
-    **given: Any,
-) -> None:
+def evaluate(lib: str, questions: Path | None, generate: int | None, trust_rules: bool, **given: Any) -> None:
     """Measure answers and search with a set of questions.
 
     QUESTIONS is a YAML file; see docs/guides/evaluate.md. Without --compare, the model of `ask` is evaluated. With
     --generate, a model writes a first question file.
     """
-    own = {name: given.pop(name) for name in _OWN}
     options = ResolvedOptions.from_options(given)
     library = open_lib(lib, trust_rules=trust_rules)
     if generate is not None:
-        if questions is not None or output is None:
+        if questions is not None or given["output"] is None:
             raise click.UsageError("--generate needs -o FILE, and takes no question file")
-        _generate(library, options, generate, output, seed, own)
-        return
-    if questions is None:
+        _generate(library, options, generate, given)
+    elif questions is not None:
+        _evaluate(library, options, questions, given)
+    else:
         raise click.UsageError("Missing argument 'QUESTIONS'; `--generate N -o FILE` writes a first file")
-    _evaluate(library, options, questions, compare, own)
 
 
-_OWN = ("only", "limit", "baseline", "write_baseline", "max_cost", "parallel", "keep", "html", "as_json")
-
-
-def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: str | None, own: dict[str, Any]) -> None:
-    from mkdocs_roaming.evals import questions as sets
-    from mkdocs_roaming.evals.runner import (
-        Evaluation,
-        ResultCache,
-        check_comparable,
-        create_baseline,
-        find_regressions,
-        read_baseline,
-        write_baseline,
-    )
-    from mkdocs_roaming.evals.systems import Ranking
-    from mkdocs_roaming.publish.files import check_writable
-
-    whole = sets.resolve_sections(sets.read_questions(path), library.sections)
-    before = read_baseline(own["baseline"]) if own["baseline"] else None
-    for file in (own["write_baseline"], own["html"]):
+def _evaluate(library: Library, options: ResolvedOptions, path: Path, given: dict[str, Any]) -> None:
+    whole = resolve_sections(read_questions(path), library.sections)
+    before = read_baseline(given["baseline"]) if given["baseline"] else None
+    for file in (given["write_baseline"], given["html"]):
         if file is not None:
             check_writable(file)
-    if own["write_baseline"] and (own["only"] or own["limit"]):
+    if given["write_baseline"] and (given["only"] or given["limit"]):
         raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
     ranking = Ranking(library, options.settings.search_factory(os.environ, warn)(library))
-    systems = _systems(compare, options, ranking)
+    systems = _create_systems(given["compare"], options, ranking)
     if before is not None:
-        check_comparable(before, whole, [system.name for system in systems], str(own["baseline"]))
+        check_comparable(before, whole, [system.name for system in systems], str(given["baseline"]))
+    evaluation = Evaluation(
+        questions=select_questions(whole, only=given["only"], limit=given["limit"]),
+        systems=systems,
+        ranking=ranking,
+        set_digest=whole.digest,
+        cache=ResultCache(given["keep"]) if given["keep"] else None,
+        parallel=given["parallel"],
+        max_cost=given["max_cost"],
+    )
     with progress("Asking") as steps:
-        evaluation = Evaluation(
-            questions=sets.select_questions(whole, only=own["only"], limit=own["limit"]),
-            systems=systems,
-            ranking=ranking,
-            set_digest=whole.digest,
-            cache=ResultCache(own["keep"]) if own["keep"] else None,
-            parallel=own["parallel"],
-            max_cost=own["max_cost"],
-        )
         evaluation.on_progress = steps(len(evaluation.questions.questions) * len(systems))
         interrupted = not _run(evaluation)
     report = evaluation.report()
     regressions = find_regressions(before, report) if before else []
-    if own["html"] is not None:
-        _write_html(report, regressions, own["html"])
-    _show(report, regressions, as_json=own["as_json"])
+    if given["html"] is not None:
+        write_text_file(given["html"], render_evaluation(report, regressions))
+    _show(report, regressions, as_json=given["as_json"])
     for row in report.rows:
         if row.stop_reason:
             warn(f"{row.mode}: {row.totals.asked} of {len(row.results)} questions asked: {row.stop_reason}")
@@ -130,8 +119,8 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: s
             warn(f"{row.mode}: {row.totals.errors} answers failed; they count in no figure")
     if ranking.word_only:
         warn(f"{len(ranking.word_only)} questions were searched without embeddings; run again when they are available")
-    if own["write_baseline"] is not None and not ranking.word_only:
-        write_baseline(own["write_baseline"], create_baseline(report))
+    if given["write_baseline"] is not None and not ranking.word_only:
+        write_baseline(given["write_baseline"], create_baseline(report))
     if regressions:
         sys.exit(FAULTS_FOUND)
     if interrupted or ranking.word_only or not all(row.complete for row in report.rows):
@@ -140,95 +129,71 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, compare: s
 
 def _run(evaluation: Evaluation) -> bool:
     """Run the evaluation; return False if it was interrupted, since the results so far are still reported."""
-    import anyio
-
     try:
         anyio.run(evaluation.run)
     except KeyboardInterrupt:
         return False
-    except BaseExceptionGroup as group:  # what a task raises comes in a group
-        raise _first(group) from None
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
     return True
 
 
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
-    from mkdocs_roaming.errors import UsageError
-    from mkdocs_roaming.evals.systems import SEARCH, ModelSystem, SearchSystem
-
+def _create_systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
-    found: list[System] = []
+    if len(set(names)) < len(names):
+        raise UsageError(f"--compare {compare}: each name may occur once")
+    systems: list[System] = []
     for name in names:
         if name == SEARCH:
-            found.append(SearchSystem(ranking))
-        else:
-            model, budget = options.create_model(name)
-            found.append(
-                ModelSystem(
-                    name or model.name,
-                    model,
-                    budget,
-                    ranking,
-                    whole_site_tokens=options.whole_site,
-                    seconds_given=options.seconds is not None,
-                )
+            systems.append(SearchSystem(ranking))
+            continue
+        model, budget = options.create_model(name)
+        systems.append(
+            ModelSystem(
+                name or model.name,
+                model,
+                budget,
+                ranking,
+                whole_site_tokens=options.whole_site,
+                seconds_given=options.seconds is not None,
             )
-    labels = [mode.name for mode in found]
-    if len(set(labels)) < len(labels):
-        raise UsageError(f"--compare {compare}: each name may occur once")
-    return found
+        )
+    return systems
 
 
 def _show(report: EvalReport, regressions: list[Regression], *, as_json: bool) -> None:
-    from mkdocs_roaming.cli.output import sanitize
-    from mkdocs_roaming.evals.output import format_report, report_to_dict
-
     if as_json:
-        print_json({**report_to_dict(report), "regressions": [asdict(one) for one in regressions]})
+        print_json({**report_to_dict(report), "regressions": [asdict(regression) for regression in regressions]})
         return
     for line in format_report(report):
         click.echo(sanitize(line))
     if regressions:
         click.echo("\nRegressions")
-    for one in regressions:
-        click.echo(sanitize(f"  {one.ask}\n      {one.mode}: {one.before} before, {one.after} now"))
+    for regression in regressions:
+        problem = f"{regression.mode}: {regression.before} before, {regression.after} now"
+        click.echo(sanitize(f"  {regression.ask}\n      {problem}"))
 
 
-def _write_html(report: EvalReport, regressions: list[Regression], path: Path) -> None:
-    from mkdocs_roaming.evals.html_report import render_evaluation
-    from mkdocs_roaming.publish.files import write_text_file
-
-    write_text_file(path, render_evaluation(report, regressions))
-
-
-def _generate(
-    library: Library, options: ResolvedOptions, count: int, output: Path, seed: int, own: dict[str, Any]
-) -> None:
-    import anyio
-
-    from mkdocs_roaming.errors import UsageError
-    from mkdocs_roaming.evals.generate import generate_questions
-    from mkdocs_roaming.publish.files import check_writable, write_text_file
-
+def _generate(library: Library, options: ResolvedOptions, count: int, given: dict[str, Any]) -> None:
+    output: Path = given["output"]
     check_writable(output)
     model, budget = options.create_model()
     generated = anyio.run(
-        lambda: generate_questions(library, count, model, budget, seed=seed, max_cost=own["max_cost"])
+        lambda: generate_questions(library, count, model, budget, seed=given["seed"], max_cost=given["max_cost"])
     )
     questions = len(generated.questions)
     if questions:
         write_text_file(output, generated.to_yaml())
-    if own["as_json"]:
+    if given["as_json"]:
         print_json({"questions": questions, "dropped": dict(generated.dropped), "cost": generated.cost})
-    elif questions:
-        click.echo(f"{output}: {questions} questions about {generated.pages} pages")
-    if questions < count and not own["as_json"]:
-        warn(f"generated {questions} of {count} questions")
+    else:
+        if questions:
+            click.echo(f"{output}: {questions} questions about {generated.pages} pages")
+        if questions < count:
+            warn(f"generated {questions} of {count} questions")
     for reason, times in generated.dropped:
         warn(f"{times} replies discarded: {reason}")
     if generated.error:

@@ -44,6 +44,14 @@ from mkdocs_roaming.text.tokenizer import estimate_tokens
 _OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] ", re.MULTILINE)
 
 
+_WHY = {
+    "room": "exceeds the budget",
+    "count": "more sections than one call opens",
+    "rank": "ranked lower than the others",
+    "absent": "not on this site, or out of scope",
+}
+
+
 @click.command(context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("question")
@@ -80,96 +88,68 @@ def explain(
     if as_json:
         print_json(asdict(explanation))
         return
-    for title, lines in _parts(explanation):
-        click.echo(click.style(one_line(title), bold=True))
-        for line in lines:
-            click.echo("  " + sanitize(line).replace("\n", " "))
+    for line in _format(explanation):
+        indented = line.startswith(" ")
+        click.echo(sanitize(line).replace("\n", " ") if indented else click.style(one_line(line), bold=True))
 
 
-_Part = tuple[str, Iterable[str]]
-"""A title and its lines."""
-
-
-def _parts(explanation: Explanation) -> Iterator[_Part]:
+def _format(explanation: Explanation) -> Iterator[str]:
+    """Yield titles and indented lines."""
     if explanation.page:
-        yield f"Page: {_crumbs(explanation.page)}", ()
-    yield _rules(explanation)
-    yield (
-        f"Search: {len(explanation.hits)} best" if explanation.hits else "Search: nothing found",
-        [
-            line
-            for rank, hit in enumerate(explanation.hits, 1)
-            for line in (f"{rank}. {_labelled(hit.section)} ({hit.score:.1f})", f"   {hit.snippet}")
-        ],
-    )
-    prompt = explanation.prompt
-    if explanation.whole:
-        yield (
-            f"The site has ~{explanation.site_tokens} tokens, fewer than {explanation.whole_site_tokens}: "
-            "a model reads it whole",
-            ["Rules, search and outlines are shown as for a larger site."],
-        )
-        yield (
-            f"Prompt: ~{prompt.total} tokens",
-            [f"instructions ~{prompt.instructions}, site ~{prompt.outline}, question ~{prompt.question}"],
-        )
-        return
-    yield (
-        "Outlines of pages with the question",
-        [
-            f"[{page.id}] {' › '.join(page.breadcrumb)}: {page.shown} of {page.sections} sections"
-            for page in explanation.hints
-        ],
-    )
-    outline = explanation.outline
-    closed = outline.sections - outline.shown
-    shown = f"{outline.shown} of {outline.sections} sections shown, {closed} closed"
-    yield f"Outline: {shown}, ~{outline.tokens} tokens", ()
-    parts = (
-        f"instructions ~{prompt.instructions}, tools ~{prompt.tools}, outline ~{prompt.outline}, "
-        f"question and page outlines ~{prompt.question}, rules ~{prompt.rules}"
-    )
+        yield f"Page: {_crumbs(explanation.page)}"
+    yield from _format_rules(explanation)
+    yield f"Search: {len(explanation.hits)} best" if explanation.hits else "Search: nothing found"
+    for rank, hit in enumerate(explanation.hits, 1):
+        yield f"  {rank}. {_labelled(hit.section)} ({hit.score:.1f})"
+        yield f"     {hit.snippet}"
     size, limit = explanation.site_tokens, explanation.whole_site_tokens
-    why = f"The site has ~{size} tokens, not fewer than {limit}, so it is not read whole."
-    yield f"Prompt: ~{prompt.total} tokens", [parts, why]
+    if explanation.whole:
+        yield f"The site has ~{size} tokens, fewer than {limit}: a model reads it whole"
+        yield "  Rules, search and outlines are shown as for a larger site."
+    else:
+        yield "Outlines of pages with the question"
+        for page in explanation.hints:
+            yield f"  [{page.id}] {' › '.join(page.breadcrumb)}: {page.shown} of {page.sections} sections"
+        outline = explanation.outline
+        closed = outline.sections - outline.shown
+        shown = f"{outline.shown} of {outline.sections} sections shown, {closed} closed"
+        yield f"Outline: {shown}, ~{outline.tokens} tokens"
+    prompt = explanation.prompt
+    yield f"Prompt: ~{prompt.total} tokens"
+    if explanation.whole:
+        yield f"  instructions ~{prompt.instructions}, site ~{prompt.outline}, question ~{prompt.question}"
+    else:
+        yield (
+            f"  instructions ~{prompt.instructions}, tools ~{prompt.tools}, outline ~{prompt.outline}, "
+            f"question and page outlines ~{prompt.question}, rules ~{prompt.rules}"
+        )
+        yield f"  The site has ~{size} tokens, not fewer than {limit}, so it is not read whole."
 
 
-def _rules(explanation: Explanation) -> _Part:
+def _format_rules(explanation: Explanation) -> Iterator[str]:
     firing = explanation.firing
     if firing.ignored:
         rules, verb = ("rule", "is") if firing.ignored == 1 else ("rules", "are")
-        note = f"{firing.ignored} {rules} of a site that is not yours {verb} ignored; --trust-rules applies them"
-        return f"Rules: {note}", ()
-    if not firing.fired and not firing.nearly:
-        return "Rules: none fires", ()
+        note = f"{firing.ignored} {rules} of a site that is not yours {verb} ignored"
+        yield f"Rules: {note}; --trust-rules applies them"
+        return
     count = len(firing.fired)
-    number = f"{count} fires" if count == 1 else f"{count} fire" if count else "none fires"
-    return f"Rules: {number}", _rule_lines(explanation)
-
-
-def _rule_lines(explanation: Explanation) -> Iterator[str]:
-    for rule in explanation.firing.fired:
-        yield f"{_label(rule)} fires{_reasons(rule)}"
-        yield from (f"  opens {_labelled(explanation.sections[id_])}" for id_ in rule.opens)
+    yield f"Rules: {count or 'none'} {'fire' if count > 1 else 'fires'}"
+    for rule in firing.fired:
+        yield f"  {_label(rule)} fires{_reasons(rule)}"
+        for id_ in rule.opens:
+            yield f"    opens {_labelled(explanation.sections[id_])}"
         if not rule.opens:
-            yield "  opens nothing"
-        for dropped in explanation.firing.dropped:
+            yield "    opens nothing"
+        for dropped in firing.dropped:
             if dropped.rule == rule.number:
-                yield f"  drops {_labelled(explanation.sections[dropped.id])}: {_WHY[dropped.why]}"
-    for near in explanation.firing.nearly:
-        yield f"{_label(near)} nearly fires: {_missing(near)}"
-
-
-_WHY = {
-    "room": "exceeds the budget",
-    "count": "more sections than one call opens",
-    "rank": "ranked lower than the others",
-    "absent": "not on this site, or out of scope",
-}
+                yield f"    drops {_labelled(explanation.sections[dropped.id])}: {_WHY[dropped.why]}"
+    for near in firing.nearly:
+        yield f"  {_label(near)} nearly fires: {_missing(near)}"
 
 
 def _label(rule: FiredRule | NearMiss) -> str:
-    return f"{rule.number}. {rule.name}" if rule.name else f"{rule.number}. A rule without a name"
+    return f"{rule.number}. {rule.name or 'A rule without a name'}"
 
 
 def _reasons(rule: FiredRule) -> str:

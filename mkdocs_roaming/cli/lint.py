@@ -6,18 +6,21 @@ import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, LIBRARY, open_lib, print_json, warn
+from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
+from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.lint.context import LintContext
-    from mkdocs_roaming.lint.runner import LintReport
-    from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.evals.html_report import render_findings
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import LLMS_FULL
+from mkdocs_roaming.lint.context import LintContext
+from mkdocs_roaming.lint.formats import format_github, format_text, report_to_dict
+from mkdocs_roaming.lint.runner import lint_site, open_sources, parse_config
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.files import write_text_file
 
 
 @click.command()
@@ -25,10 +28,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github", "gitlab"]),
+    type=click.Choice(["text", "json", "github"]),
     default="text",
     show_default=True,
-    help="Output format. github: annotations; gitlab: Code Quality.",
+    help="Output format. github: annotations of a workflow.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 4 if there are errors or warnings.")
 @click.option("--disable", multiple=True, metavar="RULE", help="Disable a rule. May be repeated.")
@@ -57,9 +60,6 @@ def lint(
 
     The score is 100 if nothing is found.
     """
-    from mkdocs_roaming.config import load_settings
-    from mkdocs_roaming.lint.runner import lint_site, open_sources, parse_config
-
     if docs is not None and not docs.is_dir():
         raise UsageError(f"{docs}: no such folder; pass the folder of the Markdown sources to --docs")
     settings = load_settings(config)
@@ -75,18 +75,20 @@ def lint(
         warn(f"{docs} contains none of the site's sources{example}; findings have lines of the published Markdown")
     if not library.is_published and report.pages == 1:  # name the Markdown file itself, not the page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
+    folder = docs.as_posix() if docs else ""
     if html is not None:
-        _write_html(html, report, docs, library.manifest.site.url)
-    _print(report, "json" if as_json else form, docs, lib)
+        write_text_file(html, render_findings(report, library.manifest.site.url, folder))
+    if as_json or form == "json":
+        print_json(report_to_dict(report))
+    else:
+        for line in format_github(report, folder) if form == "github" else format_text(report, folder, lib):
+            click.echo(sanitize(line.replace("\n", " ")))  # a title with a line break must not look like a line of ours
     if lint_config.level == "strict" and report.has_faults:
         sys.exit(FAULTS_FOUND)
 
 
 def _create_context(library: Library) -> LintContext:
     """Return a library as rules see it; links are checked against files only if the site is on this machine."""
-    from mkdocs_roaming.lint.context import LintContext
-    from mkdocs_roaming.manifest.sections import file_digest
-    from mkdocs_roaming.publish.llms_txt import LLMS_FULL
 
     @cache
     def read_file(path: str) -> bytes | None:
@@ -105,25 +107,3 @@ def _create_context(library: Library) -> LintContext:
         return data.decode("utf-8", "replace")
 
     return LintContext(library.sections, read_page, read_file if library.is_published and not remote else None)
-
-
-def _write_html(path: Path, report: LintReport, docs: Path | None, url: str) -> None:
-    from mkdocs_roaming.evals.html_report import render_findings
-    from mkdocs_roaming.publish.files import write_text_file
-
-    write_text_file(path, render_findings(report, url, docs.as_posix() if docs else ""))
-
-
-def _print(report: LintReport, form: str, docs: Path | None, lib: str) -> None:
-    from mkdocs_roaming.cli.output import sanitize
-    from mkdocs_roaming.lint import formats
-
-    folder = docs.as_posix() if docs else ""
-    if form == "json":
-        print_json(formats.report_to_dict(report))
-    elif form == "gitlab":
-        click.echo(formats.format_gitlab(report, folder))
-    else:
-        lines = formats.format_github(report, folder) if form == "github" else formats.format_text(report, folder, lib)
-        for line in lines:  # a title with a line break in it could else look like a line of ours, or steer a pipeline
-            click.echo(sanitize(line.replace("\n", " ")))

@@ -77,7 +77,7 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     from mkdocs_roaming.serve.app import build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    own = {name: given.pop(name) for name in ("site", "hosts", "origins", "proxies", "trust_rules")}
+    own = {name: given[name] for name in ("site", "hosts", "origins", "proxies", "trust_rules")}
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)

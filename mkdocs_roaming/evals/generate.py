@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from hashlib import sha256
+from random import Random
 from typing import TypeVar
 
 import msgspec
@@ -155,7 +155,7 @@ def _spread(items: Sequence[T], count: int, seed: int) -> list[T]:
     """Return `count` items at even distances; the seed sets the offset of the first."""
     if count >= len(items):
         return list(items)
-    offset = int(sha256(str(seed).encode()).hexdigest()[:8], 16) / 16**8 if seed else 0.0
+    offset = Random(seed).random() if seed else 0.0
     return [items[int((position + offset) * len(items) / count)] for position in range(count)]
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from statistics import fmean
 
 from mkdocs_roaming.answer.events import (
     AnswerState,
@@ -216,8 +218,10 @@ def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult])
     """Return the figures of a system; failed answers count in none of them."""
     pairs = [(question, result) for question, result in zip(questions, results, strict=True) if not result.error]
     costs = [result.cost for result in results if result.cost is not None]
+    values = [_values(question, result) for question, result in pairs]
+    by_name = {name: [value for one in values if (value := one.get(name)) is not None] for name in FIGURES}
     return Totals(
-        figures=tuple(_figures(pairs)),
+        figures=tuple(compute_figure(name, found, share=name in SHARES) for name, found in by_name.items() if found),
         asked=len(results),
         errors=len(results) - len(pairs),
         tokens_read=sum(result.tokens_read for result in results),
@@ -240,9 +244,11 @@ def compute_differences(
             and (two := _values(question, after).get(name)) is not None
         ]
         if pairs:
-            won, lost = pairs.count((False, True)), pairs.count((True, False))
-            interval = _round_interval(difference_interval([one for one, _ in pairs], [two for _, two in pairs]))
-            differences.append(Difference(name, _round((won - lost) / len(pairs)), interval, won, lost, len(pairs)))
+            outcomes = Counter(pairs)
+            won, lost = outcomes[False, True], outcomes[True, False]
+            interval = difference_interval(outcomes[True, True], won, lost, outcomes[False, False])
+            difference = _round((won - lost) / len(pairs))
+            differences.append(Difference(name, difference, _round_interval(interval), won, lost, len(pairs)))
     return differences
 
 
@@ -280,16 +286,20 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
         return None
     count = len(values)
     generator = random.Random(count)  # the same draws for all figures: equal figures have equal intervals
-    means = sorted(sum(generator.choices(values, k=count)) / count for _ in range(DRAWS))
+    means = sorted(fmean(generator.choices(values, k=count)) for _ in range(DRAWS))
     return means[int(DRAWS * 0.025)], means[int(DRAWS * 0.975) - 1]
 
 
-def difference_interval(first: Sequence[bool], second: Sequence[bool]) -> Interval:
-    """Return the interval of the difference of two paired shares (Newcombe 1998, method 10)."""
-    count = len(first)
-    pairs = list(zip(first, second, strict=True))
-    both, neither = pairs.count((True, True)), pairs.count((False, False))
-    won, lost = pairs.count((False, True)), pairs.count((True, False))
+def difference_interval(both: int, won: int, lost: int, neither: int) -> Interval:
+    """Return the interval of the difference of two paired shares (Newcombe 1998, method 10).
+
+    Args:
+        both: Number of pairs that succeed with both systems.
+        won: Number of pairs that succeed with the second system only.
+        lost: Number of pairs that succeed with the first system only.
+        neither: Number of pairs that fail with both systems.
+    """
+    count = both + won + lost + neither
     less, more = (both + lost) / count, (both + won) / count
     (less_low, less_high), (more_low, more_high) = (share_interval(share * count, count) for share in (less, more))
     margins = (both + lost) * (won + neither) * (both + won) * (lost + neither)
@@ -307,14 +317,6 @@ def difference_interval(first: Sequence[bool], second: Sequence[bool]) -> Interv
         difference - distance(more - more_low, less_high - less),
         difference + distance(more_high - more, less - less_low),
     )
-
-
-def _figures(pairs: Sequence[tuple[Question, EvalResult]]) -> Iterator[Figure]:
-    measured = [_values(question, result) for question, result in pairs]
-    for name in FIGURES:
-        values = [value for one in measured if (value := one.get(name)) is not None]
-        if values:
-            yield compute_figure(name, values, share=name in SHARES)
 
 
 def _values(question: Question, result: EvalResult) -> dict[str, float | None]:

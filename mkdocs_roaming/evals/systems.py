@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
@@ -119,7 +118,6 @@ class ModelSystem:
         *,
         whole_site_tokens: int,
         seconds_given: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Configure the answer loop.
 
@@ -131,7 +129,6 @@ class ModelSystem:
             whole_site_tokens: Estimated tokens below which the model reads the whole site.
             seconds_given: Whether the user set the time limit; by default the extractive model has nearly none, since
                 a slow machine must not change its results.
-            clock: Returns the time in seconds.
         """
         offline = model.name == ExtractiveModel.name
         if offline and not seconds_given:
@@ -141,14 +138,14 @@ class ModelSystem:
         self.has_known_cost = offline or budget.prices is not None
         self.configuration = compute_digest("model", model.name, budget, whole_site_tokens)
         self.model, self.budget = model, budget
-        self._ranking, self._whole_site_tokens, self._clock = ranking, whole_site_tokens, clock
+        self._ranking, self._whole_site_tokens = ranking, whole_site_tokens
 
     async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
         """Return the result of the answer loop."""
         budget, limited = self.budget, False
         if max_cost is not None and budget.prices is not None and (budget.cost is None or max_cost < budget.cost):
             budget, limited = replace(budget, cost=max_cost), True
-        start = self._clock()
+        start = time.monotonic()
         stream = answer(
             question.ask,
             Navigator(self._ranking.library, search=self._ranking.search),
@@ -156,11 +153,10 @@ class ModelSystem:
             page=question.page,
             budget=budget,
             whole_site_tokens=self._whole_site_tokens,
-            clock=self._clock,
         )
         async with aclosing(stream):
             events = [event async for event in stream]
-        seconds = self._clock() - start
+        seconds = time.monotonic() - start
         if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             self._ranking.word_only.add(question.ask)
         result = EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)

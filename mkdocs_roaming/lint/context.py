@@ -309,13 +309,8 @@ def _is_post_list(text: PageText, site_url: str) -> bool:
 def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
     data = markdown.encode("utf-8", "surrogatepass")
     starts, line, offset = [], 0, 0
-    has_carriage_returns = b"\r" in data
     for section in page.sections:
-        part = data[offset : section.start]
-        if has_carriage_returns:
-            line += len(LINE_END.findall(part.decode("utf-8", "replace")))
-        else:
-            line += part.count(b"\n")
+        line += len(LINE_END.findall(data[offset : section.start].decode("utf-8", "replace")))
         starts.append(line)
         offset = section.start
     return tuple(starts)

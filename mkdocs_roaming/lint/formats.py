@@ -1,8 +1,7 @@
-"""Format a lint report: text, build log, JSON, GitHub annotations, GitLab Code Quality."""
+"""Format a lint report: text, build log, JSON, GitHub annotations."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +13,6 @@ from mkdocs_roaming.lint.runner import LintReport
 _MAX_LOGGED = 20
 
 _GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
-_GITLAB_SEVERITIES: Mapping[Severity, str] = {"error": "major", "warning": "minor", "hint": "info"}
 
 
 def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[str]:
@@ -70,23 +68,6 @@ def format_github(report: LintReport, docs: str = "") -> Iterator[str]:
         message = _escape_data(f"{finding.message} {finding.fix}")
         yield f"::{_GITHUB_LEVELS[finding.severity]}{location}title={title}::{message}"
     yield f"::notice title=roaming lint::{_escape_data(str(report))}"
-
-
-def format_gitlab(report: LintReport, docs: str = "") -> str:
-    """Return a report as a GitLab Code Quality report."""
-    issues = []
-    for finding in report.findings:
-        file, line = finding.location(docs)
-        issues.append(
-            {
-                "description": f"{finding.message} {finding.fix}",
-                "check_name": finding.rule,
-                "fingerprint": finding.fingerprint,
-                "severity": _GITLAB_SEVERITIES[finding.severity],
-                "location": {"path": file, "lines": {"begin": line}},
-            }
-        )
-    return json.dumps(issues, ensure_ascii=False, indent=2)
 
 
 def _escape_data(text: str) -> str:

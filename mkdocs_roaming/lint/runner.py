@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.models import SEVERITIES, Finding, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
@@ -25,7 +25,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
-from mkdocs_roaming.text.markdown import MarkdownHeading, parse_headings, strip_markup
+from mkdocs_roaming.text.markdown import parse_headings, strip_markup
 
 SourceReader = Callable[[str], str | None]
 """Returns the text of a source file by its path below the docs folder, or None."""
@@ -167,9 +167,14 @@ def lint_site(
         rule, problem = pair
         return page_order[problem.page.path] if problem.page else -1, _line(context, problem), rule.id
 
-    locator, counts = _SourceLocator(read_source), Counter[str]()
+    @cache
+    def open_source(path: str | None) -> _Source | None:
+        text = read_source(path) if read_source and path else None
+        return _Source.parse(text) if text is not None else None
+
+    counts = Counter[str]()
     findings = tuple(
-        _to_finding(context, rule, problem, locator, counts) for rule, problem in sorted(problems, key=sort_key)
+        _to_finding(context, rule, problem, open_source, counts) for rule, problem in sorted(problems, key=sort_key)
     )
     sections = len(context.sections)
     return LintReport(
@@ -190,7 +195,8 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
         docs: The folder of the sources.
 
     Raises:
-        ManifestError: If the manifest is missing or invalid.
+        ManifestNotFoundError: If the folder contains no manifest.
+        ManifestError: If the manifest is invalid.
         PluginError: If a rule of another distribution cannot be loaded.
     """
 
@@ -201,7 +207,13 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
     def read_page(page: PageEntry) -> str:
         return (read_file(page.markdown) or b"").decode("utf-8", "replace")
 
-    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes(), where=str(folder / MANIFEST_PATH))
+    file = folder / MANIFEST_PATH
+    try:
+        manifest = load_manifest(file.read_bytes(), where=str(file))
+    except FileNotFoundError:
+        raise ManifestNotFoundError(
+            f"{folder}: no {MANIFEST_PATH} in this folder; build the site with the plugin, or run `roaming index` on it"
+        ) from None
     context = LintContext(SectionIndex(manifest), read_page, read_file)
     return lint_site(context, config, open_sources(docs) if docs else None)
 
@@ -241,7 +253,11 @@ def _line(context: LintContext, problem: Problem) -> int:
 
 
 def _to_finding(
-    context: LintContext, rule: Rule, problem: Problem, locator: _SourceLocator, counts: Counter[str]
+    context: LintContext,
+    rule: Rule,
+    problem: Problem,
+    open_source: Callable[[str | None], _Source | None],
+    counts: Counter[str],
 ) -> Finding:
     page = problem.page
     identity = [rule.id, page.path if page else "", problem.quote or problem.message]
@@ -252,7 +268,7 @@ def _to_finding(
     fingerprint = hashlib.sha256(f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     if page is None:
         return Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
-    ref = SectionRef(page, problem.position)
+    ref, source = SectionRef(page, problem.position), open_source(page.source)
     return Finding(
         rule=rule.id,
         severity=rule.severity,
@@ -261,7 +277,7 @@ def _to_finding(
         markdown=page.markdown,
         line=_line(context, problem) + 1,
         source=page.source,
-        source_line=locator.find_line(page, problem.position, problem.quote),
+        source_line=source.find_line(page, problem.position, problem.quote) if source else None,
         page=page.path,
         section=ref.id,
         breadcrumb=context.sections.breadcrumb(ref),
@@ -273,58 +289,38 @@ def _to_finding(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A source file: its lines, its headings, and the number of lines of front matter above them."""
+    """A source file: its lines, and line and slug of each heading."""
 
     lines: list[str]
-    headings: list[MarkdownHeading]
-    offset: int
+    headings: list[tuple[int, str]]
 
-
-class _SourceLocator:
-    """Finds the lines of findings in source files; each file is read once."""
-
-    def __init__(self, read_source: SourceReader | None) -> None:
-        self._read_source = read_source
-        self._sources: dict[str, _Source | None] = {}
+    @classmethod
+    def parse(cls, text: str) -> _Source:
+        front_matter = _FRONT_MATTER.match(text)
+        end = front_matter.end() if front_matter else 0
+        offset = text.count("\n", 0, end)
+        headings = [(offset + heading.line, _slug(heading.title)) for heading in parse_headings(text[end:])]
+        return cls(text.split("\n"), headings)
 
     def find_line(self, page: PageEntry, position: int, quote: str) -> int | None:
-        """Return the line, counted from 1, of a quotation from a section, else of its heading, else None."""
-        source = self._open(page.source) if page.source else None
-        if source is None:
-            return None
-        heading = _find_heading(page, position, source.headings)
-        start, end = 0, len(source.lines)
-        if heading is not None:
-            start = source.offset + source.headings[heading].line
-            if heading + 1 < len(source.headings):
-                end = source.offset + source.headings[heading + 1].line
+        """Return the line, counted from 1, of a quotation from a section, else of its heading, else None.
+
+        Of several headings with the title of the section, the one with its number counts.
+        """
+        slug = github_slug(page.sections[position].title)
+        number = sum(github_slug(section.title) == slug for section in page.sections[:position])
+        same = [index for index, heading in enumerate(self.headings) if heading[1] == slug]
+        start, end, found = 0, len(self.lines), 1 if position == 0 else None
+        if number < len(same):
+            start = self.headings[same[number]][0]
+            found = start + 1
+            if same[number] + 1 < len(self.headings):
+                end = self.headings[same[number] + 1][0]
         for text in _search_texts(quote):
-            for number in range(start, end):
-                if text in " ".join(source.lines[number].split()):
-                    return number + 1
-        if heading is None:
-            return 1 if position == 0 else None
-        return start + 1
-
-    def _open(self, path: str) -> _Source | None:
-        if path not in self._sources:
-            text = self._read_source(path) if self._read_source else None
-            self._sources[path] = _parse_source(text) if text is not None else None
-        return self._sources[path]
-
-
-def _parse_source(text: str) -> _Source:
-    front_matter = _FRONT_MATTER.match(text)
-    end = front_matter.end() if front_matter else 0
-    return _Source(text.split("\n"), parse_headings(text[end:]), text[:end].count("\n"))
-
-
-def _find_heading(page: PageEntry, position: int, headings: list[MarkdownHeading]) -> int | None:
-    """Return the index of a section's heading in its source: of those with its title, the one with its number."""
-    slug = github_slug(page.sections[position].title)
-    number = sum(github_slug(section.title) == slug for section in page.sections[:position])
-    same = [index for index, heading in enumerate(headings) if _slug(heading.title) == slug]
-    return same[number] if number < len(same) else None
+            for line in range(start, end):
+                if text in " ".join(self.lines[line].split()):
+                    return line + 1
+        return found
 
 
 def _slug(title: str) -> str:

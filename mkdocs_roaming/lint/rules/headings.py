@@ -18,7 +18,7 @@ from mkdocs_roaming.lint.context import (
 from mkdocs_roaming.lint.models import Problem, rule
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.manifest.sections import github_slug, hash_id, section_names
+from mkdocs_roaming.manifest.sections import github_slug, section_names
 
 _MIN_REPETITIONS = 10
 _MAX_SUGGESTED_PARENT = 40  # characters
@@ -142,7 +142,7 @@ def repeated_title(site: LintContext) -> Iterator[Problem]:
     "An id that depends on the order of sections leads to another section when an earlier one is added or removed.",
 )
 def unstable_id(site: LintContext) -> Iterator[Problem]:
-    """Find sections whose id depends on the order of sections, since another one has the same name or hash."""
+    """Find sections whose id depends on the order of sections, since another one has the same name."""
     for text in site.pages:
         page = text.page
         names = section_names(
@@ -163,14 +163,6 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
                     f"The id of “{section.title}” depends on the order of the sections: another section has its "
                     + ("title, except for case and punctuation." if same else f"anchor, “{section.anchor}”."),
                     "Change the title." if same else "Set an anchor for the heading: `{ #name }`.",
-                    page,
-                    position,
-                )
-            elif section.id != hash_id(f"{page.path}#{name}") and section.id == hash_id(f"{page.path}#{name}~1"):
-                yield Problem(
-                    f"The id of “{section.title}” was computed twice, since another section has the same hash: the id "
-                    "changes when that section is removed.",
-                    "Set another anchor for the heading: `{ #name }`.",
                     page,
                     position,
                 )

@@ -1,4 +1,4 @@
-"""Output formats of a report: text, build log, JSON, GitHub, GitLab."""
+"""Output formats of a report: text, build log, JSON, GitHub."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.lint.formats import format_github, format_gitlab, format_log, format_text, report_to_dict
+from mkdocs_roaming.lint.formats import format_github, format_log, format_text, report_to_dict
 from mkdocs_roaming.lint.models import Finding
 from mkdocs_roaming.lint.runner import LintReport, lint_site
 
@@ -17,7 +17,7 @@ from .cases import CASES, load_case
 GOLDEN = CASES.parent / "lint-formats"
 
 
-@pytest.mark.parametrize("file", ["text.txt", "github.txt", "gitlab.json", "report.json"])
+@pytest.mark.parametrize("file", ["text.txt", "github.txt", "report.json"])
 def test_format_matches_golden_file(file: str) -> None:
     """UPDATE_LINT=1 writes the files."""
     context, _ = load_case(CASES / "hidden-text/fires")
@@ -25,7 +25,6 @@ def test_format_matches_golden_file(file: str) -> None:
     output = {
         "text.txt": lambda: "\n".join(format_text(report, "docs", "site")),
         "github.txt": lambda: "\n".join(format_github(report, "docs")),
-        "gitlab.json": lambda: format_gitlab(report, "docs"),
         "report.json": lambda: json.dumps(report_to_dict(report), ensure_ascii=False, indent=2),
     }[file]()
     if os.environ.get("UPDATE_LINT"):
@@ -49,16 +48,6 @@ def test_finding_about_site_is_located_in_llms_txt() -> None:
     finding = make_report().findings[0]
     assert finding.location("docs") == ("llms.txt", 1)
     assert finding.describe_location("docs") == "the site"
-
-
-def test_format_gitlab_has_required_fields() -> None:
-    context, _ = load_case(CASES / "orders-to-models/fires")
-    entries = json.loads(format_gitlab(lint_site(context)))
-    assert len({entry["fingerprint"] for entry in entries}) == len(entries) > 0
-    for entry in entries:
-        assert set(entry) == {"description", "check_name", "fingerprint", "severity", "location"}
-        assert entry["severity"] in ("info", "minor", "major", "critical", "blocker")
-        assert entry["location"]["lines"]["begin"] >= 1
 
 
 def test_format_log_has_worst_findings_first_and_at_most_twenty() -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from mkdocs_roaming.lint.context import LintContext
+from mkdocs_roaming.errors import ManifestNotFoundError
 from mkdocs_roaming.lint.models import SEVERITIES, Severity
-from mkdocs_roaming.lint.runner import compute_score, lint_site, open_sources
-from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.sections import hash_id
+from mkdocs_roaming.lint.runner import LintConfig, compute_score, lint_folder, lint_site, open_sources
 
 from .cases import CASES, lint_case, load_case
 
@@ -51,18 +49,6 @@ def test_lint_site_fingerprints_are_unique_and_survive_moved_lines(tmp_path: Pat
     assert [finding.line for finding in after] == [finding.line + 3 for finding in before]
 
 
-def test_lint_site_reports_id_hashed_twice() -> None:
-    context, _ = load_case(CASES / "unstable-id/near")
-    page = context.manifest.pages[-1]
-    rehashed = replace(page.sections[1], id=hash_id("valves/#inlet~1"))
-    page = replace(page, sections=(page.sections[0], rehashed, *page.sections[2:]))
-    manifest = replace(context.manifest, pages=(*context.manifest.pages[:-1], page))
-    changed = LintContext(SectionIndex(manifest), lambda page: context.text_by_path[page.path].markdown)
-    (finding,) = lint_site(changed).findings
-    assert (finding.rule, finding.breadcrumb[-1]) == ("unstable-id", "Inlet valve")
-    assert "another section has the same hash" in finding.message
-
-
 def test_lint_site_reports_line_of_heading_in_source() -> None:
     context, _ = load_case(CASES / "empty-title/fires")
     source = (
@@ -92,3 +78,8 @@ def test_open_sources_refuses_paths_outside_folder(tmp_path: Path) -> None:
     (tmp_path / "docs" / "a.md").write_text("# A\n")
     read = open_sources(tmp_path / "docs")
     assert [read("a.md"), read("../secret.md"), read("/etc/hostname"), read("b.md")] == ["# A\n", None, None, None]
+
+
+def test_lint_folder_without_manifest_raises_library_error(tmp_path: Path) -> None:
+    with pytest.raises(ManifestNotFoundError, match=r"manifest\.json in this folder; build the site"):
+        lint_folder(tmp_path, LintConfig())
