@@ -35,9 +35,10 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     ToolTurn,
     Turn,
+    Usage,
     UserTurn,
 )
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, ToolOutput
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
@@ -296,16 +297,17 @@ class ModelReply:
         async def next_part() -> Part | None:
             await anyio.lowlevel.checkpoint()  # the deadline must also stop a model that never waits
             try:
-                return await parts.__anext__()
+                part = await parts.__anext__()
             except StopAsyncIteration:
                 return None
+            self._add(part)
+            return part
 
         try:
             while not self.is_endless:
                 part = await stop_on_error(self._deadline.run(next_part), self._model.name)
                 if part is None:
                     return
-                self._add(part)
                 yield part
         finally:
             await _close(parts)
@@ -321,8 +323,13 @@ class ModelReply:
                 self.calls.append(part)
             case Stop():
                 self.stop = part
-            case _:
+            case Usage():
                 pass
+            case _:  # a model of another package
+                raise ModelError(
+                    f"{type(self._model).__qualname__} yielded {type(part).__name__}, expected a part of a reply: "
+                    "Text, Citation, ToolCall, Usage or Stop; update the package of the model"
+                )
 
 
 async def _close(parts: object) -> None:

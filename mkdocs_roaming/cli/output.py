@@ -54,17 +54,12 @@ def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") 
     async def run() -> None:
         async with aclosing(recording.events()) as events:
             async for event in events:
-                if not quiet:
-                    print_event(event, site)
+                line = trail_line(event, f"{site}:" if site else "")
+                if line and not quiet:
+                    print_line(line)
 
     anyio.run(run)
     return recording.trace()
-
-
-def print_event(event: Event, site: str = "") -> None:
-    """Print an event if it is part of the trail."""
-    if line := trail_line(event, f"{site}:" if site else ""):
-        print_line(line)
 
 
 def trail_line(event: Event, prefix: str = "") -> str:

@@ -74,6 +74,13 @@ def test_model_example_answers(plugins: Path, notes: Path) -> None:
     assert "answered · plain" in done.stderr
 
 
+def test_lint_rule_example_passes_its_test(plugins: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_house_rules.py"]
+    environment = {**os.environ, "PYTHONPATH": str(plugins)}
+    done = subprocess.run(command, cwd=plugins, env=environment, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout
+
+
 def test_library_example_opens_archive(plugins: Path, sample: Path, tmp_path: Path) -> None:
     archive = shutil.make_archive(str(tmp_path / "docs"), "zip", sample)
     done = roaming(plugins, "search", f"zip://{archive}", "power cut", "--limit", 1)

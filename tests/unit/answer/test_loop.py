@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import pytest
@@ -734,6 +734,19 @@ def test_error_while_closing_reply_is_ignored(ask: Ask, ids: dict[str, str]) -> 
 
     finished = get_finished(ask(Sulking([[Text("The port")]])))
     assert (finished.state, finished.spent) == ("budget", "output")
+
+
+def test_reply_with_part_of_wrong_type_ends_with_error_that_names_class(ask: Ask) -> None:
+
+    class Chatty:
+        name = "chatty"
+
+        async def reply(self, request: Request) -> AsyncIterator[Any]:
+            yield "a plain text"
+
+    finished = get_finished(ask(Chatty()))
+    assert finished.state == "error"
+    assert "Chatty yielded str, expected a part of a reply" in finished.error
 
 
 def test_summarize_reports_interrupted_answer() -> None:
